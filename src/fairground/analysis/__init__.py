@@ -1,0 +1,9 @@
+"""Analyses of an embedding space, one file each; `from fairground.analysis import ...` finds the class by its file."""
+
+from typing import Any
+
+from fairground.catalogue import find_attribute
+
+
+def __getattr__(name: str) -> Any:
+    return find_attribute("analysis", name)

@@ -1,0 +1,118 @@
+"""Find a component by its file name, list a room, or follow an outsider's dotted path.
+
+A room is a folder of component files: `losses/soft_triple.py` holds `SoftTripleLoss` and is called `soft_triple` in
+configs, on the command line and in the docs. Nothing registers anything: the file is the entry. Listing a room reads
+the files without importing them, so that it costs nothing and never imports torch.
+"""
+
+import ast
+import difflib
+import importlib
+import inspect
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fairground.errors import require
+
+#: room -> the word its classes end with
+ROOMS = {
+    "losses": "Loss",
+    "miners": "Miner",
+    "regularisers": "Regulariser",
+    "samplers": "Sampler",
+    "trunks": "Trunk",
+    "heads": "Head",
+    "datasets": "Dataset",
+    "transforms": "Transform",
+    "splits": "Split",
+    "metrics": "Metric",
+    "analysis": "Analysis",
+}
+_HERE = Path(__file__).parent
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the known word nearest to `word`, or nothing when none is near."""
+    folded = {_fold(name): name for name in known}
+    close = difflib.get_close_matches(_fold(word), folded, n=1, cutoff=0.6)
+    return f" Did you mean '{folded[close[0]]}'?" if close else ""
+
+
+def list_room(room: str) -> dict[str, str]:
+    """Return the name and first docstring line of every component in a room, without importing any of them."""
+    require(room in ROOMS, f"no room '{room}'.{nearest(room, ROOMS)} There are: {', '.join(ROOMS)}.")
+    found = {}
+    for path in sorted((_HERE / room).glob("*.py")):
+        if not path.stem.startswith("_"):
+            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            found[path.stem] = docstring.partition("\n")[0]
+    return found
+
+
+def canonical(room: str, name: str) -> str:
+    """Return the one spelling of a component's name: 'ArcFace', 'arcface' and 'arc_face' are all `arc_face`."""
+    if ":" in name:
+        return name
+    known = list_room(room)
+    if name in known:
+        return name
+    folded = {_fold(word): word for word in known}
+    kind = ROOMS[room].lower()
+    bare = _fold(name).removesuffix(kind)
+    match = folded.get(_fold(name)) or folded.get(bare)
+    require(match is not None, f"no {kind} '{name}'.{nearest(name, known)} `fairground list {room}` shows them all.")
+    return str(match)
+
+
+def find(room: str, name: str) -> type[Any]:
+    """Return the class called `name` in `room`, or the class behind a dotted path `package.module:Class`."""
+    if ":" in name:
+        return _find_outside(name)
+    word = canonical(room, name)
+    module = importlib.import_module(f"fairground.{room}.{word}")
+    wanted = _fold(word + ROOMS[room])
+    for attribute, value in vars(module).items():
+        if inspect.isclass(value) and value.__module__ == module.__name__ and _fold(attribute) == wanted:
+            return value
+    raise AssertionError(f"{module.__name__} must define a class named {word} in CamelCase + {ROOMS[room]}")
+
+
+def find_attribute(room: str, attribute: str) -> type[Any]:
+    """Resolve `from fairground.<room> import <attribute>`; the room's `__getattr__` calls this."""
+    kind = ROOMS[room]
+    if not attribute.startswith("_") and attribute.endswith(kind):
+        folded = {_fold(word): word for word in list_room(room)}
+        match = folded.get(_fold(attribute.removesuffix(kind)))
+        if match is not None:
+            return find(room, match)
+    names = [class_name(room, word) for word in list_room(room)]
+    raise AttributeError(f"module 'fairground.{room}' has no attribute '{attribute}'.{nearest(attribute, names)}")
+
+
+def class_name(room: str, word: str) -> str:
+    """Return the class name of a component: `soft_triple` in losses is `SoftTripleLoss`."""
+    return "".join(part.capitalize() for part in word.split("_")) + ROOMS[room]
+
+
+def _find_outside(path: str) -> type[Any]:
+    module_name, _, attribute = path.partition(":")
+    require(
+        re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path) is not None,
+        f"'{path}' is not a dotted path: write package.module:Class",
+    )
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        missing = getattr(error, "name", None) or module_name
+        require(False, f"cannot import '{module_name}' for '{path}': {missing} is not installed or not on the path")
+    require(hasattr(module, attribute), f"'{module_name}' has no '{attribute}'.{nearest(attribute, dir(module))}")
+    found = getattr(module, attribute)
+    require(inspect.isclass(found), f"'{path}' is not a class")
+    return found  # type: ignore[no-any-return]
+
+
+def _fold(word: str) -> str:
+    """Forget case, underscores and the s/z of -ise/-ize, so that the names people know find ours."""
+    return re.sub(r"[\W_]", "", word).lower().replace("z", "s").replace("center", "centre")

@@ -1,0 +1,13 @@
+"""What every data set is: settings in, an image table out."""
+
+from abc import ABC, abstractmethod
+
+from fairground.contracts.table import ImageTable
+
+
+class Dataset(ABC):
+    """Knows where its images are. The constructor checks settings; `load` reads."""
+
+    @abstractmethod
+    def load(self) -> ImageTable:
+        """Return the whole data set."""

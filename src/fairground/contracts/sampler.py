@@ -1,0 +1,60 @@
+"""What every batch sampler is: it says which rows of the training split form the next batch."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fairground.spec.space import Range
+
+
+class BatchSampler(ABC):
+    """Plans batches over a training split with `labels` (n,), drawing only from the generator it is given.
+
+    A sampler's constructor takes `*, labels: Tensor, batch_size: int` (facts, supplied by `assemble`) and its own
+    settings. Its future depends on nothing but its `state_dict` and the generator's state, so that a resumed run draws
+    the same batches. Samplers that look at embeddings set `needs_embeddings`; training then calls `fill` once before
+    the first step and `observe` after every step.
+    """
+
+    tunable: ClassVar[Mapping[str, Range]] = {}
+    needs_embeddings: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def n_batches(self) -> int:
+        """The number of batches in one natural pass over the split."""
+
+    @abstractmethod
+    def draw(self, generator: torch.Generator) -> Tensor:
+        """Return the rows (batch_size,) of the next batch."""
+
+    def start_epoch(self, generator: torch.Generator) -> None:
+        """Prepare an epoch; called before its first `draw`."""
+        return
+
+    def fill(self, embeddings: Tensor) -> None:
+        """Take the embeddings (n, d) of the whole split, made before training."""
+        return
+
+    def observe(self, rows: Tensor, embeddings: Tensor) -> None:
+        """Take the detached embeddings (b, d) of the batch just trained on."""
+        return
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return everything besides the generator that decides what is drawn next."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take back what `state_dict` gave."""
+        return
+
+    def notes(self) -> tuple[str, ...]:
+        """Return sentences for the record: classes filled up with repeats, and the like."""
+        return ()
+
+    def known_bugs(self) -> tuple[str, ...]:
+        """Return a sentence for every switch in use that reproduces a known bug of published code."""
+        return ()

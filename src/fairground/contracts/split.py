@@ -1,0 +1,46 @@
+"""Which rows train, which validate, and which stay sealed; checked when made."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairground.contracts.table import ImageTable
+from fairground.errors import DataError, require
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """Row numbers of each part. `is_closed_set` says that classes may appear in several parts."""
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+    is_closed_set: bool = False
+
+    def check(self, labels: np.ndarray) -> None:
+        """Refuse empty parts, shared rows, and (unless closed-set) shared classes."""
+        parts = {"train": self.train, "validation": self.validation, "test": self.test}
+        for name, rows in parts.items():
+            require(len(rows) > 0, f"the {name} split is empty: the data has too few classes for this split", DataError)
+            require(len(np.unique(rows)) == len(rows), f"the {name} split lists an image twice", DataError)
+        names = list(parts)
+        for i, first in enumerate(names):
+            for second in names[i + 1 :]:
+                shared = np.intersect1d(parts[first], parts[second])
+                require(len(shared) == 0, f"{len(shared)} images are in both {first} and {second}", DataError)
+                if not self.is_closed_set:
+                    classes = np.intersect1d(labels[parts[first]], labels[parts[second]])
+                    require(
+                        len(classes) == 0,
+                        f"{len(classes)} classes are in both {first} and {second} (the first is number {classes[:1]})",
+                        DataError,
+                    )
+
+
+class Split(ABC):
+    """Divides a table into parts; draws nothing at random beyond what its settings say."""
+
+    @abstractmethod
+    def parts(self, table: ImageTable) -> Parts:
+        """Return the checked parts of `table`."""

@@ -1,0 +1,39 @@
+"""The exceptions fairground raises on purpose, under one root, and the one-line way to raise them.
+
+Every message is written for the person at the keyboard: which setting, what is allowed, what was given.
+The command line prints the sentence without a traceback and exits with `exit_code`.
+"""
+
+
+class FairgroundError(Exception):
+    """Anything fairground refuses or could not finish, with a sentence that says why."""
+
+    exit_code = 1
+
+
+class InputError(FairgroundError):
+    """What the user asked for cannot be done as asked; nothing was started."""
+
+    exit_code = 2
+
+
+class DataError(InputError):
+    """The data cannot be used as it is: an empty split, shared classes, unreadable arrays."""
+
+
+class StoreError(FairgroundError):
+    """Records or checkpoints cannot be read or written."""
+
+
+class SealError(FairgroundError):
+    """The test split was asked for before selection was over."""
+
+
+class DivergedError(FairgroundError):
+    """Training reached a loss that is not a finite number."""
+
+
+def require(condition: bool, complaint: str, error: type[FairgroundError] = InputError) -> None:
+    """Raise `error` with `complaint` unless `condition` holds."""
+    if not condition:
+        raise error(complaint)

@@ -1,0 +1,1 @@
+"""Arithmetic shared by components."""

@@ -1,0 +1,9 @@
+"""Metrics, one file each; `from fairground.metrics import ...` finds the class by its file."""
+
+from typing import Any
+
+from fairground.catalogue import find_attribute
+
+
+def __getattr__(name: str) -> Any:
+    return find_attribute("metrics", name)

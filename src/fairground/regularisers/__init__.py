@@ -1,0 +1,9 @@
+"""Regularisers, one file each; `from fairground.regularisers import ...` finds the class by its file."""
+
+from typing import Any
+
+from fairground.catalogue import find_attribute
+
+
+def __getattr__(name: str) -> Any:
+    return find_attribute("regularisers", name)

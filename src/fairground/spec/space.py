@@ -1,0 +1,51 @@
+"""The vocabulary of search ranges: what a component's `tunable` says about each of its settings."""
+
+from dataclasses import dataclass
+
+from fairground.errors import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class Real:
+    """Any number between `low` and `high`, searched linearly."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        require(self.low < self.high, f"a range needs low < high; got [{self.low}, {self.high}]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogReal:
+    """A positive number between `low` and `high`, searched on a logarithmic scale."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        require(0 < self.low < self.high, f"a logarithmic range needs 0 < low < high; got [{self.low}, {self.high}]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer:
+    """A whole number from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        require(self.low < self.high, f"a range needs low < high; got [{self.low}, {self.high}]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One of a few named options."""
+
+    options: tuple[str | int | float | bool, ...]
+
+    def __post_init__(self) -> None:
+        require(len(self.options) > 1, f"a choice needs at least two options; got {self.options}")
+
+
+Range = Real | LogReal | Integer | Choice

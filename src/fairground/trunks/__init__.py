@@ -1,0 +1,9 @@
+"""Trunks, one file each; `from fairground.trunks import ...` finds the class by its file."""
+
+from typing import Any
+
+from fairground.catalogue import find_attribute
+
+
+def __getattr__(name: str) -> Any:
+    return find_attribute("trunks", name)
