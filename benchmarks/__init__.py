@@ -1,0 +1,1 @@
+"""Benchmarks: ratios against peers, each measured in one run."""

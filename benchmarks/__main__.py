@@ -1,0 +1,56 @@
+"""Run benchmarks and print their tables: `python -m benchmarks [name ...] [--write]`.
+
+With `--write` each table replaces its own section of docs/benchmarks.md, so that the page is the command's output.
+A benchmark is a module of this folder with a function `tables()` that yields finished tables.
+"""
+
+import argparse
+import importlib
+import os
+import platform
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+SUPPORT = {"__init__", "__main__", "harness"}
+
+
+def main() -> None:
+    """Parse the arguments, run the chosen benchmarks, print and perhaps write their tables."""
+    known = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in SUPPORT)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"which to run, all by default: {', '.join(known)}")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    arguments = parser.parse_args()
+    for name in arguments.names or known:
+        if name not in known:
+            parser.error(f"no benchmark '{name}'; there are {', '.join(known)}")
+        print(f"## {name}\n\n{_machine()}\n", flush=True)
+        text = ""
+        for table in importlib.import_module(f"benchmarks.{name}").tables():
+            print(table.markdown(), flush=True)
+            text += table.markdown() + "\n"
+        if arguments.write:
+            _write(name, f"{_machine()}\n\n{text}")
+
+
+def _machine() -> str:
+    import torch
+
+    return (
+        f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, torch {torch.__version__}. "
+        f"Made by `make bench` (`python -m benchmarks`)."
+    )
+
+
+def _write(name: str, text: str) -> None:
+    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else "# Benchmarks\n"
+    section = f"<!-- begin {name} -->\n## {name.capitalize().replace('_', ' ')}\n\n{text}<!-- end {name} -->\n"
+    pattern = re.compile(rf"<!-- begin {name} -->\n.*?<!-- end {name} -->\n", re.DOTALL)
+    page = pattern.sub(lambda _: section, page) if pattern.search(page) else page.rstrip() + "\n\n" + section
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
