@@ -38,10 +38,8 @@ def main() -> None:
 def _machine() -> str:
     import torch
 
-    return (
-        f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, torch {torch.__version__}. "
-        f"Made by `make bench` (`python -m benchmarks`)."
-    )
+    machine = f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}"
+    return f"{machine}, torch {torch.__version__}. Made by `make bench` (`python -m benchmarks`)."
 
 
 def _write(name: str, text: str) -> None:

@@ -1,0 +1,1 @@
+"""What happened: plain data, no torch."""

@@ -1,0 +1,1 @@
+"""What was asked: plain data, no torch."""

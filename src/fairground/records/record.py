@@ -1,0 +1,124 @@
+"""What a run left behind: frozen, self-validating, versioned, and carrying its whole spec.
+
+`digits` is the part that must be the same whenever the same spec runs on the same machine; time and memory are not.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from fairground.errors import StoreError, require
+from fairground.spec.identity import canonical_json
+from fairground.spec.settings import Value
+
+RECORD_VERSION = 1
+State = Literal["done", "diverged", "failed", "pruned"]
+SplitName = Literal["train", "validation", "test"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochRow:
+    """One epoch: mean training loss over its batches and, when it validated, the scores. Epoch 0 is untrained."""
+
+    epoch: int
+    step: int
+    loss: float | None
+    validation: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    images_per_second: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """One number: which metric, of which split."""
+
+    metric: str
+    split: SplitName
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where the numbers come from: code, packages, machine, data, time and memory."""
+
+    fairground: str
+    packages: Mapping[str, str]
+    hardware: str
+    threads: int
+    data_fingerprint: str
+    split_fingerprint: str
+    started: str
+    wall_seconds: float
+    peak_memory_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """One finished run. `notes` says what a reader must know: repeats filled in, known bugs switched on, warnings."""
+
+    name: str
+    method: str
+    spec: Mapping[str, Value]
+    state: State
+    epochs: tuple[EpochRow, ...]
+    best_epoch: int | None
+    scores: tuple[Score, ...]
+    notes: tuple[str, ...]
+    failure: str | None
+    provenance: Provenance
+    version: int = RECORD_VERSION
+
+    def __post_init__(self) -> None:
+        def check(condition: bool, complaint: str) -> None:
+            require(condition, f"record {self.name}: {complaint}", StoreError)
+
+        check(self.state in get_args(State), f"no state '{self.state}'")
+        _refuse_newer(self.name, self.version)
+        check((self.failure is None) == (self.state == "done"), "a failure is told exactly when the run is not done")
+        check(all(math.isfinite(score.value) for score in self.scores), "a score is not a finite number")
+        check([row.epoch for row in self.epochs] == sorted({row.epoch for row in self.epochs}), "epochs out of order")
+        check(self.state != "done" or len(self.scores) > 0, "a finished run needs scores")
+
+    def score(self, metric: str, split: SplitName = "test") -> float | None:
+        """Return one score, or None when the run has none of that name."""
+        return next((s.value for s in self.scores if s.metric == metric and s.split == split), None)
+
+    def digits(self) -> str:
+        """Return everything reproducible about the run as one text: equal texts, equal runs."""
+        rows = [
+            {"epoch": r.epoch, "step": r.step, "loss": r.loss, "validation": dict(r.validation)} for r in self.epochs
+        ]
+        scores = [dataclasses.asdict(score) for score in self.scores]
+        return canonical_json(
+            {"spec": dict(self.spec), "state": self.state, "epochs": rows, "scores": scores, "best": self.best_epoch}
+        )
+
+    def to_json(self) -> str:
+        """Return the record as one line of JSON."""
+        return canonical_json(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunRecord":
+        """Read a record back, refusing what is not one."""
+        try:
+            data: dict[str, Any] = json.loads(text)
+            _refuse_newer(data["name"], data["version"])
+            data["epochs"] = tuple(EpochRow(**row) for row in data["epochs"])
+            data["scores"] = tuple(Score(**score) for score in data["scores"])
+            data["provenance"] = Provenance(**data["provenance"])
+            data["notes"] = tuple(data["notes"])
+            return cls(**data)
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"this is not a fairground record: {error}") from error
+
+
+def _refuse_newer(name: str, version: int) -> None:
+    """A newer record may have fields this version does not know: it must be told from a damaged one."""
+    require(
+        version <= RECORD_VERSION,
+        f"record {name} was written by a newer fairground (record version {version}; this one reads {RECORD_VERSION})",
+        StoreError,
+    )

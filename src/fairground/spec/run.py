@@ -1,0 +1,125 @@
+"""One run, fully said: what is trained on what, how, and how it is judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fairground.errors import require
+from fairground.spec.settings import Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A component by name, with its settings complete: every default spelt out."""
+
+    name: str
+    settings: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimiserSpec:
+    """One optimiser, three groups: trunk, head and the loss' own weights. A rate left out follows `lr`."""
+
+    name: Literal["adam", "adamw", "sgd", "rmsprop"] = "adam"
+    lr: float = 1e-3
+    head_lr: float | None = None
+    loss_lr: float | None = None
+    weight_decay: float = 0.0
+    loss_weight_decay: float = 0.0
+    momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key in ("lr", "head_lr", "loss_lr"):
+            rate = getattr(self, key)
+            require(rate is None or 0 <= rate <= 100, f"optimiser.{key} must be in [0, 100]; got {rate}")
+        for key in ("weight_decay", "loss_weight_decay"):
+            decay = getattr(self, key)
+            require(0 <= decay <= 1, f"optimiser.{key} must be in [0, 1]; got {decay}")
+        require(0 <= self.momentum < 1, f"optimiser.momentum must be in [0, 1); got {self.momentum}")
+        has_momentum = self.name in ("sgd", "rmsprop")
+        require(
+            has_momentum or self.momentum == 0,
+            f"optimiser.momentum is for sgd and rmsprop; {self.name} has its own, so leave it at 0",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSpec:
+    """How long, how large, and when to stop. `batches_per_epoch` 0 means one natural pass over the training split."""
+
+    batch_size: int = 128
+    epochs: int = 10
+    batches_per_epoch: int = 0
+    validate_every: int = 1
+    patience: int = 0
+    freeze_batch_norm: Literal["none", "stats", "stats_and_affine"] = "none"
+    gradient_chunk: int = 0
+
+    def __post_init__(self) -> None:
+        _whole("training.batch_size", self.batch_size, 1)
+        _whole("training.epochs", self.epochs, 0)
+        _whole("training.batches_per_epoch", self.batches_per_epoch, 0)
+        _whole("training.validate_every", self.validate_every, 1)
+        _whole("training.patience", self.patience, 0)
+        _whole("training.gradient_chunk", self.gradient_chunk, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSpec:
+    """What is measured, and which validation score chooses the checkpoint."""
+
+    metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
+    select_by: str = "map@r"
+    lone: Literal["drop", "zero"] = "drop"
+    normalise: bool | None = None
+
+    def __post_init__(self) -> None:
+        require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
+        require(
+            self.select_by in self.metrics,
+            f"evaluation.select_by must be one of evaluation.metrics; got {self.select_by!r}",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """Everything that decides the digits of a run. Where it runs, and how it is watched, is not part of it."""
+
+    protocol: str
+    data: Part
+    split: Part
+    transform: Part
+    trunk: Part
+    head: Part
+    loss: Part
+    miner: Part | None
+    regulariser: Part | None
+    sampler: Part
+    optimiser: OptimiserSpec
+    training: TrainingSpec
+    evaluation: EvaluationSpec
+    seed: int
+
+    def __post_init__(self) -> None:
+        _whole("seed", self.seed, 0)
+        require(self.seed < 2**63, f"seed must be below 2**63; got {self.seed}")
+
+
+#: which room each part of a run lives in
+ROOM_OF: Mapping[str, str] = {
+    "data": "datasets",
+    "split": "splits",
+    "transform": "transforms",
+    "trunk": "trunks",
+    "head": "heads",
+    "loss": "losses",
+    "miner": "miners",
+    "regulariser": "regularisers",
+    "sampler": "samplers",
+}
+#: parts that may be left out by saying `none`
+OPTIONAL = frozenset({"miner", "regulariser"})
+
+
+def _whole(key: str, value: int, least: int) -> None:
+    require(value >= least, f"{key} must be at least {least}; got {value}")
