@@ -5,19 +5,28 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from fairground.contracts.mixing import Mixing, mix
+
 
 class Trunk(nn.Module, ABC):
-    """Images to features. `stages` runs one after another, so that a regulariser may mix between them."""
+    """Images to features. `stages` run one after another, so that a regulariser may mix samples between them."""
 
     #: width of the feature vectors
     n_features: int
     stages: nn.ModuleList
 
-    def forward(self, images: Tensor) -> Tensor:
+    def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
         """Return features (n, n_features) of images (n, c, h, w)."""
-        for stage in self.stages:
-            images = stage(images)
-        return images
+        hidden = images
+        for number, stage in enumerate(self.stages):
+            if mixing is not None and mixing.stage == number:
+                hidden = mix(hidden, mixing)
+            hidden = stage(hidden)
+        return self.pool(hidden)
+
+    def pool(self, hidden: Tensor) -> Tensor:
+        """Return feature vectors from what the last stage gives; the mean over the image where it is one."""
+        return hidden.flatten(2).mean(2) if hidden.ndim > 2 else hidden
 
 
 class Head(nn.Module, ABC):

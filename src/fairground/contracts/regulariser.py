@@ -1,22 +1,15 @@
 """What every regulariser may do: change the mined tuples, add a penalty, or mix samples inside the model."""
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from fairground.contracts.loss import Loss
+from fairground.contracts.mixing import Mixing
 from fairground.contracts.tuples import Tuples
 from fairground.spec.space import Range
-
-
-class Mixing(NamedTuple):
-    """Sample i becomes `weight` * i + (1 - weight) * `partner[i]`, before trunk stage `stage` (0 = input)."""
-
-    weight: float
-    partner: Tensor
-    stage: int
 
 
 class Regulariser(nn.Module):

@@ -1,0 +1,1 @@
+"""One run: a RunSpec in, a RunRecord out."""

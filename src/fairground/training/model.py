@@ -1,0 +1,40 @@
+"""Trunk and head joined into one model, with batch norm frozen as the protocol says."""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from fairground.contracts.mixing import Mixing
+from fairground.contracts.model import Head, Trunk
+
+FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]
+
+
+class EmbeddingModel(nn.Module):
+    """Images to raw embeddings. `freeze_batch_norm`: keep the statistics, or the affine weights too (erratum E41)."""
+
+    def __init__(self, *, trunk: Trunk, head: Head, freeze_batch_norm: FreezeBatchNorm = "none") -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.head = head
+        self.freeze_batch_norm = freeze_batch_norm
+        if freeze_batch_norm == "stats_and_affine":
+            for norm in self._norms():
+                norm.requires_grad_(False)
+
+    def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
+        """Return embeddings (n, d); with `mixing`, samples are mixed before one stage of the trunk."""
+        embeddings: Tensor = self.head(self.trunk(images, mixing))
+        return embeddings
+
+    def train(self, mode: bool = True) -> "EmbeddingModel":
+        """Switch to training; frozen batch norms stay as they are for evaluation."""
+        super().train(mode)
+        if mode and self.freeze_batch_norm != "none":
+            for norm in self._norms():
+                norm.eval()
+        return self
+
+    def _norms(self) -> list[nn.Module]:
+        kinds = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
+        return [module for module in self.trunk.modules() if isinstance(module, kinds)]

@@ -1,0 +1,43 @@
+"""A small convolutional network for small images: blocks of convolution, batch norm, ReLU and pooling.
+
+Formula
+    Each block halves the image: h <- maxpool2(relu(batch_norm(conv3x3(h)))); the features are the mean over what is
+    left of the image. The default widths 32-64-128-128 give 0.24 million weights.
+
+Paper
+    The four-block network of Vinyals et al., "Matching Networks", NeurIPS 2016, with growing widths.
+
+Departures from the paper
+    Widths grow instead of staying at 64, and the last block is averaged rather than flattened, so that any image of at
+    least 2^blocks pixels a side fits.
+"""
+
+from collections.abc import Sequence
+
+from torch import nn
+
+from fairground.contracts.model import Trunk
+from fairground.errors import require
+
+
+class SmallConvTrunk(Trunk):
+    """`widths` is the number of channels of each block; `channels` that of the images."""
+
+    def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128, 128)) -> None:
+        super().__init__()
+        require(
+            len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths),
+            f"trunk.widths must be positive whole numbers, one a block; got {list(widths)}",
+        )
+        inputs = [channels, *widths[:-1]]
+        self.stages = nn.ModuleList(_block(before, after) for before, after in zip(inputs, widths, strict=True))
+        self.n_features = widths[-1]
+
+
+def _block(before: int, after: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(before, after, 3, padding=1, bias=False),
+        nn.BatchNorm2d(after),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(2),
+    )
