@@ -58,3 +58,43 @@ class BatchSampler(ABC):
     def known_bugs(self) -> tuple[str, ...]:
         """Return a sentence for every switch in use that reproduces a known bug of published code."""
         return ()
+
+
+class PlannedSampler(BatchSampler):
+    """A sampler that plans several batches at once and deals them out one by one.
+
+    An epoch starts with a fresh plan; when a plan is used up, another is made. The plan and the place reached in it
+    are the sampler's state.
+    """
+
+    def __init__(self) -> None:
+        self._plan: Tensor | None = None
+        self._n_dealt = 0
+
+    @abstractmethod
+    def plan(self, generator: torch.Generator) -> Tensor:
+        """Return the rows (k, batch_size) of the next k batches, for some k of at least one."""
+
+    def start_epoch(self, generator: torch.Generator) -> None:
+        """Put the old plan aside; the first `draw` makes the new one."""
+        self._plan = None
+        self._n_dealt = 0
+
+    def draw(self, generator: torch.Generator) -> Tensor:
+        """Return the rows (batch_size,) of the next planned batch."""
+        if self._plan is None or self._n_dealt == len(self._plan):
+            self._plan = self.plan(generator)
+            self._n_dealt = 0
+        self._n_dealt += 1
+        return self._plan[self._n_dealt - 1].clone()
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the plan and how many of its batches were dealt."""
+        if self._plan is None:
+            return {}
+        return {"plan": self._plan, "n_dealt": torch.tensor(self._n_dealt)}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take back what `state_dict` gave."""
+        self._plan = state["plan"].clone() if "plan" in state else None
+        self._n_dealt = int(state["n_dealt"]) if "plan" in state else 0

@@ -1,0 +1,73 @@
+"""Draws without repeats, many at a time, from the generator given."""
+
+import torch
+from torch import Tensor
+
+#: up to this many times the wanted number, shuffling everything is the cheapest way to choose
+_SHUFFLE_WITHIN = 32
+
+
+def draw_distinct(n: int, k: int, generator: torch.Generator) -> Tensor:
+    """Return k different numbers out of 0..n-1, every ordered choice equally likely."""
+    if n <= _SHUFFLE_WITHIN * k:
+        return torch.randperm(n, generator=generator, device=generator.device)[:k]
+    return _draw_and_repair(n, k, 1, generator)[0]
+
+
+def draw_distinct_rows(n: int, k: int, m: int, generator: torch.Generator) -> Tensor:
+    """Return (m, k) numbers out of 0..n-1; within a row all differ, and every ordered choice is equally likely."""
+    if n <= _SHUFFLE_WITHIN * k:
+        keys = torch.rand(m, n, generator=generator, device=generator.device, dtype=torch.float64)
+        return keys.topk(k).indices
+    return _draw_and_repair(n, k, m, generator)
+
+
+def draw_below(limits: Tensor, generator: torch.Generator) -> Tensor:
+    """Return, for every limit, a whole number in 0..limit-1, all equally likely."""
+    # 53 random bits: the bias for a class of a million images is below 1e-9.
+    uniform = torch.rand(limits.shape, generator=generator, device=generator.device, dtype=torch.float64)
+    return (uniform * limits).long()
+
+
+def draw_subsets(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
+    """Return for every limit (m,) k numbers in 0..limit-1 as (m, k): all different, or all there are and then repeats.
+
+    Every ordered choice is equally likely where the limit is at least k.
+    """
+    chosen = limits.new_empty(len(limits), k)
+    # Floyd's method: step j draws from one number more than the step before, and takes the new one on a clash.
+    floor = (limits - k).clamp_min(0)
+    for j in range(k):
+        top = floor + j
+        number = draw_below(top + 1, generator)
+        clash = (chosen[:, :j] == number.unsqueeze(1)).any(1)
+        chosen[:, j] = torch.where(clash, top, number)
+    # Where there are fewer than k, the steps above gave every number below k: those that do not exist become repeats.
+    is_missing = chosen >= limits.unsqueeze(1)
+    if is_missing.any():
+        repeats = draw_below(limits.unsqueeze(1).expand_as(chosen), generator)
+        chosen = torch.where(is_missing, repeats, chosen)
+    # Floyd's choices are uniform as sets; their order is not.
+    order = torch.rand(chosen.shape, generator=generator, device=generator.device, dtype=torch.float64).argsort(1)
+    return chosen.gather(1, order)
+
+
+def _draw_and_repair(n: int, k: int, m: int, generator: torch.Generator) -> Tensor:
+    """Draw with repeats, then draw the repeats anew until none is left; quick while n is much larger than k.
+
+    No number is treated differently from any other, so no choice of different numbers can be likelier than another.
+    """
+    drawn = torch.randint(n, (m, k), generator=generator, device=generator.device)
+    is_repeat = mark_repeats(drawn)
+    while is_repeat.any():
+        again = torch.randint(n, (int(is_repeat.sum()),), generator=generator, device=generator.device)
+        drawn[is_repeat] = again
+        is_repeat = mark_repeats(drawn)
+    return drawn
+
+
+def mark_repeats(values: Tensor) -> Tensor:
+    """Return (m, k) marks of the entries that equal an earlier entry of their row."""
+    ordered, position = values.sort(dim=1, stable=True)
+    is_repeat = torch.zeros_like(values, dtype=torch.bool)
+    return is_repeat.scatter(1, position[:, 1:], ordered[:, 1:] == ordered[:, :-1])

@@ -1,0 +1,73 @@
+"""SPC-n: batches of a few classes with the same number of images each.
+
+Formula
+    B = the union over b/n classes, drawn uniformly and all different, of n images of that class, drawn uniformly and
+    all different
+
+Paper
+    Roth et al., "Revisiting Training Strategies and Generalization Performance in Deep Metric Learning", ICML 2020,
+    section 3.2 (SPC-2, SPC-4, SPC-8).
+
+Departures from the paper
+    None by default. The paper's released code draws the classes, and the images within a class, with replacement:
+    `replace_classes` and `replace_samples`. A class with fewer than n images gives all it has and then repeats; the
+    record says how many there are.
+"""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.sampler import PlannedSampler
+from fairground.geometry.class_rows import ClassRows, n_class_slots, require_classes
+from fairground.geometry.draws import draw_distinct_rows
+from fairground.spec.space import Choice
+
+#: batches planned at a time: enough to make the cost of planning vanish, few enough to keep checkpoints small
+_BLOCK = 64
+
+
+class PerClassSampler(PlannedSampler):
+    """`per_class` images of each class of a batch, one class after the other."""
+
+    tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
+
+    def __init__(
+        self,
+        *,
+        labels: Tensor,
+        batch_size: int,
+        per_class: int = 4,
+        replace_classes: bool = False,
+        replace_samples: bool = False,
+    ) -> None:
+        super().__init__()
+        self._n_slots = n_class_slots(batch_size, per_class)
+        self._classes = ClassRows(labels)
+        if not replace_classes:
+            require_classes(self._classes.n_classes, self._n_slots, per_class)
+        self._batch_size = batch_size
+        self._per_class = per_class
+        self._replace_classes = replace_classes
+        self._replace_samples = replace_samples
+
+    @property
+    def n_batches(self) -> int:
+        """As many batches as fit into the split."""
+        return max(1, len(self._classes.rows) // self._batch_size)
+
+    def plan(self, generator: torch.Generator) -> Tensor:
+        """Return the next few batches; each is drawn independently of the others."""
+        n_planned = min(_BLOCK, self.n_batches)
+        n_classes = self._classes.n_classes
+        if self._replace_classes:
+            drawn = torch.randint(n_classes, (n_planned, self._n_slots), generator=generator, device=generator.device)
+        else:
+            drawn = draw_distinct_rows(n_classes, self._n_slots, n_planned, generator)
+        rows = self._classes.draw(drawn.flatten(), self._per_class, generator, replace=self._replace_samples)
+        return rows.view(n_planned, self._batch_size)
+
+    def notes(self) -> tuple[str, ...]:
+        """Say how many classes are too small."""
+        return () if self._replace_samples else self._classes.filled_up(self._per_class)
