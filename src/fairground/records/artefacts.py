@@ -1,0 +1,161 @@
+"""Where the files of a run live, how they are written so that no kill leaves half a file, and their checksums.
+
+<root>/runs/<name>/
+    spec.json         what was asked
+    checkpoints/      what resume needs
+    gallery.npz       queries with their nearest neighbours, as pictures
+    embeddings.npz    embeddings and labels of an evaluated split
+    manifest.json     checksum of every file that is finished
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairground.errors import StoreError, require
+
+_TEMPORARY = ".tmp"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one run. Looking at it makes nothing; `make` does."""
+
+    root: Path
+    name: str
+
+    def __post_init__(self) -> None:
+        # A name comes from the command line or a file: it must not be able to point anywhere else.
+        require(
+            re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", self.name) is not None,
+            f"a run's name has letters, digits, '-' and '_' only, 100 at most; got {self.name[:120]!r}",
+        )
+
+    @property
+    def path(self) -> Path:
+        """Where everything of this run is."""
+        return Path(self.root) / "runs" / self.name
+
+    @property
+    def spec(self) -> Path:
+        """The spec as canonical JSON."""
+        return self.path / "spec.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def gallery(self) -> Path:
+        """Queries and their neighbours as pictures."""
+        return self.path / "gallery.npz"
+
+    @property
+    def embeddings(self) -> Path:
+        """Embeddings and labels."""
+        return self.path / "embeddings.npz"
+
+    @property
+    def manifest(self) -> Path:
+        """Checksums of the finished files."""
+        return self.path / "manifest.json"
+
+    def make(self) -> "RunFolder":
+        """Make the folders, refusing in a sentence where that is impossible."""
+        try:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(_complaint(self.checkpoints, error)) from error
+        return self
+
+    def sign(self) -> None:
+        """Write the checksum of every file of the run that is finished; checkpoints come and go and are left out."""
+        sums = {file.name: checksum(file) for file in self._finished()}
+        write_atomically(self.manifest, json.dumps(sums, indent=1, sort_keys=True).encode())
+
+    def damaged(self) -> list[str]:
+        """Return the names of signed files that are missing or no longer have their checksum."""
+        if not self.manifest.exists():
+            return []
+        try:
+            sums = json.loads(self.manifest.read_bytes())
+            return [name for name in sums if not _matches(self.path / Path(name).name, sums[name])]
+        except (ValueError, TypeError) as error:
+            raise StoreError(f"{self.manifest} is damaged: {error}") from error
+
+    def _finished(self) -> list[Path]:
+        files = (file for file in self.path.iterdir() if file.is_file())
+        return sorted(file for file in files if file != self.manifest and file.suffix not in (_TEMPORARY, ".lock"))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that a reader, or a kill at any moment, sees the old content or the new and nothing between."""
+    # In the same folder: a rename is only atomic within one file system.
+    temporary = path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{_TEMPORARY}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _settle(path.parent)
+    except OSError as error:
+        raise StoreError(_complaint(path, error)) from error
+
+
+def sweep(folder: Path, *, older_than: float = 3600.0) -> int:
+    """Remove what killed writers left behind and return how many; younger files may still be being written."""
+    leftovers = [file for file in folder.glob(f".*{_TEMPORARY}") if time.time() - _written(file) >= older_than]
+    for file in leftovers:
+        file.unlink(missing_ok=True)
+    return len(leftovers)
+
+
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _matches(path: Path, wanted: str) -> bool:
+    return path.is_file() and checksum(path) == wanted
+
+
+def _written(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:  # its writer has just finished
+        return time.time()
+
+
+def _settle(folder: Path) -> None:
+    """Make the rename itself durable: it lives in the folder, not in the file."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _complaint(path: Path, error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"cannot write {path}: the disk is full. What was there before is untouched; free some space, then resume."
+        )
+    return f"cannot write {path}: {error.strerror or error}. What was there before is untouched."

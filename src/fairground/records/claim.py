@@ -1,0 +1,43 @@
+"""One process at a time works on a run: a lock that its owner's death releases, however it died."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from fairground.errors import StoreError
+from fairground.records.artefacts import RunFolder
+
+
+@contextmanager
+def claimed(folder: RunFolder) -> Iterator[None]:
+    """Hold the run while the block lasts; refuse when another process, or another part of this one, holds it."""
+    folder.make()
+    path = folder.path / "owner.lock"
+    # The file stays: removing it would let two processes lock two files of the same name.
+    with path.open("a+b") as file:
+        try:
+            _lock(file)
+        except OSError as error:
+            owner = path.read_text(errors="replace").strip() or "unknown"
+            complaint = f"run {folder.name} is being worked on by another process ({owner}): wait for it or stop it"
+            raise StoreError(complaint) from error
+        file.truncate(0)
+        file.write(f"process {os.getpid()}".encode())
+        file.flush()
+        yield
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: IO[bytes]) -> None:
+        file.seek(1 << 30)  # beyond the text, which others read
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

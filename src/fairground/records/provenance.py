@@ -1,0 +1,142 @@
+"""Where a run's numbers come from: code and package versions, machine, data, time and memory.
+
+Durations come from a clock that never goes backwards; only `started` reads the calendar.
+"""
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+import fairground
+from fairground.records.record import Provenance
+
+#: what can change a digit, or a second
+PACKAGES = ("torch", "torchvision", "timm", "numpy", "scipy", "scikit-learn", "numba", "pillow", "safetensors")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """A run under way. What it spent before a resume is given to `begin` and counted in."""
+
+    started: str
+    earlier_seconds: float
+    earlier_peak: int
+    begun: float
+
+    def seconds(self) -> float:
+        """Return the seconds spent so far, all attempts together."""
+        return self.earlier_seconds + max(0.0, time.monotonic() - self.begun)
+
+    def peak(self) -> int:
+        """Return the most memory held so far in bytes, all attempts together."""
+        return max(self.earlier_peak, peak_memory())
+
+    def finish(
+        self, *, data_fingerprint: str, split_fingerprint: str, threads: int, accelerator: str = ""
+    ) -> Provenance:
+        """Return the provenance of the run; `accelerator` names what it ran on besides the processor."""
+        return Provenance(
+            fairground=code_version(),
+            packages=package_versions(),
+            hardware=hardware() + (f", {accelerator}" if accelerator else ""),
+            threads=threads,
+            data_fingerprint=data_fingerprint,
+            split_fingerprint=split_fingerprint,
+            started=self.started,
+            wall_seconds=round(self.seconds(), 3),
+            peak_memory_bytes=self.peak(),
+        )
+
+
+def begin(*, started: str | None = None, earlier_seconds: float = 0.0, earlier_peak: int = 0) -> Clock:
+    """Start the clock; a resumed run passes what its first start, seconds and peak memory were."""
+    _forget_peak()
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Clock(
+        started=started or now, earlier_seconds=earlier_seconds, earlier_peak=earlier_peak, begun=time.monotonic()
+    )
+
+
+def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Return Python's version and that of each installed package, without importing any."""
+    found = {"python": platform.python_version()}
+    for name in names:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def hardware() -> str:
+    """Return the machine in one line: system, processor, cores, memory."""
+    cores = os.cpu_count() or 1
+    return f"{platform.system()} {platform.machine()}, {_processor()}, {cores} cores, {_memory()}"
+
+
+def code_version() -> str:
+    """Return the package's version and, in a checkout, the commit it stands on."""
+    commit = _commit(Path(__file__).parents[3] / ".git")
+    return fairground.__version__ + (f"+g{commit[:10]}" if commit else "")
+
+
+def peak_memory() -> int:
+    """Return the most memory the process has held in bytes; 0 where the system does not tell."""
+    status = _text(Path("/proc/self/status"))
+    for line in status.splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    if os.name != "posix":
+        return 0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _forget_peak() -> None:
+    """Let Linux measure the peak anew: a worker's earlier, larger run is not this run's memory."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def _processor() -> str:
+    for line in _text(Path("/proc/cpuinfo")).splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "model name":
+            return " ".join(value.split())
+    return platform.processor() or "unknown processor"
+
+
+def _memory() -> str:
+    try:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return "unknown memory"
+    return f"{size / 2**30:.0f} GiB"
+
+
+def _commit(git: Path) -> str:
+    """Read the commit by hand: starting git for every run would cost more than it tells."""
+    head = _text(git / "HEAD").strip()
+    if not head.startswith("ref: "):
+        return head
+    reference = head.removeprefix("ref: ")
+    packed = (line.split() for line in _text(git / "packed-refs").splitlines())
+    listed = next((words[0] for words in packed if len(words) == 2 and words[1] == reference), "")
+    return _text(git / reference).strip() or listed
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,62 @@
+import dataclasses
+import time
+
+import numpy as np
+
+import fairground
+from fairground.records import provenance
+from fairground.records.provenance import begin, code_version, hardware, package_versions, peak_memory
+
+
+def test_a_run_says_where_its_numbers_come_from():
+    clock = begin()
+    time.sleep(0.01)
+    found = clock.finish(data_fingerprint="d", split_fingerprint="s", threads=2)
+    assert found.fairground.startswith(fairground.__version__)
+    assert found.packages["numpy"] == np.__version__
+    assert found.packages["python"].startswith("3.")
+    assert found.threads == 2
+    assert "cores" in found.hardware
+    assert 0.01 <= found.wall_seconds < 10
+    assert found.peak_memory_bytes > 5_000_000
+    assert found.started.endswith("+00:00")
+    assert all(value not in ("", None) for value in dataclasses.asdict(found).values())
+
+
+def test_what_was_spent_before_a_resume_counts():
+    clock = begin(started="2026-01-01T00:00:00+00:00", earlier_seconds=100.0, earlier_peak=2**60)
+    found = clock.finish(data_fingerprint="d", split_fingerprint="s", threads=1)
+    assert 100 <= found.wall_seconds < 110
+    assert found.peak_memory_bytes == 2**60
+    assert found.started == "2026-01-01T00:00:00+00:00"
+
+
+def test_a_calendar_going_backwards_is_harmless(monkeypatch):
+    clock = begin()
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    assert clock.seconds() >= 0
+
+
+def test_the_peak_is_this_runs_own_where_linux_allows_it():
+    ballast = np.ones(80_000_000, dtype=np.uint8)
+    high = peak_memory()
+    del ballast
+    assert begin().peak() <= high
+
+
+def test_a_missing_package_is_left_out_and_the_accelerator_is_named():
+    assert "no-such-package" not in package_versions(["no-such-package"])
+    found = begin().finish(data_fingerprint="d", split_fingerprint="s", threads=1, accelerator="a card")
+    assert found.hardware == hardware() + ", a card"
+
+
+def test_a_checkout_tells_its_commit(tmp_path):
+    git = tmp_path / ".git"
+    git.mkdir()
+    assert provenance._commit(git) == ""
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "packed-refs").write_text("# pack-refs\n" + "a" * 40 + " refs/heads/main\n")
+    assert provenance._commit(git) == "a" * 40
+    (git / "HEAD").write_text("b" * 40 + "\n")
+    assert provenance._commit(git) == "b" * 40
+    assert code_version().startswith(fairground.__version__)
