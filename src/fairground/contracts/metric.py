@@ -1,0 +1,122 @@
+"""What every metric is, and the three kinds of evidence a metric may look at.
+
+A metric never sees embeddings. It sees where the relevant references of each query stand (`Ranking`), how classes and
+clusters overlap (`Contingency`), or how genuine pairs stand among impostor pairs (`Verification`); whoever prepares the
+evidence does so once, however many metrics ask.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """Where the relevant references of every query stand.
+
+    `ranks[offsets[q]:offsets[q + 1]]` are the places of query q's relevant references, from 1, ascending, the query
+    itself left out of its own list. `class_sizes` counts them with the query itself when it is one of the references.
+    """
+
+    offsets: np.ndarray
+    ranks: np.ndarray
+    class_sizes: np.ndarray
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries."""
+        return len(self.offsets) - 1
+
+    @cached_property
+    def n_relevant(self) -> np.ndarray:
+        """R of each query: how many references are relevant to it."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def found(self) -> np.ndarray:
+        """For each entry of `ranks`: how many relevant references stand at that place or before it."""
+        entry = np.arange(1, len(self.ranks) + 1)
+        entry -= self.per_entry(self.offsets[:-1])
+        return entry
+
+    def per_entry(self, of_query: np.ndarray) -> np.ndarray:
+        """Return a value of each query, repeated for each of its entries."""
+        return np.repeat(of_query, self.n_relevant)
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over each query's entries; 0 for a query without any."""
+        totals = np.zeros(self.n_queries)
+        some = self.n_relevant > 0
+        if some.any():
+            totals[some] = np.add.reduceat(values, self.offsets[:-1][some])
+        return totals
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contingency:
+    """How many rows each pair of class and cluster shares: `counts[t]` in class `classes[t]`, cluster `clusters[t]`."""
+
+    classes: np.ndarray
+    clusters: np.ndarray
+    counts: np.ndarray
+
+    @cached_property
+    def class_sizes(self) -> np.ndarray:
+        """The number of rows of each class."""
+        return np.bincount(self.classes, weights=self.counts)
+
+    @cached_property
+    def cluster_sizes(self) -> np.ndarray:
+        """The number of rows of each cluster."""
+        return np.bincount(self.clusters, weights=self.counts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """How genuine pairs stand among impostors, at every similarity a genuine pair has, ascending.
+
+    At similarity t: `genuine[t]` pairs have exactly it, `impostors_above[t]` impostor pairs are more similar and
+    `impostors_equal[t]` exactly as similar. Nothing a curve says can change between two such similarities except the
+    number of impostors, so the whole curve is here.
+    """
+
+    genuine: np.ndarray
+    impostors_above: np.ndarray
+    impostors_equal: np.ndarray
+    n_impostors: int
+
+
+class Metric:
+    """Evidence in, a number out. `argument` names the setting that the word after @ gives: `recall@5` is `k=5`."""
+
+    argument: ClassVar[str | None] = None
+    #: other names people know it by
+    aliases: ClassVar[tuple[str, ...]] = ()
+    higher_is_better: ClassVar[bool] = True
+
+
+class RankingMetric(Metric, ABC):
+    """One value a query; the score is their mean."""
+
+    @abstractmethod
+    def per_query(self, ranking: Ranking) -> np.ndarray:
+        """Return each query's value as float64; 0 where nothing is relevant."""
+
+
+class ClusteringMetric(Metric, ABC):
+    """One value for a clustering of the whole set."""
+
+    @abstractmethod
+    def score(self, table: Contingency) -> float:
+        """Return how well the clusters follow the classes."""
+
+
+class VerificationMetric(Metric, ABC):
+    """One value for the question "same class or not?" asked of every pair."""
+
+    @abstractmethod
+    def score(self, curve: Verification) -> float:
+        """Return how well similarity answers it."""

@@ -1,0 +1,108 @@
+"""Arrays and tensors as users hand them over, checked and brought to one form; every refusal says what to change."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.errors import DataError, require
+
+Embeddings = np.ndarray | Tensor
+#: one label a row, or a set of labels a row, or a 0/1 matrix with a column a label
+Labels = Any
+
+
+class Coded(NamedTuple):
+    """Labels of queries and references as numbers of one list of classes."""
+
+    queries: np.ndarray
+    references: np.ndarray
+    names: np.ndarray
+
+
+def as_matrix(embeddings: Any, what: str = "embeddings") -> Embeddings:
+    """Return finite embeddings (n, d): a NumPy array for anything on the CPU, else the tensor where it is."""
+    matrix = embeddings
+    if isinstance(matrix, Tensor):
+        matrix = matrix.detach()
+        matrix = matrix.float() if matrix.dtype in (torch.bfloat16, torch.float16) else matrix
+        if matrix.device.type == "cpu":
+            matrix = matrix.numpy()
+    elif not isinstance(matrix, np.ndarray):
+        matrix = np.asarray(matrix)
+    shape = tuple(matrix.shape)
+    require(matrix.ndim == 2, f"{what} must be a matrix (n, d); got shape {shape}", DataError)
+    require(shape[0] > 0, f"{what} are empty: there is no row to evaluate", DataError)
+    require(shape[1] > 0, f"{what} have no dimensions: got shape {shape}", DataError)
+    is_number = isinstance(matrix, Tensor) or matrix.dtype.kind in "fiub"
+    require(is_number, f"{what} must be numbers; got {matrix.dtype}", DataError)
+    _refuse_bad_rows(matrix, what)
+    return matrix  # type: ignore[no-any-return]
+
+
+def _refuse_bad_rows(matrix: Embeddings, what: str) -> None:
+    bad: list[int] = []
+    count = 0
+    step = max(1, 2**22 // matrix.shape[1])
+    for start in range(0, len(matrix), step):
+        block = matrix[start : start + step]
+        finite = np.asarray(block.isfinite().all(1).cpu() if isinstance(block, Tensor) else np.isfinite(block).all(1))
+        rows = start + np.flatnonzero(~finite)
+        count += len(rows)
+        bad.extend(int(row) for row in rows[: max(0, 5 - len(bad))])
+    listed = ", ".join(str(row) for row in bad) + (", ..." if count > len(bad) else "")
+    require(count == 0, f"{count} of {len(matrix)} {what} are not finite (NaN or infinite): rows {listed}", DataError)
+
+
+def working_dtype(*matrices: Embeddings, exact: bool) -> np.dtype:
+    """Return float64 where any input is wider than float32, or where `exact` asks for it, else float32.
+
+    Differences of Euclidean distances between raw vectors are small against the vectors' squared lengths; float32
+    would round them away.
+    """
+    for matrix in matrices:
+        kind = matrix.dtype
+        narrow = (torch.float32,) if isinstance(matrix, Tensor) else (np.float16, np.float32)
+        exact = exact or kind not in narrow
+    return np.dtype(np.float64 if exact else np.float32)
+
+
+def is_multi_label(labels: Labels) -> bool:
+    """Tell whether every row has a set of labels rather than one."""
+    if isinstance(labels, np.ndarray | Tensor):
+        return labels.ndim == 2
+    return isinstance(labels, Sequence) and len(labels) > 0 and isinstance(labels[0], set | frozenset | list | tuple)
+
+
+def as_label_sets(labels: Labels, n: int, what: str = "labels") -> list[frozenset]:
+    """Return one set of labels a row, from sets, lists or a 0/1 matrix."""
+    require(len(labels) == n, f"{what}: one set a row; got {len(labels)} sets for {n} rows", DataError)
+    if isinstance(labels, np.ndarray | Tensor):
+        matrix = labels.cpu().numpy() if isinstance(labels, Tensor) else labels
+        marked = matrix.astype(bool)
+        require(bool((marked == matrix).all()), f"{what} as a matrix must hold 0 and 1 only", DataError)
+        return [frozenset(np.flatnonzero(row).tolist()) for row in marked]
+    return [frozenset(row) for row in labels]
+
+
+def as_column(values: Any, n: int, what: str) -> np.ndarray:
+    """Return one value a row as an array (n,)."""
+    column = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    require(
+        column.ndim == 1 and len(column) == n,
+        f"{what}: one value a row; got shape {column.shape} for {n} rows",
+        DataError,
+    )
+    require(column.dtype.kind in "iubUS", f"{what} must be whole numbers or words; got {column.dtype}", DataError)
+    return column
+
+
+def coded(queries: np.ndarray, references: np.ndarray | None) -> Coded:
+    """Return both columns as numbers 0..C-1 of one sorted list of names."""
+    if references is None:
+        names, codes = np.unique(queries, return_inverse=True)
+        return Coded(codes, codes, names)
+    names, codes = np.unique(np.concatenate([queries, references]), return_inverse=True)
+    return Coded(codes[: len(queries)], codes[len(queries) :], names)

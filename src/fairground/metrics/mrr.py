@@ -1,0 +1,27 @@
+"""MRR, mean reciprocal rank: one over the place of the first relevant reference.
+
+Formula
+    MRR = mean over queries of  1 / min { k : rel(k) = 1 }
+
+Paper
+    Voorhees, "The TREC-8 question answering track report", TREC 1999.
+
+Departures from the paper
+    None.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from fairground.contracts.metric import Ranking, RankingMetric
+
+
+class MrrMetric(RankingMetric):
+    """Takes no settings."""
+
+    aliases: ClassVar[tuple[str, ...]] = ("mean_reciprocal_rank",)
+
+    def per_query(self, ranking: Ranking) -> np.ndarray:
+        """Return one over the first relevant place."""
+        return ranking.total((ranking.found == 1) / ranking.ranks)

@@ -1,0 +1,42 @@
+"""nDCG@k, normalised discounted cumulative gain: hits count less the later they come.
+
+Formula
+    nDCG@k = DCG / best DCG,  DCG = sum_{j <= k} rel(j) / log2(j + 1),  best DCG = sum_{j <= min(k, R)} 1 / log2(j + 1)
+
+Paper
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
+
+Departures from the paper
+    Relevance is yes or no; the discount is the now usual log2(j + 1), so that the second place counts less than the
+    first.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from fairground.contracts.metric import Ranking, RankingMetric
+from fairground.errors import require
+
+
+class NdcgMetric(RankingMetric):
+    """`k` cuts the list; nothing means the whole list."""
+
+    argument: ClassVar[str | None] = "k"
+
+    def __init__(self, *, k: int | None = None) -> None:
+        require(
+            k is None or (isinstance(k, int) and k >= 1),
+            f"ndcg.k must be a whole number from 1, or nothing for the whole list; got {k}",
+        )
+        self.k = k
+
+    def per_query(self, ranking: Ranking) -> np.ndarray:
+        """Return each query's gain over the best it could be."""
+        gain = 1 / np.log2(ranking.ranks + 1.0)
+        if self.k is not None:
+            gain = gain * (ranking.ranks <= self.k)
+        reach = ranking.n_relevant if self.k is None else np.minimum(ranking.n_relevant, self.k)
+        longest = int(reach.max(initial=0))
+        best = np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(1, longest + 1) + 1.0))))[reach]
+        return ranking.total(gain) / np.where(reach > 0, best, 1.0)
