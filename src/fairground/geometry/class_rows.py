@@ -11,7 +11,8 @@ from fairground.geometry.masks import class_groups
 class ClassRows:
     """The rows of every class of `labels` (n,); classes are numbered 0..n_classes-1 in sorted order of label.
 
-    `rows` lists all rows class by class: class c has `sizes[c]` of them, from `starts[c]` on. `group` is each row's class.
+    `rows` lists all rows class by class: class c has `sizes[c]` of them, from `starts[c]` on. `group` (n,) is the class
+    of each row.
     """
 
     def __init__(self, labels: Tensor) -> None:

@@ -19,7 +19,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import PlannedSampler
+from fairground.contracts.sampler import BatchSampler
 from fairground.geometry.class_rows import ClassRows, n_class_slots, require_classes
 from fairground.geometry.draws import draw_distinct_rows
 from fairground.spec.space import Choice
@@ -28,7 +28,7 @@ from fairground.spec.space import Choice
 _BLOCK = 64
 
 
-class PerClassSampler(PlannedSampler):
+class PerClassSampler(BatchSampler):
     """`per_class` images of each class of a batch, one class after the other."""
 
     tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
@@ -42,7 +42,6 @@ class PerClassSampler(PlannedSampler):
         replace_classes: bool = False,
         replace_samples: bool = False,
     ) -> None:
-        super().__init__()
         self._n_slots = n_class_slots(batch_size, per_class)
         self._classes = ClassRows(labels)
         if not replace_classes:

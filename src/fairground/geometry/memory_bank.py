@@ -1,0 +1,71 @@
+"""The memory bank: the latest known embedding of every training image."""
+
+import tempfile
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.errors import DataError, require
+from fairground.geometry.draws import mark_repeats
+
+
+class MemoryBank:
+    """One embedding for each of `n_rows` images, kept in float32.
+
+    An update overwrites; with `momentum` it moves only part of the way: new = momentum * old + (1 - momentum) * seen.
+    Beyond `memory_limit` bytes the bank lies in an unnamed temporary file that is mapped into memory and vanishes with
+    the process.
+    """
+
+    def __init__(self, n_rows: int, *, momentum: float = 0.0, memory_limit: float = 4e9) -> None:
+        self._n_rows = n_rows
+        self._momentum = momentum
+        self._memory_limit = memory_limit
+        self._table: Tensor | None = None
+
+    @property
+    def table(self) -> Tensor:
+        """The embeddings (n_rows, d)."""
+        require(self._table is not None, "the memory bank is empty: `fill` must be called before the first batch")
+        assert self._table is not None
+        return self._table
+
+    def fill(self, embeddings: Tensor) -> None:
+        """Take the embeddings of all images, in order."""
+        require(
+            embeddings.ndim == 2 and len(embeddings) == self._n_rows,
+            f"the memory bank takes one embedding for each of {self._n_rows} images; got {tuple(embeddings.shape)}",
+            DataError,
+        )
+        if self._table is None or self._table.shape != embeddings.shape:
+            self._table = self._allocate(embeddings.shape[1])
+        self._table.copy_(embeddings.detach())
+
+    def update(self, rows: Tensor, embeddings: Tensor) -> None:
+        """Take newer embeddings (b, d) of some rows (b,); of a row given several times the last one counts."""
+        seen = embeddings.detach().to(self.table)
+        rows = rows.to(self.table.device)
+        # Writing to one place twice leaves the winner open, and with it the resumed run.
+        is_last = ~mark_repeats(rows.flip(0).unsqueeze(0))[0].flip(0)
+        rows, seen = rows[is_last], seen[is_last]
+        if self._momentum > 0:
+            seen = self._momentum * self.table[rows] + (1 - self._momentum) * seen
+        self.table[rows] = seen
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the bank itself, if it has been filled."""
+        return {} if self._table is None else {"bank": self._table}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take back what `state_dict` gave."""
+        if "bank" in state:
+            self.fill(state["bank"])
+
+    def _allocate(self, width: int) -> Tensor:
+        if 4 * self._n_rows * width <= self._memory_limit:
+            return torch.empty(self._n_rows, width)
+        with tempfile.TemporaryFile() as file:
+            # The mapping keeps the space of the closed and nameless file alive for as long as the bank lives.
+            return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(self._n_rows, width)))
