@@ -7,22 +7,35 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.errors import require
 from fairground.spec.space import Range
 
 
 class Miner(ABC):
     """Chooses the tuples a loss will see. Draws only from the generator it is given; keeps no state.
 
-    `yields` is the kind of tuples it returns, so that `assemble` can refuse a loss that cannot take them.
+    `yields` is the kind of tuples it returns, so that `assemble` can refuse a loss that cannot take them. Distances are
+    those between unit vectors. An anchor without a positive or without a negative is skipped; no tuple comes twice; a
+    batch with nothing to mine gives empty tuples. Without a generator torch's default one is used.
     """
 
-    yields: ClassVar[type]
+    yields: ClassVar[type[Triplets] | type[Pairs]]
     tunable: ClassVar[Mapping[str, Range]] = {}
 
     @torch.no_grad()
     def __call__(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None = None) -> Tuples:
         """Return tuples of row indices into `embeddings` (n, d)."""
+        name = type(self).__name__
+        require(embeddings.ndim == 2, f"{name} takes embeddings of shape (n, d); got {tuple(embeddings.shape)}")
+        require(
+            labels.shape == embeddings.shape[:1],
+            f"{name} takes one label per embedding; got {tuple(labels.shape)} labels for {len(embeddings)} embeddings",
+        )
+        require(not labels.is_floating_point(), f"{name} takes integer labels; got {labels.dtype}")
+        if len(embeddings) < 2:
+            nothing = torch.empty(0, dtype=torch.long, device=embeddings.device)
+            return self.yields(*[nothing] * len(self.yields._fields))
         wide = embeddings.detach()
         wide = wide.float() if wide.dtype in (torch.float16, torch.bfloat16) else wide
         with torch.autocast(device_type=wide.device.type, enabled=False):

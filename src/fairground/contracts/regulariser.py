@@ -13,11 +13,26 @@ from fairground.spec.space import Range
 
 
 class Regulariser(nn.Module):
-    """Three hooks, each harmless unless overridden; the training step calls them in this order."""
+    """A few hooks, each harmless unless overridden; the training step calls them in the order they stand here.
+
+    A plan to mix is followed like this, with one mining for each of the two labels a mixed sample carries:
+
+        embeddings = model(images, mixing)              # which calls `mix` before the planned stage
+        own = loss(embeddings, labels, mined with labels)
+        partners = loss(embeddings, labels[mixing.partner], mined with labels[mixing.partner])
+        value = mixing.weight * own + (1 - mixing.weight) * partners
+
+    For a loss that is a mean of cross-entropies this is ordinary mixup. Where all partners have the same label as the
+    sample, both sets of tuples are one and its weights add up to 1.
+    """
 
     tunable: ClassVar[Mapping[str, Range]] = {}
     #: whether the hook `change_tuples` does anything, so that `assemble` can refuse it without a ranking loss
     changes_tuples: ClassVar[bool] = False
+
+    def check_loss(self, loss: Loss) -> None:
+        """Refuse, in a sentence, a loss that this regulariser can do nothing for; called once, before training."""
+        return
 
     def plan_mixing(self, batch_size: int, n_stages: int, *, generator: torch.Generator) -> Mixing | None:
         """Return how this batch is mixed inside the model, or None."""

@@ -5,6 +5,8 @@ from torch import Tensor
 
 #: up to this many times the wanted number, shuffling everything is the cheapest way to choose
 _SHUFFLE_WITHIN = 32
+#: beyond this many numbers a row, drawing them one after the other is slow
+_MANY = 16
 
 
 def draw_distinct(n: int, k: int, generator: torch.Generator) -> Tensor:
@@ -22,11 +24,13 @@ def draw_distinct_rows(n: int, k: int, m: int, generator: torch.Generator) -> Te
     return _draw_and_repair(n, k, m, generator)
 
 
-def draw_below(limits: Tensor, generator: torch.Generator) -> Tensor:
-    """Return, for every limit, a whole number in 0..limit-1, all equally likely."""
+def draw_below(limits: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Return, for every limit, a whole number in 0..limit-1, all equally likely; 0 for a limit of 0."""
+    # Drawn where the generator lives, so that a seed gives the same numbers on every device.
+    home = limits.device if generator is None else generator.device
     # 53 random bits: the bias for a class of a million images is below 1e-9.
-    uniform = torch.rand(limits.shape, generator=generator, device=generator.device, dtype=torch.float64)
-    return (uniform * limits).long()
+    uniform = torch.rand(limits.shape, generator=generator, device=home, dtype=torch.float64)
+    return (uniform.to(limits.device) * limits).long()
 
 
 def draw_subsets(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
@@ -34,20 +38,35 @@ def draw_subsets(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
 
     Every ordered choice is equally likely where the limit is at least k.
     """
+    # Sorting everything costs m times the largest limit, the other way k steps over all m.
+    if k > _MANY and int(limits.max()) <= _SHUFFLE_WITHIN * k:
+        chosen = _shuffled(limits, k, generator)
+    else:
+        chosen = _drawn_in_steps(limits, k, generator)
+    # Where there are fewer than k, both give numbers that do not exist: those become repeats.
+    is_missing = chosen >= limits.unsqueeze(1)
+    if is_missing.any():
+        repeats = draw_below(limits.unsqueeze(1).expand_as(chosen), generator)
+        chosen = torch.where(is_missing, repeats, chosen)
+    return chosen
+
+
+def _shuffled(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
+    numbers = torch.arange(max(k, int(limits.max())), device=limits.device)
+    keys = torch.rand(len(limits), len(numbers), generator=generator, device=generator.device, dtype=torch.float64)
+    return keys.masked_fill(numbers >= limits.unsqueeze(1), 2).topk(k, largest=False).indices
+
+
+def _drawn_in_steps(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
+    """Floyd's method: step j draws from one number more than the step before, and takes the new one on a clash."""
     chosen = limits.new_empty(len(limits), k)
-    # Floyd's method: step j draws from one number more than the step before, and takes the new one on a clash.
     floor = (limits - k).clamp_min(0)
     for j in range(k):
         top = floor + j
         number = draw_below(top + 1, generator)
         clash = (chosen[:, :j] == number.unsqueeze(1)).any(1)
         chosen[:, j] = torch.where(clash, top, number)
-    # Where there are fewer than k, the steps above gave every number below k: those that do not exist become repeats.
-    is_missing = chosen >= limits.unsqueeze(1)
-    if is_missing.any():
-        repeats = draw_below(limits.unsqueeze(1).expand_as(chosen), generator)
-        chosen = torch.where(is_missing, repeats, chosen)
-    # Floyd's choices are uniform as sets; their order is not.
+    # What was drawn is uniform as a set; its order is not.
     order = torch.rand(chosen.shape, generator=generator, device=generator.device, dtype=torch.float64).argsort(1)
     return chosen.gather(1, order)
 

@@ -1,0 +1,53 @@
+"""Easy-positive miner: for each anchor its nearest positive, and a hard negative beyond it.
+
+Formula
+    per anchor a: p = argmin over P(a) of d(a, p);
+    negative "semihard": n = argmin of d(a, n) over { n in N(a) : d(a, n) > d(a, p) }, the anchor skipped if none is;
+    negative "hard":     n = argmin of d(a, n) over N(a)
+
+Paper
+    Xuan, Stylianou and Pless, "Improved Embeddings with Easy Positive Triplet Mining", WACV 2020 (EPSHN and EPHN).
+
+Departures from the paper
+    Tuples only: the paper pairs them with its own softmax loss, here any loss over triplets may take them.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.miner import Miner
+from fairground.contracts.tuples import Triplets
+from fairground.errors import require
+from fairground.geometry.distances import squared_distances, unit
+from fairground.geometry.masks import pair_masks
+from fairground.spec.space import Choice, Range
+
+
+class EasyPositiveMiner(Miner):
+    """`negative` says which one goes with the nearest positive: the nearest beyond it, or the nearest of all."""
+
+    yields = Triplets
+    tunable: ClassVar[Mapping[str, Range]] = {"negative": Choice(options=("semihard", "hard"))}
+
+    def __init__(self, *, negative: Literal["semihard", "hard"] = "semihard") -> None:
+        require(
+            negative in ("semihard", "hard"), f"easy_positive.negative must be 'semihard' or 'hard'; got {negative!r}"
+        )
+        self.negative = negative
+
+    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+        """Return one triplet an anchor."""
+        masks = pair_masks(labels)
+        z = unit(embeddings)
+        # Squares are in the same order as distances.
+        squares = squared_distances(z, z)
+        to_positive, positive = torch.where(masks.positive, squares, torch.inf).min(1)
+        allowed = masks.negative
+        if self.negative == "semihard":
+            allowed = allowed & (squares > to_positive.unsqueeze(1))
+        to_negative, negative = torch.where(allowed, squares, torch.inf).min(1)
+        anchor = (to_positive.isfinite() & to_negative.isfinite()).nonzero().squeeze(1)
+        return Triplets(anchor, positive[anchor], negative[anchor])

@@ -1,0 +1,75 @@
+"""Multi-similarity miner: pairs that are hard by comparison with the anchor's hardest pair of the other kind.
+
+Formula
+    positive pair (i, j) kept if  s_ij - epsilon < max over N(i) of s_ik
+    negative pair (i, k) kept if  s_ik + epsilon > min over P(i) of s_ij        (s the cosine)
+
+Paper
+    Wang et al., "Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning", CVPR 2019, section 4.1.
+
+Departures from the paper
+    An anchor is never its own positive by index; the authors' code drops similarities near 1 instead, and with them
+    exact duplicates. `per_anchor_cap` keeps a uniform choice of each anchor's positive pairs and of its negative pairs.
+    `self_positive_bug` lets an anchor be its own positive where 1 - epsilon < max over N(i) of s_ik, and its own only
+    standard where it has no other, as pytorch-metric-learning did until June 2020: that was the miner of "A Metric
+    Learning Reality Check".
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.miner import Miner
+from fairground.contracts.tuples import Pairs
+from fairground.errors import require
+from fairground.geometry.choices import capped
+from fairground.geometry.distances import unit
+from fairground.geometry.masks import pair_masks
+from fairground.spec.space import Range, Real
+
+
+class MultiSimilarityMiner(Miner):
+    """`epsilon` is how much easier than the hardest pair of the other kind a pair may be and still be kept."""
+
+    yields = Pairs
+    tunable: ClassVar[Mapping[str, Range]] = {"epsilon": Real(low=0.0, high=1.0)}
+
+    def __init__(
+        self, *, epsilon: float = 0.1, per_anchor_cap: int | None = None, self_positive_bug: bool = False
+    ) -> None:
+        require(-2 <= epsilon <= 2, f"multi_similarity.epsilon must be in [-2, 2], a gap of cosines; got {epsilon}")
+        require(
+            per_anchor_cap is None or per_anchor_cap >= 1,
+            f"multi_similarity.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}",
+        )
+        self.epsilon = epsilon
+        self.per_anchor_cap = per_anchor_cap
+        self.self_positive_bug = self_positive_bug
+
+    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Pairs:
+        """Return the pairs sorted by anchor."""
+        positive, negative = pair_masks(labels)
+        if self.self_positive_bug and bool(positive.any()):
+            positive.fill_diagonal_(True)
+        z = unit(embeddings)
+        s = z @ z.T
+        hardest_negative = s.masked_fill(~negative, -torch.inf).amax(1, keepdim=True)
+        hardest_positive = s.masked_fill(~positive, torch.inf).amin(1, keepdim=True)
+        kept_positive = positive & (s - self.epsilon < hardest_negative)
+        kept_negative = negative & (s + self.epsilon > hardest_positive)
+        return Pairs(*self._list(kept_positive, generator), *self._list(kept_negative, generator))
+
+    def known_bugs(self) -> tuple[str, ...]:
+        """Say when anchors may be their own positives."""
+        if not self.self_positive_bug:
+            return ()
+        return ("multi_similarity.self_positive_bug: an anchor may be mined as its own positive",)
+
+    def _list(self, kept: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+        anchor, other = kept.nonzero(as_tuple=True)
+        if self.per_anchor_cap is None:
+            return anchor, other
+        chosen = capped(anchor, len(kept), self.per_anchor_cap, generator)
+        return anchor[chosen], other[chosen]

@@ -1,0 +1,44 @@
+"""Random miner: every anchor gets a positive and a negative by chance.
+
+Formula
+    per anchor a with P(a) and N(a) not empty: (a, p, n), p uniform in P(a), n uniform in N(a)
+
+Paper
+    Roth et al., "Revisiting Training Strategies and Generalization Performance in Deep Metric Learning", ICML 2020,
+    supplement, "random tuple mining".
+
+Departures from the paper
+    None in the default. The released code draws b of all valid triplets instead, so that anchors of larger classes come
+    more often; `roth_code` does the same, and takes all triplets where the code fails for want of b of them.
+"""
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.miner import Miner
+from fairground.contracts.tuples import Triplets
+from fairground.geometry.choices import distinct_below
+from fairground.geometry.classmates import classmates, negative_at, positive_at, triplet_at
+from fairground.geometry.draws import draw_below
+
+
+class RandomMiner(Miner):
+    """`roth_code` draws as many triplets as the batch has samples, uniformly over all valid ones."""
+
+    yields = Triplets
+
+    def __init__(self, *, roth_code: bool = False) -> None:
+        self.roth_code = roth_code
+
+    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+        """Return one triplet an anchor, or n among all."""
+        batch = classmates(labels)
+        if self.roth_code:
+            ends = batch.n_triplets.cumsum(0)
+            _, number = distinct_below(ends[-1:], len(labels), generator)
+            anchor = torch.searchsorted(ends, number, right=True)
+            return triplet_at(batch, anchor, number - (ends - batch.n_triplets)[anchor])
+        anchor = batch.n_triplets.nonzero().squeeze(1)
+        positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
+        negative = negative_at(batch, anchor, draw_below(batch.n_negatives[anchor], generator))
+        return Triplets(anchor, positive, negative)

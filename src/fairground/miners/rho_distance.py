@@ -1,0 +1,62 @@
+"""Rho-regularised distance miner: distance-weighted triplets, some of which push a positive away.
+
+Formula
+    per anchor a of the distance-weighted miner, independently:
+    with probability 1 - p_switch:  (a, p, n), P(n | a) proportional to 1 / q(max(d(a, n), lo)), 0 from d = hi on
+    with probability p_switch:      (a, a, p'), p' uniform in P(a)
+
+Paper
+    Roth et al., "Revisiting Training Strategies and Generalization Performance in Deep Metric Learning", ICML 2020,
+    section 5.3, as in the released code.
+
+Departures from the paper
+    The text switches the negative with the positive; the code, followed here, also makes the anchor its own positive,
+    so that nothing is attracted. The regulariser `rho` has all readings, for any miner of triplets: `rho` after
+    `distance_weighted` draws from the same distribution as this miner.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.miner import Miner
+from fairground.contracts.tuples import Triplets
+from fairground.errors import require
+from fairground.geometry.choices import weighted_columns
+from fairground.geometry.classmates import classmates, positive_at
+from fairground.geometry.draws import draw_below
+from fairground.geometry.sphere import distance_weights
+from fairground.geometry.switching import switch_triplets
+from fairground.spec.space import Range, Real
+
+
+class RhoDistanceMiner(Miner):
+    """`p_switch` is the share of anchors whose triplet is switched; `lo` and `hi` bound the distance of negatives."""
+
+    yields = Triplets
+    tunable: ClassVar[Mapping[str, Range]] = {"p_switch": Real(low=0.0, high=0.6)}
+
+    def __init__(self, *, p_switch: float = 0.2, lo: float = 0.5, hi: float | None = 1.4) -> None:
+        require(0 <= p_switch <= 1, f"rho_distance.p_switch must be in [0, 1], a probability; got {p_switch}")
+        require(0 < lo < 2, f"rho_distance.lo must be in (0, 2), a distance on the unit sphere; got {lo}")
+        require(hi is None or lo < hi, f"rho_distance.hi must be above lo = {lo}, or none for no bound; got {hi}")
+        self.p_switch = p_switch
+        self.lo = lo
+        self.hi = hi
+
+    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+        """Return one triplet an anchor."""
+        batch = classmates(labels)
+        weights = distance_weights(embeddings, labels.unsqueeze(1) != labels, lo=self.lo, hi=self.hi)
+        anchor = ((batch.n_positives > 0) & (weights.sum(1) > 0)).nonzero().squeeze(1)
+        negative = weighted_columns(weights[anchor], 1, generator).squeeze(1)
+        positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
+        return switch_triplets(
+            Triplets(anchor, positive, negative),
+            labels,
+            chance=self.p_switch,
+            reading="code",
+            generator=generator,
+        )

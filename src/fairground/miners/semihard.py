@@ -1,0 +1,52 @@
+"""Semihard miner: a random positive, and a negative just beyond it.
+
+Formula
+    per anchor a: p uniform in P(a);  n uniform in { n in N(a) : d(a, p) < d(a, n) < d(a, p) + margin },
+    or in N(a) when that set is empty
+
+Paper
+    Schroff, Kalenichenko and Philbin, "FaceNet", CVPR 2015; as written in Roth et al., ICML 2020, equation 20.
+
+Departures from the paper
+    Equation 20 lacks the upper bound, which the original and the released code have. Distances are not squared, as in
+    that code. One triplet an anchor; `all_semihard` gives all of them.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.miner import Miner
+from fairground.contracts.tuples import Triplets
+from fairground.errors import require
+from fairground.geometry.choices import marked_column
+from fairground.geometry.classmates import classmates, positive_at
+from fairground.geometry.distances import distances, unit
+from fairground.geometry.draws import draw_below
+from fairground.spec.space import Range, Real
+
+
+class SemihardMiner(Miner):
+    """`margin` is how far beyond the positive a negative may be: the margin of the loss it serves."""
+
+    yields = Triplets
+    tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
+
+    def __init__(self, *, margin: float = 0.2) -> None:
+        require(0 <= margin <= 2, f"semihard.margin must be in [0, 2]; got {margin}")
+        self.margin = margin
+
+    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+        """Return one triplet an anchor."""
+        batch = classmates(labels)
+        anchor = batch.n_triplets.nonzero().squeeze(1)
+        positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
+        z = unit(embeddings)
+        distance = distances(z, z)[anchor]
+        to_positive = distance.gather(1, positive.unsqueeze(1))
+        negative = labels[anchor].unsqueeze(1) != labels
+        semihard = negative & (distance > to_positive) & (distance < to_positive + self.margin)
+        candidates = torch.where(semihard.any(1, keepdim=True), semihard, negative)
+        return Triplets(anchor, positive, marked_column(candidates, generator))

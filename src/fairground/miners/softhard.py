@@ -1,0 +1,51 @@
+"""Softhard miner: a random positive and a random negative among those that are harder than the easiest.
+
+Formula
+    per anchor a: n uniform in N_h = { n in N(a) : d(a, n) < max over P(a) of d(a, p) },
+                  p uniform in P_h = { p in P(a) : d(a, p) > min over N(a) of d(a, n) };
+    an empty N_h or P_h is replaced by N(a) or P(a)
+
+Paper
+    Roth and Brattoli, "Easily extendable basic deep metric learning pipeline", 2019; as written in Roth et al.,
+    ICML 2020, equations 21 and 22.
+
+Departures from the paper
+    The equations print argmax and argmin for max and min, and the anchor where the positive is meant.
+"""
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.miner import Miner
+from fairground.contracts.tuples import Triplets
+from fairground.geometry.choices import marked_column
+from fairground.geometry.distances import squared_distances, unit
+from fairground.geometry.masks import pair_masks
+
+
+class SofthardMiner(Miner):
+    """No settings."""
+
+    yields = Triplets
+
+    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+        """Return one triplet an anchor."""
+        masks = pair_masks(labels)
+        anchor = (masks.positive.any(1) & masks.negative.any(1)).nonzero().squeeze(1)
+        positive, negative = masks.positive[anchor], masks.negative[anchor]
+        z = unit(embeddings)
+        # Squares are in the same order as distances.
+        squares = squared_distances(z, z)[anchor]
+        farthest_positive = squares.masked_fill(~positive, -torch.inf).amax(1, keepdim=True)
+        nearest_negative = squares.masked_fill(~negative, torch.inf).amin(1, keepdim=True)
+        hard_positive = positive & (squares > nearest_negative)
+        hard_negative = negative & (squares < farthest_positive)
+        return Triplets(
+            anchor,
+            marked_column(_or_else(hard_positive, positive), generator),
+            marked_column(_or_else(hard_negative, negative), generator),
+        )
+
+
+def _or_else(wanted: Tensor, otherwise: Tensor) -> Tensor:
+    return torch.where(wanted.any(1, keepdim=True), wanted, otherwise)

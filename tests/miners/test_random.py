@@ -1,0 +1,65 @@
+from collections import Counter
+
+import torch
+
+from fairground.contracts.tuples import Triplets
+from fairground.miners.random import RandomMiner
+from tests.losses.fixtures import F8, X
+from tests.miners.oracle import (
+    all_triplets,
+    assert_chances,
+    draw_often,
+    evenly,
+    marginal,
+    negatives_of,
+    positives_of,
+    seeded,
+    triplet_list,
+)
+
+
+def test_two_of_a_kind_and_a_stranger_leave_no_choice():
+    mined = RandomMiner()(torch.eye(3), torch.tensor([5, 5, 9]), generator=seeded())
+    assert triplet_list(mined) == [(0, 1, 2), (1, 0, 2)]
+
+
+def test_one_triplet_for_every_anchor_that_has_a_positive():
+    mined = RandomMiner()(X, F8, generator=seeded())
+    assert mined.anchor.tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert set(triplet_list(mined)) <= all_triplets(F8)
+
+
+def test_positives_and_negatives_are_equally_likely():
+    counts = draw_often(RandomMiner(), X, F8, 600)
+    for anchor in range(7):
+        assert_chances(marginal(counts, anchor, lambda t: t[1]), evenly(positives_of(F8, anchor)))
+        assert_chances(marginal(counts, anchor, lambda t: t[2]), evenly(negatives_of(F8, anchor)))
+
+
+def test_roth_code_is_uniform_over_all_triplets():
+    counts = draw_often(RandomMiner(roth_code=True), X, F8, 600)
+    every = sorted(all_triplets(F8))
+    assert len(every) == 3 * 2 * 5 + 4 * 1 * 6
+    number = {triplet: i for i, triplet in enumerate(every)}
+    assert_chances(Counter({number[t]: count for t, count in counts.items()}), evenly(range(len(every))))
+
+
+def test_roth_code_draws_as_many_as_the_batch_has_samples_and_no_triplet_twice():
+    mined = RandomMiner(roth_code=True)(X, F8, generator=seeded(3))
+    assert mined.size == 8
+    assert len(set(triplet_list(mined))) == 8
+
+
+def test_roth_code_takes_all_triplets_where_the_published_code_fails():
+    mined = RandomMiner(roth_code=True)(torch.eye(3), torch.tensor([0, 0, 1]), generator=seeded())
+    assert set(triplet_list(mined)) == {(0, 1, 2), (1, 0, 2)}
+
+
+def test_a_large_batch_is_not_enumerated():
+    labels = torch.arange(4096) // 64
+    mined = RandomMiner(roth_code=True)(torch.zeros(4096, 2), labels, generator=seeded())
+    assert isinstance(mined, Triplets)
+    assert mined.size == 4096
+    assert bool((labels[mined.anchor] == labels[mined.positive]).all())
+    assert bool((mined.anchor != mined.positive).all())
+    assert bool((labels[mined.anchor] != labels[mined.negative]).all())
