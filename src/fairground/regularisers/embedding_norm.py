@@ -1,0 +1,41 @@
+"""Embedding-norm regulariser: keeps the raw embeddings short.
+
+Formula
+    R = weight * mean_i ||x_i||^power
+
+Paper
+    Sohn, "Improved Deep Metric Learning with Multi-class N-pair Loss Objective", NIPS 2016, section 3.2.2; Roth et al.,
+    ICML 2020, equations 3 to 5.
+
+Departures from the paper
+    Both print the square (power 2); Roth's code, like most others, takes the plain norm, which is the default here.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.regulariser import Regulariser
+from fairground.errors import require
+from fairground.geometry.distances import safe_sqrt
+from fairground.spec.space import LogReal, Range
+
+
+class EmbeddingNormRegulariser(Regulariser):
+    """`weight` multiplies the mean norm, to the first or second `power`."""
+
+    tunable: ClassVar[Mapping[str, Range]] = {"weight": LogReal(low=1e-5, high=0.1)}
+
+    def __init__(self, *, weight: float = 0.005, power: Literal[1, 2] = 1) -> None:
+        super().__init__()
+        require(weight >= 0, f"embedding_norm.weight must be 0 or more; got {weight}")
+        require(power in (1, 2), f"embedding_norm.power must be 1 or 2; got {power}")
+        self.weight = weight
+        self.power = power
+
+    def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:
+        """Return the term of the raw embeddings."""
+        squares = embeddings.square().sum(1)
+        return self.weight * (squares if self.power == 2 else safe_sqrt(squares)).mean()

@@ -1,0 +1,61 @@
+"""SoftTriple's centre regulariser: draws the several centres of a class together, so that spare ones merge.
+
+Formula
+    R = weight * ( sum_c sum_{k<l} sqrt(2 - 2 w_ck . w_cl) ) / (C K (K - 1)),  w_ck the unit centres of class c
+
+Paper
+    Qian, Shang, Sun, Hu, Li and Jin, "SoftTriple Loss: Deep Metric Learning Without Triplet Sampling", ICCV 2019,
+    equation 8.
+
+Departures from the paper
+    For any loss with several centres a class, as `centres` or `weights` (C, K, D). The loss `soft_triple` has the same
+    term as its own setting `reg_weight`: use one of the two. `divisor` "pairs" divides by the number of pairs,
+    C K (K - 1) / 2, as the library of the Reality Check experiments did.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.regulariser import Regulariser
+from fairground.errors import require
+from fairground.geometry.centres import centre_spread
+from fairground.spec.space import Range, Real
+
+
+class SoftTripleCentresRegulariser(Regulariser):
+    """`weight` multiplies the spread of each class' centres; `divisor` says what it is divided by."""
+
+    tunable: ClassVar[Mapping[str, Range]] = {"weight": Real(low=0.0, high=1.0)}
+
+    def __init__(self, *, weight: float = 0.2, divisor: Literal["ckk", "pairs"] = "ckk") -> None:
+        super().__init__()
+        require(weight >= 0, f"soft_triple_centres.weight must be 0 or more; got {weight}")
+        require(divisor in ("ckk", "pairs"), f"soft_triple_centres.divisor must be 'ckk' or 'pairs'; got {divisor!r}")
+        self.weight = weight
+        self.divisor = divisor
+
+    def check_loss(self, loss: Loss) -> None:
+        """Refuse losses without several centres a class."""
+        require(
+            _centres(loss) is not None,
+            f"regulariser soft_triple_centres needs a loss with several centres a class, such as soft_triple or "
+            f"sub_centre_arc_face; {type(loss).__name__} has none",
+        )
+
+    def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:
+        """Return the term of the loss' centres."""
+        self.check_loss(loss)
+        centres = _centres(loss)
+        assert centres is not None
+        return self.weight * centre_spread(centres, per_pair=self.divisor == "pairs")
+
+
+def _centres(loss: Loss) -> Tensor | None:
+    for name in ("centres", "weights"):
+        found = getattr(loss, name, None)
+        if isinstance(found, Tensor) and found.ndim == 3:
+            return found
+    return None

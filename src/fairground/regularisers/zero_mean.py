@@ -1,0 +1,38 @@
+"""Zero-mean regulariser: the coordinates of every embedding shall add up to nothing.
+
+Formula
+    R = weight * mean_i | sum_m z_im |,  z_i = x_i / ||x_i||
+
+Paper
+    Yuan, Deng, Tang, Tang and Chen, "Signal-to-Noise Ratio: A Robust Distance Metric for Deep Metric Learning",
+    CVPR 2019, equation 10.
+
+Departures from the paper
+    For any loss, not only for SNR; that loss has the same term as its own setting.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.regulariser import Regulariser
+from fairground.errors import require
+from fairground.geometry.distances import unit
+from fairground.spec.space import Range, Real
+
+
+class ZeroMeanRegulariser(Regulariser):
+    """`weight` multiplies the mean absolute sum of coordinates."""
+
+    tunable: ClassVar[Mapping[str, Range]] = {"weight": Real(low=0.0, high=1.0)}
+
+    def __init__(self, *, weight: float = 0.005) -> None:
+        super().__init__()
+        require(weight >= 0, f"zero_mean.weight must be 0 or more; got {weight}")
+        self.weight = weight
+
+    def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:
+        """Return the term of the unit vectors."""
+        return self.weight * unit(embeddings).sum(1).abs().mean()
