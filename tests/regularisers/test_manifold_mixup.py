@@ -126,7 +126,7 @@ def test_partners_of_the_same_class_change_no_label():
     loss = TripletLoss(margin=0.5)
     same = LABELS[torch.tensor([1, 0, 3, 2, 5, 4])]
     mixed = 0.3 * loss(embeddings, LABELS) + 0.7 * loss(embeddings, same)
-    assert float(mixed) == pytest.approx(float(loss(embeddings, LABELS)), abs=1e-12)
+    assert mixed.item() == pytest.approx(loss(embeddings, LABELS).item(), abs=1e-12)
 
 
 def test_refusals():
