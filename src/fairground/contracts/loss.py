@@ -17,15 +17,16 @@ class Loss(nn.Module, ABC):
 
     `accepts` names the kinds of tuples a miner may hand over (`Triplets`, `Pairs`); empty means the loss looks at
     the whole batch by itself. `tunable` gives the search range of each setting worth searching. `on_sphere` tells
-    whether the loss compares unit vectors, and so how its embeddings should be evaluated.
+    whether the loss compares unit vectors, and so how its embeddings should be evaluated; a loss with a switch for that
+    sets it when constructed.
 
     Facts a loss cannot know (`n_classes`, `embedding_dim`) are constructor arguments of those names; `assemble`
     supplies them. Class indices are 0..n_classes-1 for losses with learnable class weights; any integers elsewhere.
     """
 
-    accepts: ClassVar[tuple[type, ...]] = ()
+    accepts: tuple[type, ...] = ()
     tunable: ClassVar[Mapping[str, Range]] = {}
-    on_sphere: ClassVar[bool] = True
+    on_sphere: bool = True
 
     def forward(
         self,

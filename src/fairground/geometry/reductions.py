@@ -17,3 +17,9 @@ def masked_logsumexp(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
 def mean_nonzero(terms: Tensor) -> Tensor:
     """Return the sum over the number of terms above zero (`mean_nz`); 0 when there is none."""
     return terms.sum() / (terms > 0).sum().clamp_min(1)
+
+
+def mean_hinges(excess: Tensor, reduction: str) -> Tensor:
+    """Return the mean of [excess]_+ over all entries (`mean_all`) or over those above 0 (`mean_nz`); 0 for none."""
+    hinges = excess.relu()
+    return mean_nonzero(hinges) if reduction == "mean_nz" else hinges.sum() / max(1, hinges.numel())
