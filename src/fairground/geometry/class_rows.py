@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from fairground.errors import DataError, require
-from fairground.geometry.draws import draw_below, draw_subsets
+from fairground.geometry.draws import draw_below, draw_subsets, mark_repeats
 from fairground.geometry.masks import class_groups
 
 
@@ -42,15 +42,21 @@ class ClassRows:
             chosen = draw_subsets(sizes, k, generator)
         return self.rows[self.starts[classes].unsqueeze(1) + chosen]
 
-    def draw_partners(self, rows: Tensor, k: int, generator: torch.Generator) -> Tensor:
-        """Return k other rows of each row's class as (m, k); a lone image is its own partner."""
-        classes = self.group[rows]
-        others = (self.sizes[classes] - 1).clamp_min(1)
-        chosen = draw_subsets(others, k, generator)
-        partners = self.rows[self.starts[classes].unsqueeze(1) + chosen]
-        # The row itself gives its place to the last of its class, which was left out of the draw.
-        last = self.rows[self.starts[classes] + self.sizes[classes] - 1].unsqueeze(1)
-        return torch.where(partners == rows.unsqueeze(1), last, partners)
+    def draw_partners(self, picks: Tensor, k: int, generator: torch.Generator) -> Tensor:
+        """Return k further rows of each pick's class as (m, k).
+
+        No row is given twice, nor is any of the different `picks` (m,), unless a class has too few rows for that.
+        """
+        classes, slot, n_picks = torch.unique(self.group[picks], return_inverse=True, return_counts=True)
+        # Each class gives enough for all its picks at once: those that are picks or repeats go to the end of the line.
+        rows = self.draw(classes, int(n_picks.max()) * (k + 1), generator)
+        is_unwanted = torch.isin(rows, picks) | mark_repeats(rows)
+        rows = rows.gather(1, is_unwanted.byte().argsort(dim=1, stable=True))
+        order = slot.argsort(stable=True)
+        turn = torch.empty_like(slot)
+        turn[order] = torch.arange(len(picks), device=slot.device) - (n_picks.cumsum(0) - n_picks)[slot[order]]
+        columns = turn.unsqueeze(1) * k + torch.arange(k, device=slot.device)
+        return rows[slot.unsqueeze(1), columns]
 
     def filled_up(self, k: int) -> tuple[str, ...]:
         """Return the sentence for the record about classes with fewer than k images, if there are any."""

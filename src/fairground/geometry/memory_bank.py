@@ -8,20 +8,28 @@ import torch
 from torch import Tensor
 
 from fairground.errors import DataError, require
+from fairground.geometry.distances import unit
 from fairground.geometry.draws import mark_repeats
+
+#: rows filled at a time, so that filling a mapped bank needs little memory besides
+_BLOCK = 65536
 
 
 class MemoryBank:
     """One embedding for each of `n_rows` images, kept in float32.
 
     An update overwrites; with `momentum` it moves only part of the way: new = momentum * old + (1 - momentum) * seen.
+    With `normalise` what is kept has length one.
     Beyond `memory_limit` bytes the bank lies in an unnamed temporary file that is mapped into memory and vanishes with
     the process.
     """
 
-    def __init__(self, n_rows: int, *, momentum: float = 0.0, memory_limit: float = 4e9) -> None:
+    def __init__(
+        self, n_rows: int, *, momentum: float = 0.0, normalise: bool = False, memory_limit: float = 4e9
+    ) -> None:
         self._n_rows = n_rows
         self._momentum = momentum
+        self._normalise = normalise
         self._memory_limit = memory_limit
         self._table: Tensor | None = None
 
@@ -41,17 +49,19 @@ class MemoryBank:
         )
         if self._table is None or self._table.shape != embeddings.shape:
             self._table = self._allocate(embeddings.shape[1])
-        self._table.copy_(embeddings.detach())
+        for start in range(0, self._n_rows, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            self._table[block] = self._kept(embeddings[block].detach().to(self._table))
 
     def update(self, rows: Tensor, embeddings: Tensor) -> None:
         """Take newer embeddings (b, d) of some rows (b,); of a row given several times the last one counts."""
-        seen = embeddings.detach().to(self.table)
+        seen = self._kept(embeddings.detach().to(self.table))
         rows = rows.to(self.table.device)
         # Writing to one place twice leaves the winner open, and with it the resumed run.
         is_last = ~mark_repeats(rows.flip(0).unsqueeze(0))[0].flip(0)
         rows, seen = rows[is_last], seen[is_last]
         if self._momentum > 0:
-            seen = self._momentum * self.table[rows] + (1 - self._momentum) * seen
+            seen = self._kept(self._momentum * self.table[rows] + (1 - self._momentum) * seen)
         self.table[rows] = seen
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -61,7 +71,11 @@ class MemoryBank:
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Take back what `state_dict` gave."""
         if "bank" in state:
-            self.fill(state["bank"])
+            self._table = self._allocate(state["bank"].shape[1])
+            self._table.copy_(state["bank"])
+
+    def _kept(self, embeddings: Tensor) -> Tensor:
+        return unit(embeddings) if self._normalise else embeddings
 
     def _allocate(self, width: int) -> Tensor:
         if 4 * self._n_rows * width <= self._memory_limit:

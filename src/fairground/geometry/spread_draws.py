@@ -1,0 +1,48 @@
+"""Draws from a set of points that favour points far from those drawn before."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.geometry.covariance import scatter_factor
+
+
+def draw_spread(points: Tensor, k: int, generator: torch.Generator, *, spread: float, density: bool) -> Tensor:
+    """Return k different picks (k,) out of `points` (n, d).
+
+    A point's chance grows with the sum of its squared distances to the picks so far, to the power `spread`, and, with
+    `density`, in proportion to its density under the Gaussian fitted to the points. The first pick is then the point
+    nearest to a draw from that Gaussian; without, any.
+    """
+    n = len(points)
+    uniform = torch.rand(k, generator=generator, device=generator.device, dtype=torch.float64).numpy(force=True)
+    if density:
+        log_density, pick = _gaussian(points, generator)
+    else:
+        log_density, pick = np.zeros(n), int(uniform[0] * n)
+    array = np.ascontiguousarray(points.numpy(force=True))
+    squares = np.einsum("ij,ij->i", array, array)
+    # A sum of zero, for copies of the only pick, must not turn into a logarithm of minus infinity.
+    sums = np.full(n, np.finfo(np.float64).tiny)
+    picks = np.empty(k, dtype=np.int64)
+    for i in range(k):
+        if i > 0:
+            logits = log_density + spread * np.log(sums)
+            logits[picks[:i]] = -np.inf
+            heights = np.exp(logits - logits.max()).cumsum()
+            # Rounding up the last height must not give the place after the last.
+            pick = min(int(heights.searchsorted(uniform[i] * heights[-1], side="right")), n - 1)
+        picks[i] = pick
+        sums += np.maximum(squares + squares[pick] - 2 * (array @ array[pick]), 0)
+    return torch.from_numpy(picks).to(points.device)
+
+
+def _gaussian(points: Tensor, generator: torch.Generator) -> tuple[np.ndarray, int]:
+    """Return each point's log density, up to a constant, and the point nearest to a draw from the Gaussian."""
+    n, d = points.shape
+    mean = points.mean(0)
+    factor = scatter_factor(points - mean) / (n - 1) ** 0.5
+    whitened = torch.linalg.solve_triangular(factor, (points - mean).T, upper=False)
+    draw = mean + factor @ torch.randn(d, generator=generator, device=generator.device, dtype=points.dtype)
+    nearest = int((points - draw).square().sum(1).argmin())
+    return (whitened.square().sum(0) / -2).double().numpy(force=True), nearest

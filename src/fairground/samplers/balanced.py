@@ -1,0 +1,94 @@
+"""Balanced: every class equally often, and every image at least once an epoch.
+
+Formula
+    Round r takes, from every class c in a fresh shuffle of the classes, the images r n .. r n + n - 1 (modulo the size
+    of c) of a shuffle of c made once an epoch; batches are the next b/n classes each. An epoch is as many rounds as the
+    largest class needs.
+
+Paper
+    None: users of samplers that draw m images a class ask for it, because those visit neither every class nor every
+    image.
+
+Departures from the paper
+    None. A batch that straddles two rounds begins the second with classes it does not have yet, so that no batch has a
+    class twice.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.sampler import BatchSampler
+from fairground.geometry.class_rows import ClassRows, n_class_slots, require_classes
+from fairground.spec.space import Choice
+
+
+class BalancedSampler(BatchSampler):
+    """`per_class` images of each class of a batch, one class after the other."""
+
+    tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
+
+    def __init__(self, *, labels: Tensor, batch_size: int, per_class: int = 4) -> None:
+        self._n_slots = n_class_slots(batch_size, per_class)
+        self._classes = ClassRows(labels)
+        require_classes(self._classes.n_classes, self._n_slots, per_class)
+        self._per_class = per_class
+        self._order: Tensor | None = None
+        self._round = 0
+        self._left_over = labels.new_empty(0, per_class, dtype=torch.long)
+
+    @property
+    def n_batches(self) -> int:
+        """As many batches as it takes to visit every image."""
+        n_rounds = -(-int(self._classes.sizes.max()) // self._per_class)
+        return -(-n_rounds * self._classes.n_classes // self._n_slots)
+
+    def start_epoch(self, generator: torch.Generator) -> None:
+        """Shuffle the images of every class, and begin with the first round."""
+        super().start_epoch(generator)
+        shuffled = torch.randperm(len(self._classes.rows), generator=generator, device=generator.device)
+        self._order = shuffled[self._classes.group[shuffled].argsort(stable=True)]
+        self._round = 0
+        self._left_over = self._left_over[:0]
+
+    def plan(self, generator: torch.Generator) -> Tensor:
+        """Return the batches of the next round, beginning with what the last one left over."""
+        if self._order is None:
+            self.start_epoch(generator)
+        groups = torch.cat([self._left_over, self._next_round(generator)])
+        self._round += 1
+        n_planned = len(groups) // self._n_slots
+        self._left_over = groups[n_planned * self._n_slots :]
+        return groups[: n_planned * self._n_slots].reshape(n_planned, -1)
+
+    def _next_round(self, generator: torch.Generator) -> Tensor:
+        """Return `per_class` rows of every class, those of classes not left over first."""
+        assert self._order is not None
+        classes = torch.randperm(self._classes.n_classes, generator=generator, device=generator.device)
+        if len(self._left_over) > 0:
+            is_left_over = torch.isin(classes, self._classes.group[self._left_over[:, 0]])
+            classes = torch.cat([classes[~is_left_over], classes[is_left_over]])
+        turns = self._round * self._per_class + torch.arange(self._per_class, device=generator.device)
+        places = turns % self._classes.sizes[classes].unsqueeze(1)
+        return self._order[self._classes.starts[classes].unsqueeze(1) + places]
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the plan, the order of images and the place reached in it."""
+        if self._order is None:
+            return {}
+        place = {"order": self._order, "round": torch.tensor(self._round), "left_over": self._left_over}
+        return {**super().state_dict(), **place}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take back what `state_dict` gave."""
+        super().load_state_dict(state)
+        if "order" in state:
+            self._order = state["order"].clone()
+            self._round = int(state["round"])
+            self._left_over = state["left_over"].clone()
+
+    def notes(self) -> tuple[str, ...]:
+        """Say how many classes are too small."""
+        return self._classes.filled_up(self._per_class)

@@ -1,0 +1,90 @@
+"""Fixed tuples: batches put together from pairs, triplets or larger groups listed in a file.
+
+Formula
+    B = the images of the next b/t tuples of t images each; the tuples are shuffled every epoch
+
+Paper
+    None: for comparisons in which every method must see the same tuples.
+
+Departures from the paper
+    None.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.sampler import BatchSampler
+from fairground.errors import DataError, InputError, require
+
+
+class FixedTuplesSampler(BatchSampler):
+    """`file` lists one tuple a line as row numbers of the training split, counted from 0.
+
+    Read are .csv (commas), .txt (blanks) and .npz (an array `tuples` of whole numbers, one tuple a row). Tuples are
+    shuffled every epoch unless `shuffle` is off; those that do not fill a batch wait for the next epoch.
+    """
+
+    def __init__(self, *, labels: Tensor, batch_size: int, file: str, shuffle: bool = True) -> None:
+        tuples = _read(Path(file))
+        n_tuples, length = tuples.shape
+        require(
+            batch_size >= 1 and batch_size % length == 0,
+            f"the tuples of '{file}' have {length} images each: the batch size must be a multiple; got {batch_size}",
+        )
+        require(
+            n_tuples >= batch_size // length,
+            f"'{file}' lists {n_tuples} tuples; a batch of {batch_size} takes {batch_size // length}",
+            DataError,
+        )
+        lowest, highest = int(tuples.min()), int(tuples.max())
+        require(
+            lowest >= 0 and highest < len(labels),
+            f"'{file}' must list rows in 0..{len(labels) - 1}, the training split; got {lowest}..{highest}",
+            DataError,
+        )
+        self._tuples = torch.from_numpy(tuples).to(labels.device)
+        self._batch_size = batch_size
+        self._shuffle = shuffle
+
+    @property
+    def n_batches(self) -> int:
+        """As many batches as the tuples fill."""
+        return self._tuples.numel() // self._batch_size
+
+    def plan(self, generator: torch.Generator) -> Tensor:
+        """Return one pass over the tuples."""
+        tuples = self._tuples
+        if self._shuffle:
+            tuples = tuples[torch.randperm(len(tuples), generator=generator, device=generator.device)]
+        return tuples.flatten()[: self.n_batches * self._batch_size].view(self.n_batches, self._batch_size)
+
+
+def _read(path: Path) -> np.ndarray:
+    """Return the tuples (m, t) listed in a file."""
+    require(path.is_file(), f"sampler.file must be a file that can be read; there is none at '{path}'")
+    require(path.suffix in (".csv", ".txt", ".npz"), f"sampler.file must end in .csv, .txt or .npz; got '{path.name}'")
+    try:
+        tuples = _read_npz(path) if path.suffix == ".npz" else _read_text(path)
+    except (ValueError, OSError, KeyError) as error:
+        raise InputError(f"'{path}' cannot be read as tuples of whole numbers: {error}") from error
+    require(
+        tuples.ndim == 2 and tuples.size > 0 and np.issubdtype(tuples.dtype, np.integer),
+        f"'{path}' must list tuples of whole numbers, one a row; got {tuples.dtype} of shape {tuples.shape}",
+        DataError,
+    )
+    return tuples.astype(np.int64)
+
+
+def _read_npz(path: Path) -> np.ndarray:
+    with np.load(path, allow_pickle=False) as arrays:
+        return np.asarray(arrays["tuples"])
+
+
+def _read_text(path: Path) -> np.ndarray:
+    # NumPy warns about an empty file; an empty table is refused by its shape instead.
+    if path.stat().st_size == 0:
+        return np.empty((0, 0), dtype=np.int64)
+    return np.loadtxt(path, dtype=np.int64, delimiter="," if path.suffix == ".csv" else None, ndmin=2)

@@ -1,0 +1,78 @@
+"""FRD: batches distributed like a much larger pool, both taken for Gaussians.
+
+Formula
+    B* = a pool of b* images with mean mu* and covariance S*; B_1 .. B_m = candidates drawn from B*, n images a class
+    B = argmin over i of  ||mu_i - mu*||^2 + tr(S_i + S* - 2 (S_i S*)^(1/2))
+
+Paper
+    Roth et al., "Revisiting Training Strategies and Generalization Performance in Deep Metric Learning", ICML 2020,
+    section 3.2 (FRD), after Heusel et al., "GANs Trained by a Two Time-Scale Update Rule", NeurIPS 2017.
+
+Departures from the paper
+    Classes are drawn without replacement as far as they go, and no image is in the pool twice; `replace_classes` draws
+    them as the released code does. Mined from the live memory bank by default; `mine = "epoch"` freezes it for an
+    epoch. The trace of the root is a sum of singular values, so that covariances need no lift before it. The number of
+    candidates is that of the released code, in which the name of this sampler leads nowhere (erratum E44).
+"""
+
+import torch
+from torch import Tensor
+
+from fairground.errors import require
+from fairground.geometry.candidates import draw_candidates
+from fairground.geometry.class_rows import require_classes
+from fairground.geometry.embedded_sampler import EmbeddedSampler, Mine
+from fairground.geometry.frechet import frechet_distances
+
+
+class FrechetSampler(EmbeddedSampler):
+    """Keeps the best of `candidates` batches by the Fréchet distance to their pool."""
+
+    def __init__(
+        self,
+        *,
+        labels: Tensor,
+        batch_size: int,
+        per_class: int = 4,
+        pool: int = 1024,
+        candidates: int = 10,
+        replace_classes: bool = False,
+        mine: Mine = "batch",
+        momentum: float = 0.0,
+        update: bool = True,
+        normalise: bool = True,
+        projection: int = 0,
+        memory_limit: float = 4.0,
+    ) -> None:
+        super().__init__(
+            labels=labels,
+            batch_size=batch_size,
+            per_class=per_class,
+            pool=pool,
+            mine=mine,
+            momentum=momentum,
+            update=update,
+            normalise=normalise,
+            projection=projection,
+            memory_limit=memory_limit,
+        )
+        require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
+        require(batch_size >= 2, f"a batch of {batch_size} has no covariance: the batch size must be at least 2")
+        if not replace_classes:
+            require_classes(self._classes.n_classes, self._n_slots, per_class)
+        self._n_candidates = candidates
+        self._replace_classes = replace_classes
+
+    def choose(self, generator: torch.Generator) -> Tensor:
+        """Return the candidate most like the pool."""
+        drawn = draw_candidates(
+            self._classes,
+            pool=self._pool,
+            n_candidates=self._n_candidates,
+            n_slots=self._n_slots,
+            per_class=self._per_class,
+            replace_classes=self._replace_classes,
+            generator=generator,
+        )
+        costs = frechet_distances(self.points(drawn.rows, generator), drawn.batches)
+        return drawn.rows[drawn.batches[costs.argmin()]]

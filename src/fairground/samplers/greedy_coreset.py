@@ -1,0 +1,81 @@
+"""GC: batches whose images lie as far apart as possible, found by greedy covering.
+
+Formula
+    B* = b* images drawn uniformly and all different; s_1 uniform in B*;
+    s_i = argmax over x in B* of  min over j < i of ||f(x) - f(s_j)||,  i = 2 .. b/n
+    B = the picks, each with n - 1 random images of its class
+
+Paper
+    Roth et al., "Revisiting Training Strategies and Generalization Performance in Deep Metric Learning", ICML 2020,
+    section 3.2 (GC), after Sener and Savarese, "Active Learning for Convolutional Neural Networks: A Core-Set
+    Approach", ICLR 2018.
+
+Departures from the paper
+    Mined from the live memory bank by default; `mine = "epoch"` freezes it for an epoch. The images beside a pick are
+    different from it and from each other while the class has enough of them. The paper's released code picks from one
+    random subset but takes the images at those places in another, so that its batches are random ones: `roth_code`.
+"""
+
+import torch
+from torch import Tensor
+
+from fairground.errors import require
+from fairground.geometry.draws import draw_distinct
+from fairground.geometry.embedded_sampler import EmbeddedSampler, Mine
+from fairground.geometry.farthest_first import farthest_first
+
+
+class GreedyCoresetSampler(EmbeddedSampler):
+    """Every next pick is the image farthest from all picks so far or, with `softened`, one of the farthest 3 %."""
+
+    def __init__(
+        self,
+        *,
+        labels: Tensor,
+        batch_size: int,
+        per_class: int = 4,
+        pool: int = 1024,
+        softened: bool = False,
+        roth_code: bool = False,
+        mine: Mine = "batch",
+        momentum: float = 0.0,
+        update: bool = True,
+        normalise: bool = True,
+        projection: int = 0,
+        memory_limit: float = 4.0,
+    ) -> None:
+        super().__init__(
+            labels=labels,
+            batch_size=batch_size,
+            per_class=per_class,
+            pool=pool,
+            mine=mine,
+            momentum=momentum,
+            update=update,
+            normalise=normalise,
+            projection=projection,
+            memory_limit=memory_limit,
+        )
+        require(
+            len(labels) >= self._n_slots,
+            f"sampler greedy_coreset picks {self._n_slots} images a batch; the training split has {len(labels)}",
+        )
+        self._softness = 0.03 if softened else 0.0
+        self._roth_code = roth_code
+
+    def choose(self, generator: torch.Generator) -> Tensor:
+        """Return the picks, each followed by its partners."""
+        n_rows = len(self._classes.rows)
+        pool = draw_distinct(n_rows, min(self._pool, n_rows), generator)
+        picked = farthest_first(self.points(pool, generator), self._n_slots, generator, softness=self._softness)
+        if self._roth_code:
+            pool = draw_distinct(n_rows, len(pool), generator)
+        picks = pool[picked]
+        partners = self._classes.draw_partners(picks, self._per_class - 1, generator)
+        return torch.cat([picks.unsqueeze(1), partners], dim=1).flatten()
+
+    def known_bugs(self) -> tuple[str, ...]:
+        """Say that the picks are random ones."""
+        if not self._roth_code:
+            return ()
+        return ("sampler.roth_code: the places picked in one random subset are looked up in another (erratum E42)",)

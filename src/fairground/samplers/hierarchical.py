@@ -1,0 +1,87 @@
+"""Hierarchical: batches from a few super-classes, so that the other classes in a batch are related ones.
+
+Formula
+    B = the union over s super-classes, drawn uniformly and all different, of b/(s n) of their classes, all different,
+    with n images each, all different
+
+Paper
+    Cakir et al., "Deep Metric Learning to Rank", CVPR 2019, section 5 (mini-batches for large data sets).
+
+Departures from the paper
+    Super-classes are drawn for every batch, where the paper's code walks through all pairs of them. A super-class with
+    too few classes gives all it has and then repeats, and so does a class with too few images; the record says so.
+"""
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.sampler import BatchSampler
+from fairground.errors import DataError, require
+from fairground.geometry.class_rows import ClassRows, n_class_slots
+from fairground.geometry.draws import draw_distinct_rows
+
+#: batches planned at a time
+_BLOCK = 64
+
+
+class HierarchicalSampler(BatchSampler):
+    """`super_per_batch` super-classes share a batch equally; `super_labels` (n,) is the super-class of every image."""
+
+    def __init__(
+        self,
+        *,
+        labels: Tensor,
+        super_labels: Tensor | None,
+        batch_size: int,
+        per_class: int = 4,
+        super_per_batch: int = 2,
+    ) -> None:
+        if super_labels is None:
+            raise DataError("sampler hierarchical needs super-classes, and the data set has none")
+        require(
+            super_labels.shape == labels.shape,
+            f"sampler hierarchical needs one super-class an image; got {len(super_labels)} for {len(labels)} images",
+            DataError,
+        )
+        self._n_slots = n_class_slots(batch_size, per_class)
+        require(
+            super_per_batch >= 1 and self._n_slots % super_per_batch == 0,
+            f"sampler.super_per_batch must divide the {self._n_slots} classes of a batch; got {super_per_batch}",
+        )
+        self._classes = ClassRows(labels)
+        # A class is where its first image is; the others must be there too.
+        super_of_class = super_labels[self._classes.rows[self._classes.starts]]
+        is_split = super_of_class[self._classes.group] != super_labels
+        require(
+            not is_split.any(), f"{int(is_split.sum())} images lie in another super-class than their class", DataError
+        )
+        self._supers = ClassRows(super_of_class)
+        require(
+            self._supers.n_classes >= super_per_batch,
+            f"sampler.super_per_batch must be at most the number of super-classes, {self._supers.n_classes}; got "
+            f"{super_per_batch}",
+            DataError,
+        )
+        self._batch_size = batch_size
+        self._per_class = per_class
+        self._super_per_batch = super_per_batch
+
+    @property
+    def n_batches(self) -> int:
+        """As many batches as fit into the split."""
+        return max(1, len(self._classes.rows) // self._batch_size)
+
+    def plan(self, generator: torch.Generator) -> Tensor:
+        """Return the next few batches; each is drawn independently of the others."""
+        n_planned = min(_BLOCK, self.n_batches)
+        drawn = draw_distinct_rows(self._supers.n_classes, self._super_per_batch, n_planned, generator)
+        classes = self._supers.draw(drawn.flatten(), self._n_slots // self._super_per_batch, generator)
+        rows = self._classes.draw(classes.flatten(), self._per_class, generator)
+        return rows.view(n_planned, self._batch_size)
+
+    def notes(self) -> tuple[str, ...]:
+        """Say how many classes and super-classes are too small."""
+        needed = self._n_slots // self._super_per_batch
+        n_small = int((self._supers.sizes < needed).sum())
+        small = (f"{n_small} super-classes have fewer than {needed} classes: some come up twice in a batch",)
+        return self._classes.filled_up(self._per_class) + (small if n_small else ())

@@ -1,0 +1,76 @@
+"""m-per-class: batches cut from passes over all classes with m images each.
+
+Formula
+    Clean: B = m images of each of the first b/m classes of a fresh shuffle.
+    Straddling: list = repeat { shuffle the classes; append m images of each } up to `list_length`;
+    B_1, B_2, .. = b consecutive entries each
+
+Paper
+    Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, section 3.2, whose code cuts batches
+    from the list.
+
+Departures from the paper
+    Clean by default: a batch cut from the list may straddle two passes, and then hold a class twice; `straddle` does
+    as the paper's code. A class with fewer than m images gives all it has and then repeats; the paper's code draws all
+    m with replacement.
+"""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.sampler import BatchSampler
+from fairground.errors import require
+from fairground.geometry.class_rows import ClassRows, n_class_slots, require_classes
+from fairground.geometry.draws import draw_distinct_rows
+from fairground.spec.space import Choice
+
+#: batches planned at a time in the clean form
+_BLOCK = 64
+
+
+class MPerClassSampler(BatchSampler):
+    """`per_class` is m."""
+
+    tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
+
+    def __init__(
+        self, *, labels: Tensor, batch_size: int, per_class: int = 4, straddle: bool = False, list_length: int = 100_000
+    ) -> None:
+        self._classes = ClassRows(labels)
+        if straddle:
+            require(per_class >= 1, f"sampler.per_class must be at least 1; got {per_class}")
+            require(
+                1 <= batch_size <= list_length,
+                f"sampler.list_length must be at least the batch size of {batch_size}; got {list_length}",
+            )
+        else:
+            require_classes(self._classes.n_classes, n_class_slots(batch_size, per_class), per_class)
+        self._batch_size = batch_size
+        self._per_class = per_class
+        self._straddle = straddle
+        self._list_length = list_length
+
+    @property
+    def n_batches(self) -> int:
+        """As many batches as fit into the split."""
+        return max(1, len(self._classes.rows) // self._batch_size)
+
+    def plan(self, generator: torch.Generator) -> Tensor:
+        """Return the batches of one list, or a few clean ones."""
+        n_classes, m = self._classes.n_classes, self._per_class
+        if not self._straddle:
+            size = (min(_BLOCK, self.n_batches), self._batch_size)
+            drawn = draw_distinct_rows(n_classes, self._batch_size // m, size[0], generator)
+            return self._classes.draw(drawn.flatten(), m, generator).view(size)
+        # Whole passes up to the length or, where one pass is longer, as much of it; but never less than a batch.
+        n_passes = max(self._list_length // (n_classes * m), -(-self._batch_size // (n_classes * m)))
+        passes = [torch.randperm(n_classes, generator=generator, device=generator.device) for _ in range(n_passes)]
+        entries = self._classes.draw(torch.cat(passes), m, generator).flatten()[: self._list_length]
+        n_planned = len(entries) // self._batch_size
+        return entries[: n_planned * self._batch_size].view(n_planned, self._batch_size)
+
+    def notes(self) -> tuple[str, ...]:
+        """Say how many classes are too small."""
+        return self._classes.filled_up(self._per_class)

@@ -1,0 +1,46 @@
+"""Uniform: every image is equally likely, whatever its class.
+
+Formula
+    The split is shuffled and cut into batches of b; what is left over is left out of this epoch.
+
+Paper
+    None: the plain baseline.
+
+Departures from the paper
+    None.
+"""
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.sampler import BatchSampler
+from fairground.errors import DataError, require
+
+
+class UniformSampler(BatchSampler):
+    """Every image at most once an epoch or, with `replace`, drawn anew each time."""
+
+    def __init__(self, *, labels: Tensor, batch_size: int, replace: bool = False) -> None:
+        require(batch_size >= 1, f"the batch size must be at least 1; got {batch_size}")
+        require(
+            len(labels) >= batch_size or (replace and len(labels) > 0),
+            f"a batch of {batch_size} different images needs as many; the training split has {len(labels)}. Lower the "
+            f"batch size or set sampler.replace",
+            DataError,
+        )
+        self._n_rows = len(labels)
+        self._batch_size = batch_size
+        self._replace = replace
+
+    @property
+    def n_batches(self) -> int:
+        """As many batches as fit into the split."""
+        return max(1, self._n_rows // self._batch_size)
+
+    def plan(self, generator: torch.Generator) -> Tensor:
+        """Return one pass over the split."""
+        size = (self.n_batches, self._batch_size)
+        if self._replace:
+            return torch.randint(self._n_rows, size, generator=generator, device=generator.device)
+        shuffled = torch.randperm(self._n_rows, generator=generator, device=generator.device)
+        return shuffled[: self.n_batches * self._batch_size].view(size)
