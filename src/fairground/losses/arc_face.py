@@ -1,0 +1,105 @@
+"""ArcFace: normalised softmax in which the angle to the own class must win by a margin.
+
+Formula
+    theta_ic = arccos(cos(x_i, w_c))
+    L = mean_i  -log softmax_c( scale * cos(theta_ic + margin [c = y_i]) )  at c = y_i
+    with `fallback`, where theta_i,y_i > pi - margin the own cosine is  cos(theta) - margin sin(margin)
+
+Paper
+    Deng, Guo, Xue and Zafeiriou, "ArcFace: additive angular margin loss for deep face recognition", CVPR 2019, eq. 3.
+    The fallback is that of the authors' code.
+
+Departures from the paper
+    Angles stay a little away from 0 and pi, where the slope of arccos is infinite.
+    `roth_icml_no_margin` is the code of Roth et al., ICML 2020: the shift of the own logit was added to the whole row,
+    where softmax cancels it, and cosines were clamped at 1e-10. `clamp_min` alone is their later, corrected code.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from math import pi, radians
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
+from fairground.errors import require
+from fairground.geometry.class_logits import (
+    bend_target,
+    class_indices,
+    class_vectors,
+    cosines,
+    mean_cross_entropy,
+    widened_angle,
+)
+from fairground.spec.space import Range, Real
+
+#: the lowest cosine in the code of Roth et al.
+ROTH_CLAMP = 1e-10
+
+
+class ArcFaceLoss(Loss):
+    """`margin` widens the angle to the own class, in `margin_unit`; `scale` multiplies all cosines.
+
+    `tunable` gives the margin in radians, 0 to 90 degrees.
+    """
+
+    tunable: ClassVar[Mapping[str, Range]] = {
+        "margin": Real(low=0.0, high=pi / 2),
+        "scale": Real(low=0.01, high=200.0),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_classes: int,
+        embedding_dim: int,
+        margin: float = 0.5,
+        margin_unit: Literal["radians", "degrees"] = "radians",
+        scale: float = 64.0,
+        fallback: bool = True,
+        clamp_min: float | None = None,
+        roth_icml_no_margin: bool = False,
+        initialisation: Literal["normal", "uniform"] = "normal",
+    ) -> None:
+        super().__init__()
+        units = ("radians", "degrees")
+        require(margin_unit in units, f"arc_face.margin_unit must be 'radians' or 'degrees'; got '{margin_unit}'")
+        self.margin = radians(margin) if margin_unit == "degrees" else margin
+        require(
+            0 <= self.margin <= pi,
+            f"arc_face.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}",
+        )
+        require(scale > 0, f"arc_face.scale must be above 0; got {scale}")
+        require(
+            clamp_min is None or -1 <= clamp_min < 1, f"arc_face.clamp_min must be None or in [-1, 1); got {clamp_min}"
+        )
+        self.n_classes = n_classes
+        self.scale = scale
+        self.fallback = fallback
+        self.clamp_min = ROTH_CLAMP if roth_icml_no_margin and clamp_min is None else clamp_min
+        self.roth_icml_no_margin = roth_icml_no_margin
+        self.weights = class_vectors((n_classes, embedding_dim), initialisation, "arc_face")
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the mean cross-entropy over the scaled cosines, the angle to the own class widened by the margin."""
+        own = class_indices(labels, self.n_classes, "arc_face")
+        cosine = cosines(embeddings, self.weights)
+        if self.clamp_min is not None:
+            cosine = cosine.clamp_min(self.clamp_min)
+        if not self.roth_icml_no_margin:
+            cosine = bend_target(cosine, own, partial(widened_angle, margin=self.margin, fallback=self.fallback))
+        return mean_cross_entropy(cosine * self.scale, own)
+
+    def known_bugs(self) -> tuple[str, ...]:
+        """Say which published bugs this loss was asked to reproduce."""
+        bugs = []
+        if self.roth_icml_no_margin:
+            bugs.append("arc_face.roth_icml_no_margin: the margin cancels in the softmax, as in Roth et al. 2020 (E11)")
+        if self.clamp_min is not None:
+            bugs.append(f"arc_face.clamp_min: cosines below {self.clamp_min:g} get no gradient, as in Roth et al. 2020")
+        return tuple(bugs)

@@ -1,0 +1,53 @@
+"""Centre loss: softmax classification, with every sample drawn to the learnt centre of its class.
+
+Formula
+    L = mean_i [ -log softmax_c(w_c.x_i + b_c)  at c = y_i   +   weight / 2 * || x_i - c_{y_i} ||^2 ],   x raw
+
+Paper
+    Wen, Zhang, Li and Qiao, "A discriminative feature learning approach for deep face recognition", ECCV 2016, eqs. 2-5
+    (weight is its lambda, 0.003).
+
+Departures from the paper
+    Means over the batch where the paper sums, which only rescales the step.
+    Centres learn by the gradient of L under the loss's own optimiser, as every learnable part of a loss here does; the
+    paper moves each centre by a rate of 0.5 towards the mean of its samples in the batch.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
+from fairground.errors import require
+from fairground.geometry.class_logits import class_indices, class_vectors, mean_cross_entropy
+from fairground.spec.space import LogReal, Range
+
+
+class CentreLoss(Loss):
+    """`weight` of the pull to the centres; classification alone spreads classes but does not tighten them."""
+
+    tunable: ClassVar[Mapping[str, Range]] = {"weight": LogReal(low=1e-4, high=1.0)}
+    on_sphere = False
+
+    def __init__(self, *, n_classes: int, embedding_dim: int, weight: float = 0.003) -> None:
+        super().__init__()
+        require(weight >= 0, f"centre.weight must be 0 or more; got {weight}")
+        self.n_classes = n_classes
+        self.weight = weight
+        self.weights = class_vectors((n_classes, embedding_dim), "uniform", "centre")
+        self.biases = torch.nn.Parameter(torch.zeros(n_classes))
+        self.centres = class_vectors((n_classes, embedding_dim), "uniform", "centre")
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the mean cross-entropy plus the weighted mean squared distance to the own centre."""
+        own = class_indices(labels, self.n_classes, "centre")
+        weights, biases, centres = (part.to(embeddings.dtype) for part in (self.weights, self.biases, self.centres))
+        classification = mean_cross_entropy(functional.linear(embeddings, weights, biases), own)
+        gaps = embeddings - centres[own]
+        return classification + gaps.square().sum() * (self.weight / 2 / max(1, len(own)))

@@ -1,0 +1,60 @@
+"""CosFace: normalised softmax in which the cosine with the own class must win by a margin.
+
+Formula
+    L = mean_i  -log softmax_c( scale * (s_ic - margin [c = y_i]) )  at c = y_i,   s_ic = cos(x_i, w_c)
+
+Paper
+    Wang et al., "CosFace: large margin cosine loss for deep face recognition", CVPR 2018, eq. 4.
+
+Departures from the paper
+    None.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
+from fairground.errors import require
+from fairground.geometry.class_logits import (
+    class_indices,
+    class_vectors,
+    cosines,
+    lower_target,
+    mean_cross_entropy,
+)
+from fairground.spec.space import Range, Real
+
+
+class CosFaceLoss(Loss):
+    """`margin` is taken off the cosine with the own class; `scale` multiplies all cosines."""
+
+    tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0), "scale": Real(low=0.01, high=200.0)}
+
+    def __init__(
+        self,
+        *,
+        n_classes: int,
+        embedding_dim: int,
+        margin: float = 0.35,
+        scale: float = 64.0,
+        initialisation: Literal["normal", "uniform"] = "normal",
+    ) -> None:
+        super().__init__()
+        require(0 <= margin <= 2, f"cos_face.margin must be in [0, 2], the widest gap between cosines; got {margin}")
+        require(scale > 0, f"cos_face.scale must be above 0; got {scale}")
+        self.n_classes = n_classes
+        self.margin = margin
+        self.scale = scale
+        self.weights = class_vectors((n_classes, embedding_dim), initialisation, "cos_face")
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""
+        own = class_indices(labels, self.n_classes, "cos_face")
+        logits = lower_target(cosines(embeddings, self.weights), own, self.margin)
+        return mean_cross_entropy(logits * self.scale, own)

@@ -1,0 +1,51 @@
+"""Normalised softmax: classify unit embeddings by their cosine with unit class weights, sharpened by a temperature.
+
+Formula
+    L = mean_i  -log( exp(s_i,y_i / T) / sum_c exp(s_ic / T) ),   s_ic = cos(x_i, w_c)
+
+Paper
+    Zhai and Wu, "Classification is a strong baseline for deep metric learning", BMVC 2019, section 3.
+    Musgrave, Belongie and Lim, "A metric learning reality check", ECCV 2020 ("N. Softmax").
+
+Departures from the paper
+    None. (Roth et al., ICML 2020, eq. 19, leaves the own class out of the denominator in print; their code does not.)
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
+from fairground.errors import require
+from fairground.geometry.class_logits import class_indices, class_vectors, cosines, mean_cross_entropy
+from fairground.spec.space import LogReal, Range
+
+
+class NormalisedSoftmaxLoss(Loss):
+    """`temperature` T divides the cosines. `initialisation`: N(0, 1), or Roth's U(-1, 1) / sqrt(embedding_dim)."""
+
+    tunable: ClassVar[Mapping[str, Range]] = {"temperature": LogReal(low=0.01, high=100.0)}
+
+    def __init__(
+        self,
+        *,
+        n_classes: int,
+        embedding_dim: int,
+        temperature: float = 0.05,
+        initialisation: Literal["normal", "uniform"] = "normal",
+    ) -> None:
+        super().__init__()
+        require(temperature > 0, f"normalised_softmax.temperature must be above 0; got {temperature}")
+        self.n_classes = n_classes
+        self.temperature = temperature
+        self.weights = class_vectors((n_classes, embedding_dim), initialisation, "normalised_softmax")
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the mean cross-entropy over cosines / temperature."""
+        own = class_indices(labels, self.n_classes, "normalised_softmax")
+        return mean_cross_entropy(cosines(embeddings, self.weights) / self.temperature, own)

@@ -1,0 +1,54 @@
+"""ProxyNCA++: the probability of the own proxy among all proxies, at a low temperature.
+
+Formula
+    L = mean_i  -log( exp(-d_i,y_i^2 / T) / sum_c exp(-d_ic^2 / T) ),   d_ic = || x_i/|x_i| - p_c/|p_c| ||
+
+Paper
+    Teh, DeVries and Taylor, "ProxyNCA++: revisiting and revitalizing proxy neighborhood component analysis", ECCV 2020,
+    sections 3.2 and 3.3 (eqs. 5-6), T = 1/9.
+
+Departures from the paper
+    None in the loss. The paper's other parts live elsewhere: global max pooling and layer norm in the model, the
+    hundred times higher learning rate of the proxies in the optimiser, class-balanced batches in the sampler.
+    On unit vectors d^2 = 2 - 2 cos, so this is ProxyNCA in its inclusive form with scale 1/T, and normalised softmax
+    with temperature T/2; what differs are the defaults.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
+from fairground.errors import require
+from fairground.geometry.class_logits import class_indices, class_vectors, cosines, mean_cross_entropy
+from fairground.spec.space import LogReal, Range
+
+
+class ProxyNcaPpLoss(Loss):
+    """`temperature` T divides the squared distances. `initialisation`: N(0, 1) / 8 as the authors do, or N(0, 1)."""
+
+    tunable: ClassVar[Mapping[str, Range]] = {"temperature": LogReal(low=0.01, high=1.0)}
+
+    def __init__(
+        self,
+        *,
+        n_classes: int,
+        embedding_dim: int,
+        temperature: float = 1 / 9,
+        initialisation: Literal["small_normal", "normal", "uniform"] = "small_normal",
+    ) -> None:
+        super().__init__()
+        require(temperature > 0, f"proxy_nca_pp.temperature must be above 0; got {temperature}")
+        self.n_classes = n_classes
+        self.temperature = temperature
+        self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca_pp")
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the mean cross-entropy over -d^2 / T; the constant 2 of d^2 = 2 - 2 cos cancels in the softmax."""
+        own = class_indices(labels, self.n_classes, "proxy_nca_pp")
+        return mean_cross_entropy(cosines(embeddings, self.proxies) * (2 / self.temperature), own)

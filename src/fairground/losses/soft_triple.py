@@ -1,0 +1,119 @@
+"""SoftTriple: softmax over classes with several centres each, of which the near ones count most.
+
+Formula
+    w_ck unit centres, k = 1..K;   s_ick = cos(x_i, w_ck)
+    S_ic = sum_k softmax_k(s_ick / gamma) s_ick
+    L = mean_i  -log softmax_c( scale * (S_ic - margin [c = y_i]) )  at c = y_i
+        + reg_weight * ( sum_c sum_{k<l} sqrt(2 - 2 w_ck.w_cl) ) / (C K (K - 1))
+
+Paper
+    Qian, Shang, Sun, Hu, Li and Jin, "SoftTriple loss: deep metric learning without triplet sampling", ICCV 2019,
+    eqs. 6-9 (scale is its lambda, margin its delta, reg_weight its tau).
+
+Departures from the paper
+    The root is taken of max(1e-12, .), where the authors' code adds 1e-5. With K = 1 the second term is 0.
+    `reg_divisor = "pairs"` divides by C K (K - 1) / 2, as the library of the Reality Check experiments did (E29).
+    `roth_code` is the released code of Roth et al., ICML 2020: dimensions instead of centres are scaled to length one,
+    the inner softmax runs over classes and multiplies by gamma (E30).
+"""
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
+from fairground.errors import require
+from fairground.geometry.centres import centre_spread
+from fairground.geometry.class_logits import class_indices, cosines, lower_target, mean_cross_entropy
+from fairground.geometry.distances import unit
+from fairground.spec.space import Range, Real
+
+
+class SoftTripleLoss(Loss):
+    """`n_centres` K a class, in `centres` (n_classes, n_centres, embedding_dim); `reg_weight` draws them together.
+
+    They begin as U(-1, 1) / sqrt(n_classes * n_centres), which is what the authors', Roth's and other code all do.
+    """
+
+    tunable: ClassVar[Mapping[str, Range]] = {
+        "scale": Real(low=0.01, high=100.0),
+        "gamma": Real(low=1e-4, high=100.0),
+        "reg_weight": Real(low=0.0, high=1.0),
+        "margin": Real(low=0.0, high=1.0),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_classes: int,
+        embedding_dim: int,
+        n_centres: int = 10,
+        scale: float = 20.0,
+        gamma: float = 0.1,
+        margin: float = 0.01,
+        reg_weight: float = 0.2,
+        reg_divisor: Literal["ckk", "pairs"] = "ckk",
+        roth_code: bool = False,
+    ) -> None:
+        super().__init__()
+        require(n_classes >= 1, f"soft_triple.n_classes must be at least 1; got {n_classes}")
+        require(embedding_dim >= 1, f"soft_triple.embedding_dim must be at least 1; got {embedding_dim}")
+        require(n_centres >= 1, f"soft_triple.n_centres must be at least 1; got {n_centres}")
+        require(scale > 0, f"soft_triple.scale must be above 0; got {scale}")
+        require(gamma > 0, f"soft_triple.gamma must be above 0; got {gamma}")
+        require(0 <= margin <= 2, f"soft_triple.margin must be in [0, 2], the widest gap of cosines; got {margin}")
+        require(reg_weight >= 0, f"soft_triple.reg_weight must be 0 or more; got {reg_weight}")
+        require(reg_divisor in ("ckk", "pairs"), f"soft_triple.reg_divisor must be 'ckk' or 'pairs'; got {reg_divisor}")
+        self.n_classes = n_classes
+        self.scale = scale
+        self.gamma = gamma
+        self.margin = margin
+        self.reg_weight = reg_weight
+        self.reg_divisor = reg_divisor
+        self.roth_code = roth_code
+        bound = 1 / sqrt(n_classes * n_centres)
+        self.centres = nn.Parameter(torch.empty(n_classes, n_centres, embedding_dim).uniform_(-bound, bound))
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the mean cross-entropy over the softly chosen centres, plus the pull between a class's centres."""
+        own = class_indices(labels, self.n_classes, "soft_triple")
+        similarity = self._released_similarity(embeddings) if self.roth_code else self._similarity(embeddings)
+        loss = mean_cross_entropy(lower_target(similarity, own, self.margin) * self.scale, own)
+        if self.reg_weight == 0:
+            return loss
+        per_pair = self.reg_divisor == "pairs"
+        spread = self._released_spread() if self.roth_code else centre_spread(self.centres, per_pair=per_pair)
+        return loss + self.reg_weight * spread
+
+    def known_bugs(self) -> tuple[str, ...]:
+        """Say which published bug this loss was asked to reproduce."""
+        sentence = "soft_triple.roth_code: wrong axes and gamma inverted, as in the released code of Roth et al. (E30)"
+        return (sentence,) if self.roth_code else ()
+
+    def _similarity(self, embeddings: Tensor) -> Tensor:
+        """Return S (n, C). Centres come first in memory: a softmax over a short last axis is several times slower."""
+        by_centre = self.centres.transpose(0, 1).flatten(0, 1)
+        to_centres = cosines(embeddings, by_centre).view(len(embeddings), -1, self.n_classes)
+        return ((to_centres / self.gamma).softmax(1) * to_centres).sum(1)
+
+    def _released_centres(self) -> Tensor:
+        return functional.normalize(self.centres.flatten(0, 1), dim=0).view_as(self.centres)
+
+    def _released_similarity(self, embeddings: Tensor) -> Tensor:
+        centres = self._released_centres().to(embeddings.dtype)
+        to_centres = (unit(embeddings) @ centres.flatten(0, 1).T).view(len(embeddings), self.n_classes, -1)
+        return ((to_centres * self.gamma).softmax(1) * to_centres).sum(2)
+
+    def _released_spread(self) -> Tensor:
+        n_classes, n_centres, _ = self.centres.shape
+        centres = self._released_centres()
+        first, second = torch.triu_indices(n_centres, n_centres, offset=1, device=centres.device)
+        products = (centres @ centres.transpose(1, 2))[:, first, second]
+        return (2.00001 - 2 * products).sqrt().sum() / max(1, n_classes * n_centres * (n_centres - 1))

@@ -1,0 +1,88 @@
+"""Sub-centre ArcFace: ArcFace with several centres a class, of which the nearest counts.
+
+Formula
+    s_ic = max_k cos(x_i, w_ck),   theta_ic = arccos(s_ic)
+    L = mean_i  -log softmax_c( scale * cos(theta_ic + margin [c = y_i]) )  at c = y_i
+    with `fallback`, where theta_i,y_i > pi - margin the own cosine is  cos(theta) - margin sin(margin)
+
+Paper
+    Deng, Guo, Liu, Gong and Zafeiriou, "Sub-center ArcFace: boosting face recognition by large-scale noisy web faces",
+    ECCV 2020, eqs. 3-4.
+
+Departures from the paper
+    Only the loss: the paper's second step, dropping samples far from their class's dominant centre and training again
+    with one centre, is left to the user.
+    Angles stay a little away from 0 and pi, where the slope of arccos is infinite.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from math import pi, radians
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
+from fairground.errors import require
+from fairground.geometry.class_logits import (
+    bend_target,
+    class_indices,
+    class_vectors,
+    cosines,
+    mean_cross_entropy,
+    widened_angle,
+)
+from fairground.spec.space import Integer, Range, Real
+
+
+class SubCentreArcFaceLoss(Loss):
+    """`n_centres` centres a class; `margin` widens the angle to the own class, in `margin_unit`.
+
+    `weights` is (n_classes, n_centres, embedding_dim). `tunable` gives the margin in radians, 0 to 90 degrees.
+    """
+
+    tunable: ClassVar[Mapping[str, Range]] = {
+        "margin": Real(low=0.0, high=pi / 2),
+        "scale": Real(low=0.01, high=200.0),
+        "n_centres": Integer(low=1, high=10),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_classes: int,
+        embedding_dim: int,
+        n_centres: int = 3,
+        margin: float = 0.5,
+        margin_unit: Literal["radians", "degrees"] = "radians",
+        scale: float = 64.0,
+        fallback: bool = True,
+        initialisation: Literal["normal", "uniform"] = "normal",
+    ) -> None:
+        super().__init__()
+        name = "sub_centre_arc_face"
+        units = ("radians", "degrees")
+        require(margin_unit in units, f"{name}.margin_unit must be 'radians' or 'degrees'; got '{margin_unit}'")
+        self.margin = radians(margin) if margin_unit == "degrees" else margin
+        require(
+            0 <= self.margin <= pi,
+            f"{name}.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}",
+        )
+        require(scale > 0, f"{name}.scale must be above 0; got {scale}")
+        self.n_classes = n_classes
+        self.scale = scale
+        self.fallback = fallback
+        self.weights = class_vectors((n_classes, n_centres, embedding_dim), initialisation, name)
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
+        own = class_indices(labels, self.n_classes, "sub_centre_arc_face")
+        # Centres come first in memory: a maximum over a short last axis is several times slower.
+        by_centre = self.weights.transpose(0, 1).flatten(0, 1)
+        cosine = cosines(embeddings, by_centre).view(len(embeddings), -1, self.n_classes).amax(1)
+        cosine = bend_target(cosine, own, partial(widened_angle, margin=self.margin, fallback=self.fallback))
+        return mean_cross_entropy(cosine * self.scale, own)

@@ -1,0 +1,97 @@
+from math import exp, log
+
+import pytest
+import torch
+
+from fairground.errors import InputError
+from fairground.losses import NormalisedSoftmaxLoss
+from tests.losses.fixtures import F8, F8B, PROXIES, X
+from tests.losses.pinned import FACTS, cosine, pinned
+
+
+def test_value_by_hand():
+    loss = NormalisedSoftmaxLoss(n_classes=2, embedding_dim=2, temperature=0.5)
+    with torch.no_grad():
+        loss.weights.copy_(torch.tensor([[3.0, 0.0], [0.0, 0.1]]))
+    # Length does not matter: the cosines of (2, 0) are 1 and 0, the logits 2 and 0.
+    assert loss(torch.tensor([[2.0, 0.0]]), torch.tensor([0])).item() == pytest.approx(log(1 + exp(-2)))
+    assert loss(torch.tensor([[2.0, 0.0]]), torch.tensor([1])).item() == pytest.approx(log(1 + exp(2)))
+
+
+@pytest.mark.parametrize(("labels", "value"), [(F8, 8.485603170), (F8B, 7.111872394)])
+def test_fixture_value(labels, value):
+    assert pinned(NormalisedSoftmaxLoss(**FACTS))(X, labels).item() == pytest.approx(value, abs=1e-9)
+
+
+def test_agrees_with_a_loop():
+    loss = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=0.3))
+    terms = []
+    for x, y in zip(X, F8.tolist(), strict=True):
+        shares = [exp(cosine(x, w) / 0.3) for w in PROXIES]
+        terms.append(-log(shares[y] / sum(shares)))
+    assert loss(X, F8).item() == pytest.approx(sum(terms) / len(terms), abs=1e-12)
+
+
+def test_gradient_by_finite_differences():
+    loss = pinned(NormalisedSoftmaxLoss(**FACTS))
+    leaf = X.clone().requires_grad_()
+
+    def of(embeddings, weights):
+        return torch.func.functional_call(loss, {"weights": weights}, (embeddings, F8))
+
+    assert torch.autograd.gradcheck(of, (leaf, loss.weights))
+
+
+def test_a_low_temperature_keeps_its_gradient_in_single_precision():
+    loss = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1e-4)).float()
+    leaf = X.float().requires_grad_()
+    value = loss(leaf, F8)
+    value.backward()
+    assert value.item() == pytest.approx(
+        pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1e-4))(X, F8).item(), rel=1e-5
+    )
+    assert leaf.grad.isfinite().all()
+    assert leaf.grad.abs().sum() > 0
+
+
+def test_one_class_leaves_nothing_to_learn():
+    loss = NormalisedSoftmaxLoss(n_classes=1, embedding_dim=4)
+    leaf = X.float().requires_grad_()
+    value = loss(leaf, torch.zeros(8, dtype=torch.long))
+    value.backward()
+    assert value.item() == 0
+    assert leaf.grad.abs().max() == 0
+
+
+def test_small_integers_may_be_labels():
+    loss = pinned(NormalisedSoftmaxLoss(**FACTS))
+    assert loss(X, F8.to(torch.int32)).item() == loss(X, F8).item()
+
+
+def test_initialisations_differ_in_length_only():
+    torch.manual_seed(0)
+    normal = NormalisedSoftmaxLoss(n_classes=1000, embedding_dim=16).weights
+    uniform = NormalisedSoftmaxLoss(n_classes=1000, embedding_dim=16, initialisation="uniform").weights
+    assert normal.std().item() == pytest.approx(1, abs=0.03)
+    assert uniform.abs().max().item() == pytest.approx(1 / 4, abs=1e-3)
+
+
+@pytest.mark.parametrize("label", [-1, 4])
+def test_refuses_an_unknown_label(label):
+    loss = NormalisedSoftmaxLoss(**FACTS)
+    with pytest.raises(InputError, match=f"normalised_softmax knows the labels 0 to 3.* 4 classes; got {label}"):
+        loss(X.float(), torch.tensor([0, 1, 2, 3, 0, 1, 2, label]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"temperature": 0}, r"normalised_softmax.temperature must be above 0; got 0"),
+        ({"initialisation": "zeros"}, r"normalised_softmax.initialisation must be .* got 'zeros'"),
+        ({"n_classes": 0}, r"normalised_softmax.n_classes must be at least 1; got 0"),
+        ({"embedding_dim": 0}, r"normalised_softmax.embedding_dim must be at least 1; got 0"),
+    ],
+)
+def test_refuses(settings, complaint):
+    with pytest.raises(InputError, match=complaint):
+        NormalisedSoftmaxLoss(**{**FACTS, **settings})
