@@ -1,0 +1,99 @@
+"""The gradient of a large batch in the memory of a small one.
+
+A loss looks at embeddings, not at images. So the batch is embedded twice, a chunk at a time: once without a graph, to
+learn the loss and its gradient by every embedding; and once with a graph, to carry these gradients into the weights.
+The result is that of one large batch exactly, whatever the loss or the miner, for a third more arithmetic. (Gao, Zhang,
+Han and Callan, "Scaling deep contrastive learning batch size under memory limited setup", RepL4NLP 2021.)
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from fairground.errors import require
+
+
+def cached_backward(
+    model: nn.Module, images: Tensor, loss_of: Callable[[Tensor], Tensor], *, chunk: int
+) -> tuple[Tensor, Tensor]:
+    """Add the gradient of `loss_of(model(images))` to every parameter; return the loss and embeddings, detached.
+
+    `loss_of` takes all embeddings (n, d) at once and may mine, regularise and have parameters of its own. At most
+    `chunk` images are in a graph at a time. Every chunk sees the same random numbers and buffers both times, and
+    leaves buffers behind as if it had been seen once.
+    """
+    _require_chunks_alone(model, chunk)
+    if len(images) <= chunk:
+        embeddings = model(images)
+        loss = loss_of(embeddings)
+        torch.autograd.backward(loss)
+        return loss.detach(), embeddings.detach()
+    chunks = torch.split(images, chunk)
+    before = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    states, parts = [], []
+    with torch.no_grad():
+        for piece in chunks:
+            states.append(_random_state(images.device))
+            parts.append(model(piece))
+    # Under autocast the weights cast without a graph would be used again below, and get no gradient.
+    torch.clear_autocast_cache()
+    embeddings = torch.cat(parts).requires_grad_()
+    loss = loss_of(embeddings)
+    torch.autograd.backward(loss)
+    if embeddings.grad is not None:
+        _restore_buffers(model, before)
+        with _random_state_kept(images.device):
+            for piece, state, gradient in zip(chunks, states, torch.split(embeddings.grad, chunk), strict=True):
+                _set_random_state(images.device, state)
+                again = model(piece)
+                if again.requires_grad:
+                    torch.autograd.backward(again, gradient)
+    return loss.detach(), embeddings.detach()
+
+
+def _require_chunks_alone(model: nn.Module, chunk: int) -> None:
+    """Refuse a model whose embedding of one image depends on the others it is seen with."""
+    require(chunk >= 1, f"a gradient-cached step needs a chunk of at least 1 image; got {chunk}")
+    for name, module in model.named_modules():
+        require(
+            not isinstance(module, _BatchNorm) or not (module.training or module.running_mean is None),
+            f"a gradient-cached step needs batch norm frozen, for '{name}' would take its statistics from each chunk "
+            "instead of the whole batch; say training.freeze_batch_norm=stats, or train without chunks",
+        )
+
+
+def _restore_buffers(model: nn.Module, before: dict[str, Tensor]) -> None:
+    with torch.no_grad():
+        for name, buffer in model.named_buffers():
+            buffer.copy_(before[name])
+
+
+def _random_state(device: torch.device) -> list[Tensor]:
+    """Return the state of torch's own generators, that of the processor and that of the images' device."""
+    states = [torch.get_rng_state()]
+    if device.type != "cpu":
+        states.append(torch.get_device_module(device).get_rng_state(*_which(device)))
+    return states
+
+
+def _set_random_state(device: torch.device, states: list[Tensor]) -> None:
+    torch.set_rng_state(states[0])
+    if len(states) > 1:
+        torch.get_device_module(device).set_rng_state(states[1], *_which(device))
+
+
+def _which(device: torch.device) -> tuple[torch.device, ...]:
+    # There is only one "mps", and its generator takes no argument to say so.
+    return () if device.type == "mps" else (device,)
+
+
+@contextmanager
+def _random_state_kept(device: torch.device) -> Iterator[None]:
+    after = _random_state(device)
+    try:
+        yield
+    finally:
+        _set_random_state(device, after)
