@@ -1,0 +1,94 @@
+"""Made-up images whose classes can be learnt: each class is a smooth random pattern, shifted and under noise.
+
+Formula
+    image = clip(128 + 64 * (pattern of its class, moved by up to `shift` pixels + noise * normal))
+    size of the k-th class of its half = round(per_class * imbalance^(-k / (n - 1))), k = 0..n-1; 1 for the lone classes
+
+Paper
+    None: a generator for tests and for trying things out, where the answer must not depend on any file.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from fairground.contracts.dataset import Dataset
+from fairground.contracts.table import ImagesInMemory, ImageTable
+from fairground.errors import require
+
+
+class SyntheticDataset(Dataset):
+    """`noise` is its deviation against a pattern of deviation 1; the second half of the classes is the test half.
+
+    `imbalance` is how many times larger the first class of each half is than its last: 1 for equal classes, more for
+    a long tail. The last `lone_classes` classes of each half have a single image.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_classes: int = 20,
+        per_class: int = 20,
+        size: int = 32,
+        channels: int = 1,
+        noise: float = 0.5,
+        shift: int = 2,
+        imbalance: float = 1.0,
+        lone_classes: int = 0,
+        seed: int = 0,
+    ) -> None:
+        require(n_classes >= 2, f"synthetic.n_classes must be 2 or more, one for each half; got {n_classes}")
+        require(per_class >= 1, f"synthetic.per_class must be 1 or more; got {per_class}")
+        require(size >= 4, f"synthetic.size must be 4 or more, so that a pattern fits; got {size}")
+        require(channels >= 1, f"synthetic.channels must be 1 or more; got {channels}")
+        require(noise >= 0, f"synthetic.noise must be 0 or more; got {noise}")
+        require(shift >= 0, f"synthetic.shift must be 0 or more; got {shift}")
+        require(imbalance >= 1, f"synthetic.imbalance must be 1 (equal classes) or more; got {imbalance}")
+        require(
+            0 <= lone_classes <= n_classes // 2,
+            f"synthetic.lone_classes must be in 0..{n_classes // 2}, the classes of a half; got {lone_classes}",
+        )
+        self.n_classes, self.per_class = n_classes, per_class
+        self.size, self.channels = size, channels
+        self.noise, self.shift = noise, shift
+        self.imbalance, self.lone_classes = imbalance, lone_classes
+        self.seed = seed
+
+    def load(self) -> ImageTable:
+        """Return the whole data set: the same settings give the same images."""
+        generator = torch.Generator().manual_seed(self.seed)
+        n_seen = (self.n_classes + 1) // 2
+        sizes = [*self._sizes(n_seen), *self._sizes(self.n_classes - n_seen)]
+        labels = torch.arange(self.n_classes).repeat_interleave(torch.tensor(sizes))
+        images = self._moved(self._patterns(generator), labels, generator)
+        images += self.noise * torch.randn(images.shape, generator=generator)
+        pixels = (128 + 64 * images).round().clamp(0, 255).to(torch.uint8)
+        return ImageTable(
+            images=ImagesInMemory(pixels.numpy()),
+            labels=labels.numpy(),
+            class_names=tuple(f"class-{label:04d}" for label in range(self.n_classes)),
+            official_test=(labels >= n_seen).numpy(),
+        )
+
+    def _sizes(self, n: int) -> list[int]:
+        """The class sizes of a half with `n` classes."""
+        steps = np.arange(n) / max(n - 1, 1)
+        sizes = np.maximum(np.round(self.per_class * self.imbalance**-steps), 1).astype(int)
+        sizes[n - self.lone_classes :] = 1
+        return [int(size) for size in sizes]
+
+    def _patterns(self, generator: torch.Generator) -> Tensor:
+        """One pattern a class (n_classes, c, s, s) with room to move, mean 0 and deviation 1 each."""
+        side = self.size + 2 * self.shift
+        coarse = torch.randn((self.n_classes, self.channels, 5, 5), generator=generator)
+        smooth = functional.interpolate(coarse, size=(side, side), mode="bicubic", align_corners=True)
+        deviation, mean = torch.std_mean(smooth, dim=(1, 2, 3), keepdim=True)
+        return (smooth - mean) / deviation
+
+    def _moved(self, patterns: Tensor, labels: Tensor, generator: torch.Generator) -> Tensor:
+        """The pattern of each label (n, c, size, size), seen through a window at a random place."""
+        corners = torch.randint(0, 2 * self.shift + 1, (2, len(labels), 1), generator=generator)
+        rows, columns = corners + torch.arange(self.size)
+        channels = torch.arange(self.channels).view(1, -1, 1, 1)
+        return patterns[labels.view(-1, 1, 1, 1), channels, rows[:, None, :, None], columns[:, None, None, :]]

@@ -1,0 +1,50 @@
+"""Half of the classes are kept for the test; the others form folds of whole classes, one of which validates.
+
+Formula
+    test       = the official test half where the data set marks one, otherwise the second half of the classes by label
+    validation = the seen classes in block `fold`, of `n_folds` blocks in order of label that differ by one at most
+    train      = the other blocks
+
+Paper
+    Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, section 3.1: cross-validation over four
+    partitions of the training classes, so that settings are chosen on classes that neither train nor test.
+
+Departures from the paper
+    Every seen class validates exactly once, fold 0 being the first block. The paper's code rounds its blocks down and
+    starts with the last one, so that a few classes of Cars and SOP never validate.
+"""
+
+import numpy as np
+
+from fairground.contracts.split import Parts, Split
+from fairground.contracts.table import ImageTable
+from fairground.errors import DataError, require
+from fairground.geometry.class_halves import class_halves, rows_to_learn
+
+
+class ClassFoldsSplit(Split):
+    """`fold` is the block of seen classes that validates, counted from 0, out of `n_folds`."""
+
+    def __init__(self, *, fold: int = 0, n_folds: int = 4) -> None:
+        require(n_folds >= 2, f"class_folds.n_folds must be 2 or more; got {n_folds}")
+        require(0 <= fold < n_folds, f"class_folds.fold must be in 0..{n_folds - 1} for {n_folds} folds; got {fold}")
+        self.fold = fold
+        self.n_folds = n_folds
+
+    def parts(self, table: ImageTable) -> Parts:
+        """Return the checked parts of `table`."""
+        seen, test = class_halves(table)
+        require(
+            len(seen) >= self.n_folds,
+            f"class_folds.n_folds = {self.n_folds} needs as many classes outside the test half; there are {len(seen)}",
+            DataError,
+        )
+        blocks = np.array_split(seen, self.n_folds)
+        validation = blocks.pop(self.fold)
+        parts = Parts(
+            train=rows_to_learn(table, np.concatenate(blocks)),
+            validation=rows_to_learn(table, validation),
+            test=test,
+        )
+        parts.check(table.labels)
+        return parts

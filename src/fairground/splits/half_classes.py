@@ -1,0 +1,57 @@
+"""Half of the classes are kept for the test; of the others a fraction validates.
+
+Formula
+    test       = the official test half where the data set marks one, otherwise the second half of the classes by label
+    validation = round(validation * |seen|) of the seen classes, those whose hash of seed and name comes first
+    train      = the rest of the seen classes
+
+Paper
+    Song, Xiang, Jegelka and Savarese, "Deep Metric Learning via Lifted Structured Feature Embedding", CVPR 2016,
+    section 6: the first half of the classes trains, the second half tests, and no class is in both.
+
+Departures from the paper
+    The paper holds no classes out for validation. Here the test half can stay sealed because other classes validate.
+    Which ones depends on `seed` and the class names alone, so that all runs of a comparison share them whatever their
+    own seeds, and no library's random numbers can move a class.
+"""
+
+import hashlib
+
+import numpy as np
+
+from fairground.contracts.split import Parts, Split
+from fairground.contracts.table import ImageTable
+from fairground.errors import DataError, require
+from fairground.geometry.class_halves import class_halves, rows_to_learn
+
+
+class HalfClassesSplit(Split):
+    """`validation` is the fraction of the seen classes that validates; another `seed` chooses other classes."""
+
+    def __init__(self, *, validation: float = 0.2, seed: int = 0) -> None:
+        require(0 < validation < 1, f"half_classes.validation must be above 0 and below 1; got {validation}")
+        require(seed >= 0, f"half_classes.seed must be 0 or more; got {seed}")
+        self.validation = validation
+        self.seed = seed
+
+    def parts(self, table: ImageTable) -> Parts:
+        """Return the checked parts of `table`."""
+        seen, test = class_halves(table)
+        n_validation = round(self.validation * len(seen))
+        require(
+            0 < n_validation < len(seen),
+            f"half_classes.validation = {self.validation} of {len(seen)} classes leaves {n_validation} to validate and "
+            f"{len(seen) - n_validation} to train on; each needs one at least",
+            DataError,
+        )
+        order = sorted(seen.tolist(), key=lambda label: (self._draw(table.class_names[label]), label))
+        parts = Parts(
+            train=rows_to_learn(table, np.array(order[n_validation:])),
+            validation=rows_to_learn(table, np.array(order[:n_validation])),
+            test=test,
+        )
+        parts.check(table.labels)
+        return parts
+
+    def _draw(self, class_name: str) -> str:
+        return hashlib.sha256(f"{self.seed}:{class_name}".encode()).hexdigest()
