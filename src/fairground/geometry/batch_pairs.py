@@ -1,0 +1,114 @@
+"""The pairs of a batch in the form a loss on the whole (n, n) matrix wants: positives as a list, negatives in place.
+
+Positives are few (n times the class size) and negatives nearly all, so positives are listed, in O(n log n), and
+negatives are what is left of the matrix when all else is taken out.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.tuples import Tuples, as_pairs
+from fairground.geometry.draws import draw_below
+
+
+class BatchPairs(NamedTuple):
+    """`anchor`, `positive` (k,): ordered positive pairs. `place` (k,): where each stands in the flattened matrix.
+
+    `own` holds the places of all pairs of one class, also of those that `where` has left out: they are no negatives.
+    `log_counts` (n, n) holds, for pairs chosen by a miner, the logarithm of how often each negative pair was chosen,
+    minus infinity for never; None when every sample of another class is a negative.
+    """
+
+    n: int
+    anchor: Tensor
+    positive: Tensor
+    place: Tensor
+    own: Tensor
+    log_counts: Tensor | None
+    has_negatives: bool
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether there is a positive pair and a negative pair."""
+        return self.has_negatives and len(self.anchor) > 0
+
+    def where(self, chosen: Tensor) -> "BatchPairs":
+        """Return the same with only the marked positive pairs, or those at these numbers."""
+        return self._replace(anchor=self.anchor[chosen], positive=self.positive[chosen], place=self.place[chosen])
+
+    def with_own(self) -> "BatchPairs":
+        """Return the same with every row a positive of itself, those pairs last."""
+        row = torch.arange(self.n, device=self.anchor.device)
+        anchor, positive = torch.cat([self.anchor, row]), torch.cat([self.positive, row])
+        return self._replace(anchor=anchor, positive=positive, place=torch.cat([self.place, row * (self.n + 1)]))
+
+    def keep_negatives_(self, logits: Tensor) -> Tensor:
+        """Set all but negative pairs to minus infinity in place; a pair chosen c times gains log c, to count as c."""
+        if self.log_counts is not None:
+            return logits.add_(self.log_counts)
+        logits.view(-1).index_fill_(0, self.own, -torch.inf)
+        return logits.fill_diagonal_(-torch.inf)
+
+    def keep_pairs_(self, logits: Tensor) -> Tensor:
+        """Set all but positive and negative pairs to minus infinity in place."""
+        if self.log_counts is None:
+            return logits.fill_diagonal_(-torch.inf)
+        positives = logits.take(self.place)
+        return logits.add_(self.log_counts).put_(self.place, positives)
+
+    def per_anchor(self, values: Tensor) -> Tensor:
+        """Return the sums (n,) of values (k,) of positive pairs over each anchor."""
+        return values.new_zeros(self.n).index_add_(0, self.anchor, values)
+
+    @property
+    def n_anchors(self) -> int:
+        """How many rows anchor a positive pair."""
+        return len(torch.unique(self.anchor))
+
+    def n_positives(self, like: Tensor) -> Tensor:
+        """Return how many positive pairs (n,) each row anchors, in the type of `like`."""
+        return torch.bincount(self.anchor, minlength=self.n).to(like.dtype)
+
+
+def batch_pairs(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, repeats: bool = False) -> BatchPairs:
+    """Return all pairs of a batch, or those a miner chose; a pair chosen twice counts twice only with `repeats`."""
+    n = len(labels)
+    if tuples is None:
+        anchor, positive = positive_pairs(labels)
+        place = anchor * n + positive
+        return BatchPairs(n, anchor, positive, place, place, None, len(anchor) < n * (n - 1))
+    chosen = as_pairs(tuples)
+    place = chosen.positive_anchor * n + chosen.positive
+    if not repeats:
+        place = torch.unique(place)
+    counts = torch.bincount(chosen.negative_anchor * n + chosen.negative, minlength=n * n)
+    counts = counts if repeats else counts.clamp_max_(1)
+    log_counts = counts.to(embeddings.dtype).log_().view(n, n)
+    return BatchPairs(n, place // n, place % n, place, place, log_counts, chosen.negative.numel() > 0)
+
+
+def positive_pairs(labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Return every ordered pair of different rows with one label, as two index vectors, the pairs of a row together."""
+    if len(labels) <= 256:
+        # Comparing all with all takes half as many steps, and they are small ones.
+        same = (labels.unsqueeze(1) == labels).fill_diagonal_(False)
+        anchor, positive = same.nonzero(as_tuple=True)
+        return anchor, positive
+    ordered, order = labels.sort(stable=True)
+    end = torch.searchsorted(ordered, ordered, right=True)
+    others = end - torch.searchsorted(ordered, ordered) - 1
+    row = torch.repeat_interleave(others)
+    # The mates of the row at place r of the order stand before `end`, with r itself to be jumped over.
+    mate = (end - 1 - others.cumsum(0))[row] + torch.arange(len(row), device=labels.device)
+    return order[row], order[mate + (mate >= row)]
+
+
+def one_random_positive(pairs: BatchPairs, generator: torch.Generator | None) -> BatchPairs:
+    """Return the pairs with one positive left to each anchor that has any, all equally likely."""
+    counts = torch.bincount(pairs.anchor, minlength=pairs.n)
+    first = counts.cumsum(0) - counts
+    anchor = counts.nonzero().squeeze(1)
+    chosen = pairs.anchor.argsort(stable=True)[first[anchor] + draw_below(counts[anchor], generator)]
+    return pairs.where(chosen)

@@ -1,0 +1,55 @@
+"""Ranks a gradient can pass through: how many stand above a positive in its anchor's ranking, each counted softly.
+
+The rank of positive p for anchor a is 1 + sum_j sigmoid((s_aj - s_ap) / temperature), over all j but p (and a itself).
+A pair needs a whole row, so pairs are taken as many at a time as the batch has rows: memory stays O(n^2), and the rows
+are worked out a second time for the slopes instead of being kept.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from fairground.geometry.batch_pairs import BatchPairs
+
+
+class SoftRanks(NamedTuple):
+    """Pairs ranked by `cosines` (n, n) at a `temperature`; `counts_anchor` puts the anchor in its own ranking."""
+
+    cosines: Tensor
+    pairs: BatchPairs
+    temperature: float
+    counts_anchor: bool
+
+    def among(self, members: Tensor | None) -> Tensor:
+        """Return the rank (k,) of each pair, among those marked 1 in the anchor's row of `members` (n, n), or all."""
+        ranks = []
+        for block, above in self._blocks():
+            chosen = above if members is None else above * members[self.pairs.anchor[block]]
+            ranks.append(chosen.sum(1))
+        return torch.cat(ranks).add_(1)
+
+    def slopes(self, by_rank: Tensor, by_member_rank: Tensor | None, members: Tensor | None) -> Tensor:
+        """Return the slope (n, n) by the cosines of a loss with these slopes (k,) by the ranks."""
+        slopes = torch.zeros_like(self.cosines)
+        for block, above in self._blocks():
+            anchor = self.pairs.anchor[block]
+            rate = by_rank[block].unsqueeze(1)
+            if by_member_rank is not None and members is not None:
+                rate = torch.addcmul(rate, by_member_rank[block].unsqueeze(1), members[anchor])
+            rates = (above - above.square()).mul_(rate).div_(self.temperature)
+            slopes.index_add_(0, anchor, rates).put_(self.pairs.place[block], -rates.sum(1), accumulate=True)
+        return slopes
+
+    def _blocks(self) -> Iterator[tuple[slice, Tensor]]:
+        """Yield slices of the pairs, and how far each row of the batch (m, n) stands above each pair's positive."""
+        for first in range(0, len(self.pairs.anchor), self.pairs.n):
+            block = slice(first, first + self.pairs.n)
+            anchor = self.pairs.anchor[block]
+            own = self.cosines.take(self.pairs.place[block]).unsqueeze(1)
+            above = self.cosines[anchor].sub_(own).div_(self.temperature).sigmoid_()
+            above.scatter_(1, self.pairs.positive[block].unsqueeze(1), 0)
+            if not self.counts_anchor:
+                above.scatter_(1, anchor.unsqueeze(1), 0)
+            yield block, above

@@ -1,0 +1,96 @@
+"""Ranked list loss: every class keeps within a hypersphere, with a gap of `margin` to all that does not belong to it.
+
+Formula
+    v_in = alpha - d_in,           w_in = e^(T_n v_in),  over the negatives of i with v_in > 0
+    v_ip = d_ip - alpha + margin,  w_ip = e^(T_p v_ip),  over the positives of i with v_ip > 0
+    L_N(i) = sum_n w_in v_in / sum_n w_in,  L_P(i) = sum_p w_ip v_ip / sum_p w_ip
+    L = mean over the batch of  (1 - negative_weight) L_P(i) + negative_weight L_N(i);  d Euclidean, on the unit sphere
+
+Paper
+    Wang, Hua, Kodirov, Hu, Garnier and Robertson, "Ranked List Loss for Deep Metric Learning", CVPR 2019, section 3.
+
+Departures from the paper
+    The weights w are constants to the gradient, so that they alone share it out, as in the paper;
+    `weights = differentiated` is what pytorch-metric-learning does, which also adds 1e-5 a sample to the sums of w.
+    The conference version adds L_P and L_N; halves of each are the same up to a factor of 2. Its T_p is 0.
+"""
+
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
+from fairground.errors import require
+from fairground.geometry.batch_pairs import BatchPairs, batch_pairs
+from fairground.geometry.log_sums import group_sums, row_sums_
+from fairground.geometry.reductions import zero_of
+from fairground.geometry.slopes import of_distances
+from fairground.spec.space import Real
+
+
+class RankedListLoss(Loss):
+    """`alpha` is how far negatives are pushed, `alpha - margin` how near positives are pulled."""
+
+    tunable: ClassVar[dict[str, Real]] = {
+        "alpha": Real(low=0.6, high=1.6),
+        "margin": Real(low=0, high=1),
+        "negative_temperature": Real(low=0, high=30),
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.2,
+        margin: float = 0.4,
+        negative_weight: float = 0.5,
+        negative_temperature: float = 10.0,
+        positive_temperature: float = 0.0,
+        weights: Literal["constant", "differentiated"] = "constant",
+    ) -> None:
+        super().__init__()
+        require(0 < alpha <= 2, f"ranked_list.alpha must be in (0, 2], as a distance on the sphere; got {alpha}")
+        require(0 <= margin <= alpha, f"ranked_list.margin must be in [0, alpha] = [0, {alpha}]; got {margin}")
+        require(0 <= negative_weight <= 1, f"ranked_list.negative_weight must be in [0, 1]; got {negative_weight}")
+        require(
+            weights in ("constant", "differentiated"),
+            f"ranked_list.weights must be 'constant' or 'differentiated'; got '{weights}'",
+        )
+        self.alpha = alpha
+        self.margin = margin
+        self.negative_weight = negative_weight
+        self.negative_temperature = negative_temperature
+        self.positive_temperature = positive_temperature
+        self.weights = weights
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the mean over the batch; with one kind of pair only, that part of it."""
+        if len(labels) < 2:
+            return zero_of(embeddings)
+        pairs = batch_pairs(embeddings, labels, tuples)
+        return of_distances(embeddings, lambda distances: self._loss_and_slopes(distances, pairs), normalise=True)
+
+    def _loss_and_slopes(self, distances: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
+        pull, push = (1 - self.negative_weight) / pairs.n, self.negative_weight / pairs.n
+        too_far = distances.take(pairs.place) - (self.alpha - self.margin)
+        pairs = pairs.where(too_far > 0)
+        too_far = too_far[too_far > 0]
+        positives = group_sums(self.positive_temperature * too_far, pairs.anchor, pairs.n)
+        of_positives = pairs.per_anchor(positives.shares * too_far)
+
+        too_near = pairs.keep_negatives_(self.alpha - distances)
+        is_trivial = too_near <= 0
+        logits = too_near.clamp_min_(0).mul(self.negative_temperature).masked_fill_(is_trivial, -torch.inf)
+        negatives = row_sums_(logits)
+        shares = negatives.shares_(too_near.new_ones(pairs.n))
+        of_negatives = (shares * too_near).sum(1)
+
+        pulls, slopes = positives.shares * pull, shares * -push
+        if self.weights == "differentiated":
+            pulls *= 1 + self.positive_temperature * (too_far - of_positives[pairs.anchor])
+            slopes *= 1 + self.negative_temperature * (too_near - of_negatives.unsqueeze(1))
+        loss = pull * of_positives.sum() + push * of_negatives.sum()
+        return loss, slopes.put_(pairs.place, pulls, accumulate=True)
