@@ -42,12 +42,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def list_room(room: str) -> dict[str, str]:
     """Return the name and first docstring line of every component in a room, without importing any of them."""
-    require(room in ROOMS, f"no room '{room}'.{nearest(room, ROOMS)} There are: {', '.join(ROOMS)}.")
     found = {}
-    for path in sorted((_HERE / room).glob("*.py")):
-        if not path.stem.startswith("_"):
-            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            found[path.stem] = docstring.partition("\n")[0]
+    for name in _names(room):
+        docstring = ast.get_docstring(ast.parse((_HERE / room / f"{name}.py").read_text(encoding="utf-8"))) or ""
+        found[name] = docstring.partition("\n")[0]
     return found
 
 
@@ -55,7 +53,7 @@ def canonical(room: str, name: str) -> str:
     """Return the one spelling of a component's name: 'ArcFace', 'arcface' and 'arc_face' are all `arc_face`."""
     if ":" in name:
         return name
-    known = list_room(room)
+    known = _names(room)
     if name in known:
         return name
     folded = {_fold(word): word for word in known}
@@ -83,17 +81,23 @@ def find_attribute(room: str, attribute: str) -> type[Any]:
     """Resolve `from fairground.<room> import <attribute>`; the room's `__getattr__` calls this."""
     kind = ROOMS[room]
     if not attribute.startswith("_") and attribute.endswith(kind):
-        folded = {_fold(word): word for word in list_room(room)}
+        folded = {_fold(word): word for word in _names(room)}
         match = folded.get(_fold(attribute.removesuffix(kind)))
         if match is not None:
             return find(room, match)
-    names = [class_name(room, word) for word in list_room(room)]
+    names = [class_name(room, word) for word in _names(room)]
     raise AttributeError(f"module 'fairground.{room}' has no attribute '{attribute}'.{nearest(attribute, names)}")
 
 
 def class_name(room: str, word: str) -> str:
     """Return the class name of a component: `soft_triple` in losses is `SoftTripleLoss`."""
     return "".join(part.capitalize() for part in word.split("_")) + ROOMS[room]
+
+
+def _names(room: str) -> list[str]:
+    """Return the components of a room by their file names, without opening any."""
+    require(room in ROOMS, f"no room '{room}'.{nearest(room, ROOMS)} There are: {', '.join(ROOMS)}.")
+    return sorted(path.stem for path in (_HERE / room).glob("*.py") if not path.stem.startswith("_"))
 
 
 def _find_outside(path: str) -> type[Any]:
