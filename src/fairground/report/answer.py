@@ -1,0 +1,65 @@
+"""The question and the answer, one sentence each, saying no more than the intervals allow."""
+
+from collections.abc import Sequence
+
+from fairground.report.headings import heading, show_interval, unit
+from fairground.report.tables import ResultTable, Row
+
+
+def question_of(table: ResultTable, dataset: str) -> str:
+    """Return the question a table answers."""
+    if len(table.rows) == 1:
+        return f"How well does {table.rows[0].label} retrieve classes of {dataset} it has never seen?"
+    return f"Which of these {len(table.rows)} methods best retrieves classes of {dataset} it has never seen?"
+
+
+def answer_of(table: ResultTable) -> str:
+    """Return who leads by the metric the runs were selected by, and whether that can be believed."""
+    ranked = [row for row in table.rows if row.n_done and table.primary in row.cells]
+    ranked = [row for row in ranked if row.cells[table.primary].interval is not None]
+    if not ranked:
+        return "No run has finished, so there is no answer yet."
+    where = "" if table.split == "test" else f" on the {table.split} classes, the test classes being still sealed"
+    top, *others = ranked
+    if not others:
+        return f"{top.label} reaches {_score(table, top)}{where}."
+    if any(row.n_done == 1 for row in ranked):
+        return (
+            f"{top.label} has the highest score, {_score(table, top)}{where}, "
+            "but one seed cannot tell a better method from a lucky one: run more seeds."
+        )
+    standing = top.cells[table.primary].standing
+    if standing == "best":
+        return (
+            f"{top.label} is best: {_score(table, top)}{where}; its {_level(table)} interval lies above all others', "
+            f"the next being {others[0].label} with {_number(table, others[0])}."
+        )
+    level = [row.label for row in others if row.cells[table.primary].standing == standing != ""]
+    return (
+        f"{top.label} has the highest mean, {_score(table, top)}{where}, but is not separated from "
+        f"{join_words(level)}: their {_level(table)} intervals overlap."
+    )
+
+
+def join_words(words: Sequence[str], *, most: int = 3) -> str:
+    """Return 'a', 'a and b', 'a, b and c', or 'a, b, c and 4 others'."""
+    shown = list(words[:most])
+    if len(words) > most:
+        rest = len(words) - most
+        return f"{', '.join(shown)} and {rest} other{'s' if rest > 1 else ''}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _score(table: ResultTable, row: Row) -> str:
+    seeds = f" over {row.n_done} seeds" if row.n_done > 1 else ""
+    return f"{heading(table.primary)} {_number(table, row)}{seeds}"
+
+
+def _number(table: ResultTable, row: Row) -> str:
+    interval = row.cells[table.primary].interval
+    assert interval is not None
+    return show_interval(table.primary, interval) + unit(table.primary)
+
+
+def _level(table: ResultTable) -> str:
+    return f"{100 * table.level:g} %"

@@ -1,0 +1,83 @@
+"""Draw with matplotlib without touching its global state: SVG for the page, PNG or SVG files for papers."""
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairground.errors import require
+from fairground.records.artefacts import write_atomically
+from fairground.report.palette import LIGHT, STAND_IN, Palette, as_variables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: (width, height) in inches
+Size = tuple[float, float]
+Draw = Callable[["Figure", Palette], None]
+_FORMATS = ("png", "svg", "pdf")
+
+
+def svg_for_page(draw: Draw, size: Size, *, prefix: str, description: str) -> str:
+    """Return a drawing as an `<svg>` element for a page; `prefix` keeps its ids apart from other drawings'."""
+    svg = _render(draw, size, STAND_IN, "svg", salt=prefix).decode()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{prefix}-', svg)
+    svg = svg.replace("url(#", f"url(#{prefix}-")
+    # Sized by the page; the description is what a screen reader says instead of reading out every tick.
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    return as_variables(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1))
+
+
+def write_figure(draw: Draw, size: Size, out: Path) -> Path:
+    """Write a drawing to a PNG, SVG or PDF file, by its ending."""
+    kind = out.suffix.lower().removeprefix(".")
+    require(kind in _FORMATS, f"a figure is written as {', '.join(_FORMATS)}; got '{out.name}'")
+    write_atomically(out, _render(draw, size, LIGHT, kind, salt=out.stem))
+    return out
+
+
+def plain_axes(axes: "Axes", palette: Palette) -> None:
+    """Leave of the axes what helps reading: light grid lines, soft ticks, no box."""
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(colors=palette.soft, length=0, labelsize=9.5)
+    axes.grid(color=palette.rule, linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def _render(draw: Draw, size: Size, palette: Palette, kind: str, *, salt: str) -> bytes:
+    from matplotlib.figure import Figure
+
+    out = io.BytesIO()
+    with _settings(salt):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure, palette)
+        metadata = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}}.get(kind)
+        background = {"transparent": True} if palette is STAND_IN else {"facecolor": "white"}
+        figure.savefig(out, format=kind, dpi=160, metadata=metadata, **background)
+    return out.getvalue()
+
+
+@contextmanager
+def _settings(salt: str) -> Iterator[None]:
+    import matplotlib
+
+    settings: dict[Any, Any] = {
+        "svg.fonttype": "none",  # words stay words: searchable, and in the reader's own font
+        "svg.hashsalt": f"fairground {salt}",  # the same drawing, the same bytes
+        "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+        "font.size": 10.5,
+        "pdf.fonttype": 42,
+    }
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        # Names may hold signs the font has not; the browser's fonts will have them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield

@@ -1,0 +1,74 @@
+"""How names and numbers are written for readers: headings, units, lengths, durations, sizes."""
+
+import re
+
+from fairground.statistics.intervals import Interval
+
+#: metrics that are shares of 1, shown in per cent, more being better
+_SHARES = {
+    "recall": "Recall",
+    "precision": "Precision",
+    "r_precision": "R-precision",
+    "map": "MAP",
+    "map@r": "MAP@R",
+    "map@c": "mAP@C",
+    "mrr": "MRR",
+    "ndcg": "nDCG",
+    "nmi": "NMI",
+    "ami": "AMI",
+    "f1": "F1",
+    "silhouette": "Silhouette",
+}
+
+
+def heading(metric: str) -> str:
+    """Return the metric's name as papers print it; one that is not known keeps its own."""
+    if metric in _SHARES:
+        return _SHARES[metric]
+    stem, at, depth = metric.partition("@")
+    return f"{_SHARES[stem]}@{depth}" if at and stem in _SHARES else metric
+
+
+def is_share(metric: str) -> bool:
+    """Tell whether the metric is a share of 1 of which more is better, as all retrieval metrics are."""
+    return re.sub(r"@.*", "", metric) in _SHARES
+
+
+def show(metric: str, value: float) -> str:
+    """Return one score as text: per cent with two decimals, or four digits for what is no share."""
+    return f"{100 * value:.2f}" if is_share(metric) else f"{value:.4g}"
+
+
+def show_interval(metric: str, interval: Interval) -> str:
+    """Return `mean ± half width`, or the mean alone when one value has no interval."""
+    half = interval.half_width
+    return show(metric, interval.mean) + ("" if half is None else f" ± {show(metric, half)}")
+
+
+def unit(metric: str) -> str:
+    """Return ' %' for shares and nothing for the rest."""
+    return " %" if is_share(metric) else ""
+
+
+def clean(name: str) -> str:
+    """Return a name in one line without signs that act on a terminal or turn the direction of the text around it."""
+    return "".join(sign for sign in " ".join(name.split()) if sign.isprintable())
+
+
+def shorten(name: str, width: int) -> str:
+    """Return a clean name of at most `width` signs."""
+    flat = clean(name)
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def duration(seconds: float) -> str:
+    """Return a time span as people say it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def size(n_bytes: float) -> str:
+    """Return a number of bytes in megabytes or gigabytes."""
+    return f"{n_bytes / 1e6:.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:.1f} GB"

@@ -1,0 +1,105 @@
+"""Records grouped into methods: what each is called, what they share, and in what they differ."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairground.records.record import RunRecord, SplitName
+from fairground.spec.identity import canonical_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """One method: the runs that differ in nothing but their seed. `differences` says what sets it apart here."""
+
+    key: str
+    label: str
+    records: tuple[RunRecord, ...]
+    differences: Mapping[str, str]
+
+    @property
+    def done(self) -> tuple[RunRecord, ...]:
+        """The runs that finished."""
+        return tuple(record for record in self.records if record.state == "done")
+
+    def values(self, metric: str, split: SplitName) -> list[float]:
+        """Return the metric of every finished run that has it."""
+        found = (record.score(metric, split) for record in self.done)
+        return [value for value in found if value is not None]
+
+
+def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:
+    """Group records by method in the order of first appearance; `names` may say what to call a method's hash."""
+    groups: dict[str, list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault(record.method, []).append(record)
+    flat = {key: flatten(group[0].spec) for key, group in groups.items()}
+    varying = differing(flat.values())
+    labels = _labels(flat) | {key: name for key, name in (names or {}).items() if key in groups}
+    return [
+        Method(
+            key=key,
+            label=labels[key],
+            records=tuple(sorted(group, key=_seed)),
+            differences={name: flat[key][name] for name in varying if name in flat[key]},
+        )
+        for key, group in groups.items()
+    ]
+
+
+def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return a spec as dotted settings without the seed: `loss` is the loss' name, `loss.margin` a setting of it."""
+    found: dict[str, str] = {}
+    for key, value in spec.items():
+        if prefix == "" and key == "seed":
+            continue
+        dotted = prefix if key == "name" and prefix else f"{prefix}.{key}".removeprefix(".")
+        if isinstance(value, Mapping):
+            found |= flatten(value, dotted)
+        else:
+            found[dotted] = _text(value)
+    return found
+
+
+def differing(flat: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the settings that are not the same everywhere, in the order they are first met."""
+    specs = list(flat)
+    keys = dict.fromkeys(key for spec in specs for key in spec)
+    return [key for key in keys if len({spec.get(key) for spec in specs}) > 1]
+
+
+def shared(flat: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the settings that are the same everywhere."""
+    specs = list(flat)
+    apart = set(differing(specs))
+    return {key: value for key, value in (specs[0] if specs else {}).items() if key not in apart}
+
+
+def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Call a method by its loss, then by the other parts that vary, then by the settings that still tell it apart."""
+    parts = [key for key in differing(flat.values()) if "." not in key and key != "loss"]
+    labels = {}
+    for key, spec in flat.items():
+        others = [spec[part] for part in parts if spec.get(part, "none") != "none"]
+        labels[key] = " + ".join([spec.get("loss", key), *others])
+    for label in set(labels.values()):
+        alike = [key for key in flat if labels[key] == label]
+        for key in alike if len(alike) > 1 else []:
+            settings = [f"{name}={flat[key].get(name, 'none')}" for name in differing(flat[k] for k in alike)]
+            labels[key] = f"{label}, {', '.join(settings)}"
+    return labels
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_text(item) for item in value)
+    return value if isinstance(value, str) else canonical_json({"": value})[4:-1]
+
+
+def _seed(record: RunRecord) -> tuple[int, str]:
+    seed = record.spec.get("seed")
+    return (seed if isinstance(seed, int) else 0, record.name)

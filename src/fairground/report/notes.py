@@ -1,0 +1,73 @@
+"""What a reader must know before believing a table: what went wrong, what is missing, what is not the same."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fairground.records.record import Provenance, RunRecord
+from fairground.report.answer import join_words
+from fairground.report.headings import clean
+from fairground.report.tables import ResultTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """One sentence; a warning touches what may be concluded."""
+
+    text: str
+    is_warning: bool
+
+
+def notes_of(table: ResultTable) -> list[Note]:
+    """Return warnings first, then what the runs themselves noted."""
+    records = [record for row in table.rows for record in row.method.records]
+    warnings = [*_too_few(table), *_unfinished(table), *_not_the_same(records), *_one_run_twice(records)]
+    found = [Note(text=text, is_warning=True) for text in warnings]
+    said: dict[str, int] = {}
+    for record in records:
+        for text in record.notes:
+            said[clean(text)] = said.get(clean(text), 0) + 1
+    for text, count in said.items():
+        where = "" if count == len(records) else f" ({count} of {len(records)} runs)"
+        found.append(Note(text=text + where, is_warning=False))
+    return found
+
+
+def _too_few(table: ResultTable) -> list[str]:
+    single = [row.label for row in table.rows if row.n_done == 1]
+    counts = {row.n_done for row in table.rows if row.n_done}
+    found = []
+    if single:
+        found.append(f"One run only: {join_words(single)}. Without repeats there is no interval and nothing is marked.")
+    elif len(counts) > 1:
+        found.append(f"The methods have {min(counts)} to {max(counts)} finished runs each; an equal number is fairer.")
+    return found
+
+
+def _unfinished(table: ResultTable) -> list[str]:
+    found = []
+    for row in table.rows:
+        for record in row.method.records:
+            if record.state != "done":
+                why = clean(record.failure or "")
+                found.append(f"{row.label}, seed {record.spec.get('seed')}: {record.state}. {why}")
+    return found
+
+
+def _not_the_same(records: Sequence[RunRecord]) -> list[str]:
+    facts: list[tuple[str, Callable[[Provenance], object]]] = [
+        ("the images of the data set (fingerprint)", lambda p: p.data_fingerprint),
+        ("the split into training, validation and test (fingerprint)", lambda p: p.split_fingerprint),
+        ("the version of fairground", lambda p: p.fairground),
+        ("the versions of the packages", lambda p: tuple(sorted(p.packages.items()))),
+        ("the machine", lambda p: p.hardware),
+        ("the number of threads", lambda p: p.threads),
+    ]
+    done = [record.provenance for record in records if record.state == "done"]
+    apart = [name for name, fact in facts if len({fact(provenance) for provenance in done}) > 1]
+    return [f"Not the same in all runs: {join_words(apart, most=9)}."] if apart else []
+
+
+def _one_run_twice(records: Sequence[RunRecord]) -> list[str]:
+    names = [record.name for record in records]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    return [f"Counted more than once: run {join_words(twice)}."] if twice else []

@@ -1,0 +1,167 @@
+"""One self-contained page: the question, the answer, and everything a reader needs to check it.
+
+The file opens from a disk, a mail or a web server, asks no host for anything, and runs one short script that sorts
+tables. Names from data or specs only ever become text: the templates escape everything, and the page's own policy lets
+the browser run that one script and no other.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairground.errors import require
+from fairground.records.artefacts import write_atomically
+from fairground.records.record import RunRecord
+from fairground.report.drawing import write_figure
+from fairground.report.figures import bars, curves
+from fairground.report.formats import MARKS
+from fairground.report.gallery import Gallery, read_gallery
+from fairground.report.headings import clean, duration, heading, shorten, show, show_interval, size
+from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
+from fairground.report.panels import Panel, panels_of
+from fairground.report.tables import ResultTable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from matplotlib.figure import Figure
+
+_TEMPLATES = Path(__file__).parent / "templates"
+#: galleries beyond this many characters are left out, and the page says so
+_GALLERY_BUDGET = 6_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit:
+    """One run's gallery with the words around it."""
+
+    run: str
+    label: str
+    seed: str
+    gallery: Gallery
+
+
+def build_page(
+    records: Iterable[RunRecord],
+    *,
+    title: str,
+    out: Path,
+    galleries: Mapping[str, Path] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Path:
+    """Write the page and return its path.
+
+    `galleries` gives a run's `gallery.npz` by the run's name; `names` says what to call a method, by its hash.
+    """
+    kept = list(records)
+    require(len(kept) > 0, "a report needs at least one record; got none")
+    panels = panels_of(kept, names)
+    exhibits, n_left_out = _exhibits(panels, galleries or {})
+    environment = _environment()
+    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
+    page = environment.get_template("page.html").render(
+        title=clean(title),
+        panels=panels,
+        exhibits=exhibits,
+        n_left_out=n_left_out,
+        records=kept,
+        labels={row.method.key: row.label for panel in panels for row in panel.table.rows},
+        facts=_facts(kept, panels),
+        versions=_versions(kept),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        style=(_TEMPLATES / "page.css").read_text(encoding="utf-8"),
+        light=css_variables(LIGHT),
+        dark=css_variables(DARK),
+    )
+    write_atomically(out, page.encode("utf-8", "replace"))
+    return out
+
+
+def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str] | None = None) -> Path:
+    """Write scores and learning curves side by side into one PNG, SVG or PDF file."""
+    table = ResultTable.from_records(records, names=names)
+    scores, learning = bars.bars_of(table), curves.curves_of(table)
+
+    def draw(figure: "Figure", palette: Palette) -> None:
+        left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
+        bars.draw_on(left, scores, palette)
+        curves.draw_on(right, learning, palette, has_legend=True)
+
+    return write_figure(draw, (13, max(4.2, bars.height_of(scores))), out)
+
+
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup, escape
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+    def breakable(name: str) -> Markup:
+        return Markup(escape(name).replace("_", Markup("_<wbr>")))
+
+    filters = {"heading": heading, "duration": duration, "size": size, "shorten": shorten}
+    # `drawn` is for our own drawings, style and script only: it is what passes unescaped.
+    environment.filters.update(filters, breakable=breakable, drawn=Markup)
+    environment.globals.update(
+        show=show, show_interval=show_interval, series_of=series_of, chip_dashes=_chip_dashes, marks=MARKS
+    )
+    return environment
+
+
+def _chip_dashes(series: int | None) -> str:
+    """Return the line pattern of a method for the legend, where lines are drawn three times as thick."""
+    return " ".join(f"{3 * length:g}" for length in dash_of(series)[1])
+
+
+def _exhibits(panels: Sequence[Panel], galleries: Mapping[str, Path]) -> tuple[list[Exhibit], int]:
+    """Return the gallery of each method's first run that has one, best method first, as far as the page stays light."""
+    shown: list[Exhibit] = []
+    left_out, weight = 0, 0
+    for row in (row for panel in panels for row in panel.table.rows):
+        run = next((record for record in row.method.records if record.name in galleries), None)
+        if run is None:
+            continue
+        gallery = read_gallery(galleries[run.name])
+        weight += gallery.weight
+        if shown and weight > _GALLERY_BUDGET:
+            left_out += 1
+            continue
+        shown.append(Exhibit(run=run.name, label=row.label, seed=str(run.spec.get("seed")), gallery=gallery))
+    return shown, left_out
+
+
+def _facts(records: Sequence[RunRecord], panels: Sequence[Panel]) -> dict[str, str]:
+    counts = sorted({row.n_done for panel in panels for row in panel.table.rows})
+    return {
+        "methods": str(sum(len(panel.table.rows) for panel in panels)),
+        "runs": str(len(records)),
+        "seeds a method": " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))),
+        "of training": duration(sum(record.provenance.wall_seconds for record in records)),
+    }
+
+
+def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
+    """Return each package with the version, or versions, it was used in; then machine and data."""
+    found: dict[str, dict[str, None]] = {}
+    for record in records:
+        origin = record.provenance
+        facts = {
+            "fairground": origin.fairground,
+            **origin.packages,
+            "machine": origin.hardware,
+            "threads a run": str(origin.threads),
+            "data fingerprint": origin.data_fingerprint,
+            "split fingerprint": origin.split_fingerprint,
+        }
+        for key, value in facts.items():
+            found.setdefault(key, {})[shorten(value, 120)] = None
+    return {key: " / ".join(values) for key, values in found.items()}

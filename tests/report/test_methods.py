@@ -1,0 +1,59 @@
+from fairground.report.methods import differing, flatten, methods_of, shared
+from tests.records.factory import make_record, make_spec
+from tests.report.fixtures import make_study
+
+
+def labels(records, names=None) -> list[str]:
+    return [method.label for method in methods_of(records, names)]
+
+
+def test_a_method_is_called_by_its_loss_and_then_by_what_tells_it_apart():
+    assert labels(make_study()) == [
+        "contrastive",
+        "triplet",
+        "triplet + distance_weighted",
+        "margin + distance_weighted",
+    ]
+    alike = [make_record(settings={"margin": margin, "power": 1}) for margin in (0.1, 0.2)]
+    assert labels(alike) == ["triplet, loss.margin=0.1", "triplet, loss.margin=0.2"]
+    assert labels([make_record()]) == ["triplet"]
+
+
+def test_a_given_name_wins():
+    study = make_study()
+    assert labels(study, {study[0].method: "our baseline"})[0] == "our baseline"
+
+
+def test_seeds_of_one_method_stay_together_in_order():
+    runs = [make_record(seed=seed) for seed in (2, 0, 1)]
+    (method,) = methods_of(runs)
+    assert [record.spec["seed"] for record in method.records] == [0, 1, 2]
+    assert method.differences == {}
+
+
+def test_only_what_differs_is_told_as_difference():
+    method = methods_of(make_study())[2]
+    assert method.differences == {"loss": "triplet", "miner": "distance_weighted", "loss.margin": "0.2"}
+
+
+def test_a_spec_is_flattened_without_its_seed():
+    flat = flatten(make_spec(miner=None))
+    assert flat["loss"] == "triplet"
+    assert flat["loss.margin"] == "0.1"
+    assert flat["miner"] == "none"
+    assert flat["evaluation.metrics"].startswith("recall@1, recall@2")
+    assert "seed" not in flat
+    assert flatten({"a": {"name": "x", "on": True, "many": [1, 2.5]}}) == {"a": "x", "a.on": "true", "a.many": "1, 2.5"}
+
+
+def test_shared_and_differing_settings_make_up_the_whole():
+    one, two = flatten(make_spec()), flatten(make_spec(settings={"margin": 0.2}, miner=None))
+    assert differing([one, two]) == ["loss.margin", "miner"]
+    assert set(shared([one, two])) == set(one) - {"loss.margin", "miner"}
+    assert shared([]) == {}
+
+
+def test_runs_that_did_not_finish_have_no_values():
+    (method,) = methods_of([make_record(seed=0), make_record(seed=1, state="failed")])
+    assert len(method.values("map@r", "test")) == len(method.done) == 1
+    assert method.values("no such metric", "test") == []

@@ -1,0 +1,169 @@
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from fairground.errors import InputError
+from fairground.report.page import build_page, picture
+from tests.records.factory import make_record
+from tests.report.fixtures import HOSTILE, make_study, write_gallery
+
+
+class Reader(HTMLParser):
+    """Collects what a browser would see: tags with their attributes, ids, and whether every tag is closed."""
+
+    VOID = {"meta", "link", "img", "br", "wbr", "path", "circle", "line", "use", "rect"}
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags, self.ids, self.open, self.words = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open and "script" not in self.open:
+            self.words.append(data)
+
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def page_of(records, tmp_path, **settings) -> str:
+    return build_page(
+        records, title=settings.pop("title", "A study"), out=tmp_path / "page.html", **settings
+    ).read_text()
+
+
+def test_the_page_says_the_answer_and_everything_needed_to_check_it(tmp_path):
+    study = make_study()
+    galleries = {study[0].name: write_gallery(tmp_path / "gallery.npz")}
+    reader = Reader(page_of(study, tmp_path, galleries=galleries))
+    text = reader.text()
+    assert "Which of these 4 methods best retrieves classes of icons it has never seen?" in text
+    assert "margin + distance_weighted is best: MAP@R" in text
+    for words in (
+        "Protocol: laptop on icons",
+        "What differs",
+        "Learning curves",
+        "Gallery",
+        "Provenance",
+        "All 12 runs",
+    ):
+        assert words in text
+    assert "AP 50 %" in text
+    assert reader.open == []
+    assert len(reader.ids) == len(set(reader.ids))
+    anchors = [attributes["href"][1:] for tag, attributes in reader.tags if tag == "a"]
+    assert set(anchors) <= set(reader.ids)
+
+
+def test_the_page_asks_nobody_for_anything(tmp_path):
+    study = make_study()
+    text = page_of(study, tmp_path, galleries={study[0].name: write_gallery(tmp_path / "gallery.npz")})
+    for tag, attributes in Reader(text).tags:
+        for name in ("src", "href", "xlink:href"):
+            assert attributes.get(name, "#").startswith(("data:", "#")), (tag, name)
+    assert not re.search(r"url\((?!#)|@import", text)
+    assert "default-src 'none'" in text
+
+
+def test_pictures_speak_and_headings_are_in_order(tmp_path):
+    study = make_study()
+    reader = Reader(page_of(study, tmp_path, galleries={study[0].name: write_gallery(tmp_path / "gallery.npz")}))
+    images = [attributes for tag, attributes in reader.tags if tag == "img"]
+    assert len(images) == 15
+    assert all(attributes["alt"] for attributes in images)
+    levels = [int(tag[1]) for tag, _ in reader.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    drawings = [attributes for tag, attributes in reader.tags if tag == "svg"]
+    assert all("aria-label" in attributes or attributes.get("aria-hidden") for attributes in drawings)
+
+
+def test_hostile_names_stay_text(tmp_path):
+    everything = " ".join(HOSTILE)
+    where = {"data": everything, "protocol": everything}
+    records = [make_record(loss=name, settings={name[:50]: name}, notes=[name], **where) for name in HOSTILE]
+    records += [make_record(loss=name, seed=1, state="failed", **where) for name in HOSTILE]
+    galleries = {
+        record.name: write_gallery(tmp_path / f"{i}.npz", labels=(name[:500], "bell"))
+        for i, (record, name) in enumerate(zip(records, HOSTILE, strict=False))
+    }
+    names = {records[0].method: everything, records[-1].method: HOSTILE[0]}
+    text = page_of(records, tmp_path, title=everything, galleries=galleries, names=names)
+    reader = Reader(text)
+    assert [tag for tag, _ in reader.tags].count("script") == 1
+    assert not any(key.startswith("on") for _, attributes in reader.tags for key in attributes)
+    assert {attributes["src"][:5] for tag, attributes in reader.tags if tag == "img"} == {"data:"}
+    assert reader.open == []
+    assert "<script>alert(1)</script>" in reader.text()
+    assert "{{ 7 * 7 }}" in reader.text()
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert len(text) < 500_000
+
+
+def test_runs_of_two_data_sets_never_share_a_table(tmp_path):
+    study = [*make_study(), *(make_record(data="birds", seed=seed) for seed in range(2))]
+    reader = Reader(page_of(study, tmp_path))
+    assert sum("results" in attributes.get("class", "") for tag, attributes in reader.tags if tag == "table") == 2
+    assert "Protocol: laptop on birds" in reader.text()
+    assert len(reader.ids) == len(set(reader.ids))
+
+
+def test_unfinished_studies_have_a_page_too(tmp_path):
+    text = Reader(
+        page_of([make_record(state="failed", epochs=0), make_record(seed=1, state="diverged")], tmp_path)
+    ).text()
+    assert "No run has finished, so there is no answer yet." in text
+    assert "diverged at step 17" in text
+
+
+def test_one_gallery_a_method_and_no_more_than_a_page_can_carry(tmp_path, monkeypatch):
+    study = make_study()
+    path = write_gallery(tmp_path / "gallery.npz")
+    everything = {record.name: path for record in study}
+    assert page_of(study, tmp_path, galleries=everything).count('<details class="exhibit"') == 4
+    monkeypatch.setattr("fairground.report.page._GALLERY_BUDGET", 1)
+    text = page_of(study, tmp_path, galleries=everything)
+    assert text.count('<details class="exhibit"') == 1
+    assert "3 more galleries are left out" in text
+
+
+def test_no_record_is_no_report(tmp_path):
+    with pytest.raises(InputError, match="needs at least one record; got none"):
+        build_page([], title="Nothing", out=tmp_path / "page.html")
+
+
+def test_the_same_records_give_the_same_page(tmp_path):
+    assert page_of(make_study(), tmp_path) == page_of(make_study(), tmp_path)
+
+
+def test_the_picture_is_one_file(tmp_path):
+    assert picture(make_study(), tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert picture([make_record(state="failed", epochs=0)], tmp_path / "none.svg").exists()
+
+
+def test_a_large_study_is_built_quickly_and_stays_light(tmp_path):
+    records = [
+        make_record(loss=f"method_{i}", seed=seed, level=0.2 + i / 300, epochs=5)
+        for i in range(50)
+        for seed in range(10)
+    ]
+    text = page_of(records, tmp_path)
+    assert len(text) < 3_000_000
+    assert "Which of these 50 methods" in text

@@ -1,0 +1,149 @@
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from fairground.errors import InputError
+from fairground.records.record import RunRecord, Score
+from fairground.report import formats
+from fairground.report.tables import ResultTable
+from tests.records.factory import make_record
+from tests.report.fixtures import HOSTILE, make_study
+
+
+def runs(loss: str, *values: float, metric: str = "map@r") -> list[RunRecord]:
+    made = [make_record(loss=loss, seed=seed) for seed in range(len(values))]
+    return [
+        replace(run, scores=(Score(metric=metric, split="test", value=value),))
+        for run, value in zip(made, values, strict=True)
+    ]
+
+
+def standings(table: ResultTable, metric: str = "map@r") -> dict[str, str]:
+    return {row.label: row.cells[metric].standing for row in table.rows}
+
+
+def test_rows_are_sorted_by_what_the_runs_were_selected_by_and_it_comes_first():
+    table = ResultTable.from_records(make_study())
+    assert table.primary == "map@r"
+    assert table.metrics == ("map@r", "recall@1", "recall@2", "recall@4", "recall@8", "r_precision")
+    assert table.rows[0].label == "margin + distance_weighted"
+    means = [row.cells["map@r"].interval.mean for row in table.rows]
+    assert means == sorted(means, reverse=True)
+    assert table.row("contrastive").n_done == 3
+
+
+def test_best_is_marked_only_when_its_interval_lies_apart_from_all_others():
+    # three values d apart have s = d and the interval mean ± 2.484 d
+    apart = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
+    assert standings(apart) == {"a": "best", "b": ""}
+    level = ResultTable.from_records(
+        [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.46, 0.47, 0.48), *runs("c", 0.40, 0.41, 0.42)]
+    )
+    assert standings(level) == {"a": "level", "b": "level", "c": ""}
+
+
+def test_one_run_is_never_marked_nor_ranked_against():
+    table = ResultTable.from_records([*runs("a", 0.9), *runs("b", 0.30, 0.31, 0.32)])
+    assert standings(table) == {"a": "", "b": ""}
+    assert table.row("a").cells["map@r"].interval.half_width is None
+
+
+def test_what_is_no_share_is_neither_marked_nor_in_per_cent():
+    table = ResultTable.from_records([*runs("a", 3.0, 3.1, metric="density"), *runs("b", 9.0, 9.1, metric="density")])
+    assert standings(table, "density") == {"a": "", "b": ""}
+    assert "3.05 ± 0.6353" in formats.text(table)
+
+
+def test_validation_scores_are_shown_while_the_test_split_is_sealed():
+    sealed = [replace(run, scores=tuple(s for s in run.scores if s.split == "validation")) for run in make_study()]
+    table = ResultTable.from_records(sealed)
+    assert table.split == "validation"
+    assert "on the validation classes" in formats.caption(table)
+    assert ResultTable.from_records(make_study(), split="validation").split == "validation"
+
+
+def test_unfinished_runs_are_counted_and_a_method_without_a_finished_one_comes_last():
+    study = [
+        *runs("a", 0.5, 0.6),
+        make_record(loss="a", seed=2, state="diverged"),
+        make_record(loss="b", state="failed"),
+    ]
+    table = ResultTable.from_records(study)
+    assert [(row.label, row.n_done, row.n_runs) for row in table.rows] == [("a", 2, 3), ("b", 0, 1)]
+    text = formats.text(table)
+    assert "2 of 3" in text
+    assert "0 of 1" in text
+    assert table.row("b").cells["map@r"].interval is None
+
+
+def test_nothing_finished_is_a_table_without_columns():
+    table = ResultTable.from_records([make_record(state="failed")])
+    assert (table.metrics, table.primary) == ((), "")
+    assert "0 of 1" in formats.text(table)
+    for write in (formats.markdown, formats.csv_text, formats.latex, formats.rich_table):
+        assert write(table)
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(InputError, match=r"no method 'x' in the table; there are: \['triplet'\]"):
+        ResultTable.from_records([make_record()]).row("x")
+
+
+def test_numbers_are_written_the_same_everywhere():
+    table = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
+    # half width: 4.3027 * 0.01 / sqrt(3) = 0.02484
+    assert "51.00 ± 2.48 ★" in formats.text(table)
+    assert "| a | 3 | 51.00 ± 2.48 ★ |" in formats.markdown(table)
+    assert r"a & 3 & $\mathbf{51.00 \pm 2.48}$ \\" in formats.latex(table)
+    assert "in per cent, mean ± half of the 95 % t-interval, over 3 seeds. ★ best: its interval lies above" in (
+        formats.caption(table)
+    )
+
+
+def test_csv_keeps_every_digit_and_reads_back():
+    table = ResultTable.from_records(make_study())
+    rows = list(csv.DictReader(io.StringIO(formats.csv_text(table))))
+    first = table.rows[0].cells["map@r"].interval
+    assert float(rows[0]["map@r mean"]) == first.mean
+    assert float(rows[0]["map@r low"]) == first.low
+    assert rows[0]["runs done"] == "3"
+
+
+def test_a_narrow_terminal_gets_whole_numbers_of_fewer_metrics():
+    table = ResultTable.from_records(make_study())
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(formats.rich_table(table, width=80))
+    shown = console.export_text()
+    assert "MAP@R" in shown
+    assert "R-precision" not in shown
+    assert "more metrics did not fit" in " ".join(shown.split())
+    assert "…" not in shown
+    wide = Console(width=200, record=True, file=io.StringIO())
+    wide.print(formats.rich_table(table))
+    assert "R-precision" in wide.export_text()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_stay_text_in_every_format(name):
+    record = make_record()
+    table = ResultTable.from_records([record], names={record.method: name})
+    plain = formats.text(table)
+    assert "\x1b" not in plain
+    assert "\u202e" not in plain
+    assert max(len(line) for line in plain.splitlines()) < 300
+    assert "<script" not in formats.markdown(table)
+    cells = next(csv.reader(io.StringIO(formats.csv_text(table).partition("\n")[2])))
+    assert not cells[0].startswith(("=", "+", "-", "@"))
+    assert r"\frac" not in formats.latex(table)
+    Console(file=io.StringIO()).print(formats.rich_table(table))
+
+
+def test_rich_does_not_take_a_name_for_markup():
+    record = make_record()
+    table = ResultTable.from_records([record], names={record.method: "[bold]x[/nothing]"})
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(formats.rich_table(table))
+    assert "[bold]x[/nothing]" in console.export_text()
