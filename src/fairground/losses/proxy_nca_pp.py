@@ -37,7 +37,7 @@ class ProxyNcaPpLoss(Loss):
         *,
         n_classes: int,
         embedding_dim: int,
-        temperature: float = 1 / 9,
+        temperature: float = 0.1111111111111111,
         initialisation: Literal["small_normal", "normal", "uniform"] = "small_normal",
     ) -> None:
         super().__init__()

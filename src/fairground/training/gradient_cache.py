@@ -38,7 +38,7 @@ def cached_backward(
         for piece in chunks:
             states.append(_random_state(images.device))
             parts.append(model(piece))
-    # Under autocast the weights cast without a graph would be used again below, and get no gradient.
+    # Under autocast, older versions of torch would use the weights cast without a graph again below, without gradient.
     torch.clear_autocast_cache()
     embeddings = torch.cat(parts).requires_grad_()
     loss = loss_of(embeddings)

@@ -1,0 +1,215 @@
+import pytest
+import torch
+
+from fairground.catalogue import find, list_room
+from fairground.errors import InputError
+from fairground.losses import ContrastiveLoss, CrossBatchMemoryLoss, TripletLoss
+from fairground.spec.load import load_run
+from tests.losses.fixtures import F8, F8B, X
+
+FACTS = {"n_classes": 4, "embedding_dim": 4}
+OTHER = X.flip(0) * 0.7 + 0.3
+
+
+def _build(**settings):
+    return CrossBatchMemoryLoss(**FACTS, **{"size": 32, **settings}).double()
+
+
+def _wrappable():
+    return [name for name in list_room("losses") if find("losses", name).accepts]
+
+
+def test_value_by_hand():
+    memory = CrossBatchMemoryLoss(n_classes=2, embedding_dim=2, settings={"negative_margin": 1.5}, size=4)
+    east, north = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 5.0]])
+    assert memory(east, torch.tensor([0])).item() == 0
+    # One negative pair, a right angle apart: the margin lacks 1.5 - sqrt 2.
+    assert memory(north, torch.tensor([1])).item() == pytest.approx(1.5 - 2**0.5, abs=1e-6)
+    # Now also a positive pair at distance 0, and the other negative again.
+    assert memory(north, torch.tensor([1])).item() == pytest.approx(1.5 - 2**0.5, abs=1e-6)
+    # As a member of class 0: one positive at sqrt 2, two negatives at 0.
+    assert memory(north, torch.tensor([0])).item() == pytest.approx(2**0.5 + 1.5, abs=1e-6)
+
+
+def test_the_first_batch_is_the_wrapped_loss():
+    assert _build()(X, F8).item() == pytest.approx(1.700367437, abs=1e-9)
+    assert _build(loss="triplet", settings={"margin": 0.2})(X, F8).item() == pytest.approx(0.619694998, abs=1e-9)
+
+
+def _pool(memory_rows, memory_labels):
+    return torch.cat([X, memory_rows]), torch.cat([F8, memory_labels]).tolist()
+
+
+def test_pairs_agree_with_a_loop():
+    memory = _build(settings={"positive_margin": 0.1, "negative_margin": 1.2})
+    memory(OTHER, F8B)
+    pool, labels = _pool(OTHER, F8B)
+    z = pool / pool.norm(dim=1, keepdim=True)
+    near, far = [], []
+    for a in range(8):
+        for j in range(16):
+            d = (z[a] - z[j]).norm().item()
+            if j != a and labels[j] == labels[a]:
+                near.append(max(0, d - 0.1))
+            elif j != a:
+                far.append(max(0, 1.2 - d))
+    expected = sum(sum(terms) / sum(term > 0 for term in terms) for terms in (near, far))
+    assert memory(X, F8).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_triplets_agree_with_a_loop():
+    memory = _build(loss="triplet", settings={"margin": 0.2})
+    memory(OTHER, F8B)
+    pool, labels = _pool(OTHER, F8B)
+    z = pool / pool.norm(dim=1, keepdim=True)
+    terms = []
+    for a in range(8):
+        for p in range(16):
+            for n in range(16):
+                if p != a and labels[p] == labels[a] and labels[n] != labels[a]:
+                    terms.append(max(0, ((z[a] - z[p]).norm() - (z[a] - z[n]).norm()).item() + 0.2))
+    assert memory(X, F8).item() == pytest.approx(sum(terms) / sum(term > 0 for term in terms), abs=1e-12)
+
+
+def test_agrees_with_pytorch_metric_learning():
+    peers = pytest.importorskip("pytorch_metric_learning.losses")
+    peer = peers.CrossBatchMemory(peers.ContrastiveLoss(), embedding_size=4, memory_size=64)
+    memory = _build(size=64)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(5):
+        batch = torch.randn(8, 4, generator=generator, dtype=torch.float64)
+        labels = torch.randint(4, (8,), generator=generator)
+        assert memory(batch, labels).item() == pytest.approx(peer(batch, labels).item(), abs=1e-12)
+
+
+def test_only_the_batch_learns():
+    memory = _build()
+    first = X.clone().requires_grad_()
+    memory(first, F8).backward()
+    seen = first.grad.clone()
+    second = OTHER.clone().requires_grad_()
+    memory(second, F8B).backward()
+    assert torch.equal(first.grad, seen)
+    assert second.grad.abs().sum() > 0
+
+
+# Places are filled round and round; a batch larger than the memory leaves its last rows.
+@pytest.mark.parametrize(("n", "kept"), [(2, [5, 1, 2, 3, 4]), (3, [5, 6, 7, 8, 4]), (7, [16, 17, 18, 19, 20])])
+def test_the_oldest_make_room(n, kept):
+    memory = CrossBatchMemoryLoss(n_classes=30, embedding_dim=1, size=5)
+    for step in range(3):
+        numbers = torch.arange(step * n, step * n + n)
+        memory(numbers.float().unsqueeze(1) + 1, numbers)
+    assert memory.memory_labels.tolist() == kept
+    assert memory.memory.flatten().tolist() == [label + 1 for label in kept]
+    assert memory.filled.item() == 5
+
+
+def test_state_survives_a_save():
+    memory, fresh = _build(size=12), _build(size=12)
+    memory(X, F8)
+    fresh.load_state_dict(memory.state_dict())
+    for batch, labels in ((OTHER, F8B), (X * 2 - 1, F8), (OTHER - 1, F8)):
+        assert fresh(batch, labels).item() == memory(batch, labels).item()
+    assert {"memory", "memory_labels", "pointer", "filled", "step"} <= memory.state_dict().keys()
+
+
+def test_evaluation_looks_at_the_memory_and_leaves_it():
+    memory = _build()
+    memory(OTHER, F8B)
+    memory.eval()
+    before = memory.state_dict()["memory"].clone()
+    value = memory(X, F8).item()
+    assert memory(X, F8).item() == value
+    assert value != _build()(X, F8).item()
+    assert torch.equal(memory.memory, before)
+
+
+def test_start_waits_and_fills_meanwhile():
+    memory = _build(start=2)
+    alone = ContrastiveLoss()
+    assert memory(X, F8).item() == alone(X, F8).item()
+    assert memory(OTHER, F8B).item() == alone(OTHER, F8B).item()
+    assert memory.filled.item() == 16
+    assert memory(X + 0.1, F8).item() != alone(X + 0.1, F8).item()
+
+
+@pytest.mark.parametrize("miner", ["distance_weighted", "hardest", "semihard", "all_tuples"])
+def test_a_miner_chooses_triplets_of_the_pool(miner):
+    memory = _build(loss="triplet", miner=miner)
+    memory(OTHER, F8B, generator=torch.Generator().manual_seed(0))
+    leaf = X.clone().requires_grad_()
+    value = memory(leaf, F8, generator=torch.Generator().manual_seed(1))
+    value.backward()
+    assert value.isfinite()
+    if miner == "all_tuples":
+        everything = _build(loss="triplet")
+        everything(OTHER, F8B)
+        assert value.item() == pytest.approx(everything(X, F8).item(), abs=1e-12)
+
+
+def test_a_miner_of_pairs():
+    memory = _build(loss="contrastive", miner="multi_similarity", miner_settings={"epsilon": 2.0})
+    memory(OTHER, F8B)
+    everything = _build()
+    everything(OTHER, F8B)
+    # So wide an epsilon keeps every pair.
+    assert memory(X, F8).item() == pytest.approx(everything(X, F8).item(), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", _wrappable())
+def test_every_loss_on_tuples_can_be_wrapped(name):
+    memory = CrossBatchMemoryLoss(**FACTS, loss=name, size=12)
+    generator = torch.Generator().manual_seed(0)
+    for batch, labels in ((X, F8), (OTHER, F8B), (X + 0.5, F8), (X[:1], F8[:1])):
+        leaf = batch.float().requires_grad_()
+        value = memory(leaf, labels, generator=generator)
+        value.backward()
+        assert value.isfinite()
+        assert leaf.grad.isfinite().all()
+    assert memory.on_sphere == memory.loss.on_sphere
+
+
+def test_most_pair_losses_are_among_them():
+    assert {"contrastive", "triplet", "margin", "multi_similarity", "nt_xent", "sup_con"} <= set(_wrappable())
+
+
+def test_the_wrapped_losses_bugs_are_told():
+    memory = _build(loss="multi_similarity", settings={"epsilon": 0.4, "self_positive_bug": True})
+    assert "self_positive_bug" in memory.known_bugs()[0]
+    assert _build(miner="hardest", loss="triplet").known_bugs() == ()
+
+
+def test_a_spec_can_say_it():
+    spec = load_run(
+        overrides=["loss=cross_batch_memory", "loss.loss=triplet", "loss.settings.margin=0.3", "loss.size=64"]
+    )
+    memory = CrossBatchMemoryLoss(**FACTS, **spec.loss.settings)
+    assert isinstance(memory.loss, TripletLoss)
+    assert memory.loss.margin == 0.3
+    assert memory.size == 64
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"size": 0}, r"cross_batch_memory.size must be at least 1; got 0"),
+        ({"start": -1}, r"cross_batch_memory.start must be 0 or more; got -1"),
+        ({"loss": "arc_face"}, r"cross_batch_memory.loss must be a loss on pairs or triplets; arc_face looks at"),
+        ({"loss": "cross_batch_memory"}, r"cross_batch_memory looks at the whole batch by itself"),
+        ({"loss": "triplett"}, r"no loss 'triplett'. Did you mean 'triplet'\?"),
+        ({"loss": "torch.nn:MSELoss"}, r"wraps fairground's own losses; torch.nn:MSELoss is not one"),
+        ({"settings": {"negative_margn": 1}}, r"no setting 'negative_margn' of contrastive .* mean 'negative_margin'"),
+        ({"loss": "margin", "settings": {"n_classes": 2}}, r"no setting 'n_classes' of margin"),
+        ({"miner_settings": {"low": 1}}, r"cross_batch_memory.miner_settings needs a miner"),
+        ({"loss": "triplet", "miner": "multi_similarity"}, r"multi_similarity gives tuples that triplet does not take"),
+    ],
+)
+def test_refuses(settings, complaint):
+    with pytest.raises(InputError, match=complaint):
+        _build(**settings)
+
+
+def test_takes_no_tuples_from_outside():
+    with pytest.raises(InputError, match="CrossBatchMemoryLoss takes no tuples from a miner"):
+        _build()(X, F8, ContrastiveLoss)
