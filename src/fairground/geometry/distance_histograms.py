@@ -64,7 +64,7 @@ def _upper_distances(points: Tensor) -> list[Tensor]:
         block = points[start : start + _BLOCK]
         sums = squares[start : start + _BLOCK].unsqueeze(1) + squares[start:]
         strip = torch.addmm(sums, block, points[start:].T, alpha=-2).clamp_min_(0).sqrt_()
-        some = strip[0, 1].clone() if some is None else some
+        some = strip[0, -1].clone() if some is None else some
         strip[:, : len(block)].masked_fill_(_lower(len(block), points.device), some)
         strips.append(strip)
     return strips

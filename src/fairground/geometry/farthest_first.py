@@ -26,7 +26,7 @@ def farthest_first(points: Tensor, k: int, generator: torch.Generator, *, softne
         if i > 0:
             pick = int(nearest.argmax()) if softness == 0 else _far_one(nearest, rank, uniform[i])
         picks[i] = pick
-        np.minimum(nearest, half_squares + half_squares[pick] - array @ array[pick], out=nearest)
+        np.fmin(nearest, half_squares + half_squares[pick] - array @ array[pick], out=nearest)
         nearest[pick] = -np.inf
     return torch.from_numpy(picks).to(points.device)
 

@@ -22,7 +22,7 @@ def frechet_distances(points: Tensor, subsets: Tensor) -> Tensor:
     parts = carried[subsets].double()
     parts -= parts.mean(1, keepdim=True)
     # Squaring singular values halves their digits: float64 from here on.
-    squares = torch.linalg.eigvalsh(parts @ parts.mT)
+    squares = torch.linalg.eigvalsh(parts @ parts.mT if b <= points.shape[1] else parts.mT @ parts)
     root_trace = squares.clamp_min(0).sqrt().sum(1) / ((n - 1) * (b - 1)) ** 0.5
 
     lengths = centred.double().square().sum(1)

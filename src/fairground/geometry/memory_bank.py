@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.errors import DataError, require
+from fairground.errors import DataError, DivergedError, require
 from fairground.geometry.distances import unit
 from fairground.geometry.draws import mark_repeats
 
@@ -51,17 +51,17 @@ class MemoryBank:
             self._table = self._allocate(embeddings.shape[1])
         for start in range(0, self._n_rows, _BLOCK):
             block = slice(start, start + _BLOCK)
-            self._table[block] = self._kept(embeddings[block].detach().to(self._table))
+            self._table[block] = self._checked(embeddings[block].detach().to(self._table))
 
     def update(self, rows: Tensor, embeddings: Tensor) -> None:
         """Take newer embeddings (b, d) of some rows (b,); of a row given several times the last one counts."""
-        seen = self._kept(embeddings.detach().to(self.table))
+        seen = self._checked(embeddings.detach().to(self.table))
         rows = rows.to(self.table.device)
         # Writing to one place twice leaves the winner open, and with it the resumed run.
         is_last = ~mark_repeats(rows.flip(0).unsqueeze(0))[0].flip(0)
         rows, seen = rows[is_last], seen[is_last]
         if self._momentum > 0:
-            seen = self._kept(self._momentum * self.table[rows] + (1 - self._momentum) * seen)
+            seen = self._checked(self._momentum * self.table[rows] + (1 - self._momentum) * seen)
         self.table[rows] = seen
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -74,7 +74,11 @@ class MemoryBank:
             self._table = self._allocate(state["bank"].shape[1])
             self._table.copy_(state["bank"])
 
-    def _kept(self, embeddings: Tensor) -> Tensor:
+    def _checked(self, embeddings: Tensor) -> Tensor:
+        # Nothing can be mined from what is not a number: better to stop here than to draw nonsense.
+        require(
+            bool(torch.isfinite(embeddings).all()), "the memory bank takes finite embeddings; got others", DivergedError
+        )
         return unit(embeddings) if self._normalise else embeddings
 
     def _allocate(self, width: int) -> Tensor:

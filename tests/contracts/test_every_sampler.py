@@ -1,0 +1,178 @@
+"""What every sampler owes: whole batches of rows that exist, the same for the same seed, and exact resume anywhere."""
+
+import inspect
+
+import pytest
+import torch
+from safetensors.torch import load, save
+
+from fairground.catalogue import class_name, find, list_room
+from fairground.contracts.sampler import BatchSampler
+from tests.samplers.splits import clustered, even_split, seeded, uneven_split
+
+BATCH = 24
+SPLITS = {"even": even_split(n_classes=12, size=9), "uneven": uneven_split(sizes=(1, 2, 3, 5, 8, 13, 21, 9, 9, 30))}
+#: settings besides the defaults under which the promises must hold as well
+VARIANTS = {
+    "per_class": [{"replace_classes": True, "replace_samples": True}, {"per_class": 8}, {"per_class": 3}],
+    "m_per_class": [{"straddle": True, "list_length": 300}, {"straddle": True, "per_class": 5}, {"per_class": 6}],
+    "per_class_random": [{"uniform_over": "classes"}],
+    "uniform": [{"replace": True}],
+    "balanced": [{"per_class": 6}],
+    "hierarchical": [{"super_per_batch": 3, "per_class": 2}],
+    "fixed_tuples": [{"shuffle": False}],
+    "greedy_coreset": [{"softened": True, "mine": "epoch"}, {"roth_code": True}, {"projection": 2, "momentum": 0.5}],
+    "distance_distribution": [{"cost": "roth_code", "mine": "epoch"}, {"replace_classes": True, "update": False}],
+    "frechet": [{"mine": "epoch", "memory_limit": 0.0}, {"replace_classes": True, "normalise": False}],
+    "d2_coreset": [{"density": False, "mine": "epoch"}, {"spread": 2.0, "projection": 3}],
+}
+CASES = [
+    pytest.param(name, settings, split, id=f"{name}-{split}-{settings}")
+    for name in list_room("samplers")
+    for settings in [{}, *VARIANTS.get(name, [])]
+    for split in SPLITS
+]
+each_sampler = pytest.mark.parametrize("name", list_room("samplers"))
+each_case = pytest.mark.parametrize(("name", "settings", "split"), CASES)
+
+
+@pytest.fixture(scope="module")
+def tuples_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tuples") / "tuples.csv"
+    path.write_text("".join(f"{i},{i + 1},{i + 2}\n" for i in range(80)), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def build(tuples_file):
+    def build_one(name, settings, labels, batch_size=BATCH):
+        kind = find("samplers", name)
+        facts = {"super_labels": labels % 3, "file": tuples_file}
+        wanted = {fact: value for fact, value in facts.items() if fact in inspect.signature(kind).parameters}
+        return kind(labels=labels, batch_size=batch_size, **wanted, **settings)
+
+    return build_one
+
+
+def walk(sampler, labels, generator, n):
+    """Draw n batches as training would, with embeddings that change as it goes on."""
+    batches = []
+    for _ in range(n):
+        rows = sampler.draw(generator)
+        sampler.observe(rows, clustered(labels, seed=len(batches) + int(rows.sum()))[rows])
+        batches.append(rows)
+    return batches
+
+
+@each_case
+def test_batches_are_whole_and_their_rows_exist(name, settings, split, build):
+    labels = SPLITS[split]
+    sampler = build(name, settings, labels)
+    assert isinstance(sampler, BatchSampler)
+    assert sampler.n_batches >= 1
+    generator = seeded()
+    sampler.fill(clustered(labels))
+    sampler.start_epoch(generator)
+    for rows in walk(sampler, labels, generator, sampler.n_batches + 2):
+        assert rows.shape == (BATCH,)
+        assert rows.dtype == torch.long
+        assert 0 <= rows.min() <= rows.max() < len(labels)
+
+
+@each_case
+@pytest.mark.parametrize("n_before", [0, 1, 4])
+def test_a_run_resumed_in_the_middle_of_an_epoch_draws_the_same(name, settings, split, n_before, build):
+    labels = SPLITS[split]
+    first = build(name, settings, labels)
+    generator = seeded(3)
+    first.fill(clustered(labels))
+    first.start_epoch(generator)
+    walk(first, labels, generator, 7)
+    first.start_epoch(generator)
+    walk(first, labels, generator, n_before)
+
+    # Through bytes, as a checkpoint goes.
+    state = load(save({key: tensor.clone() for key, tensor in first.state_dict().items()}))
+    resumed, copied = build(name, settings, labels), torch.Generator()
+    resumed.load_state_dict(state)
+    copied.set_state(generator.get_state())
+
+    n_after = first.n_batches + 2
+    expected = walk(first, labels, generator, n_after)
+    assert all(torch.equal(a, b) for a, b in zip(walk(resumed, labels, copied, n_after), expected, strict=True))
+    first.start_epoch(generator)
+    resumed.start_epoch(copied)
+    assert torch.equal(resumed.draw(copied), first.draw(generator))
+
+
+@each_case
+def test_the_same_seed_gives_the_same_batches_whatever_was_drawn_elsewhere(name, settings, split, build):
+    labels = SPLITS[split]
+    runs = []
+    for noise in (1, 2):
+        torch.manual_seed(noise)
+        before = torch.random.get_rng_state()
+        sampler, generator = build(name, settings, labels), seeded(11)
+        sampler.fill(clustered(labels))
+        sampler.start_epoch(generator)
+        runs.append(torch.stack(walk(sampler, labels, generator, 5)))
+        assert torch.equal(before, torch.random.get_rng_state())
+    assert torch.equal(*runs)
+
+
+@each_sampler
+def test_a_batch_is_the_caller_s_to_change(name, build):
+    labels = SPLITS["even"]
+    drawn = []
+    for spoil in (False, True):
+        sampler, generator = build(name, {}, labels), seeded()
+        sampler.fill(clustered(labels))
+        batches = []
+        for _ in range(4):
+            rows = sampler.draw(generator)
+            batches.append(rows.clone())
+            if spoil:
+                rows.zero_()
+        drawn.append(torch.stack(batches))
+    assert torch.equal(*drawn)
+
+
+@each_sampler
+def test_labels_are_only_compared(name, build):
+    labels = SPLITS["uneven"]
+    names = torch.tensor([-6, 3, 9, 30, 33, 36, 99, 120, 150, 3 * 10**12])
+    names += torch.arange(10) % 3
+    drawn = []
+    for these in (labels, names[labels]):
+        sampler = build(name, {}, these)
+        sampler.fill(clustered(labels))
+        drawn.append(sampler.draw(seeded()))
+    assert torch.equal(*drawn)
+
+
+@each_sampler
+def test_samplers_that_look_at_embeddings_say_so(name, build):
+    labels = SPLITS["even"]
+    sampler = build(name, {}, labels)
+    if sampler.needs_embeddings:
+        sampler.fill(clustered(labels))
+        assert sampler.state_dict()["bank"].shape == (len(labels), 8)
+    else:
+        before = sampler.state_dict()
+        sampler.fill(clustered(labels))
+        sampler.observe(torch.arange(3), torch.ones(3, 8))
+        assert sampler.state_dict() == before
+
+
+@each_sampler
+def test_house_style(name):
+    kind = find("samplers", name)
+    text = inspect.getmodule(kind).__doc__
+    assert kind.__name__ == class_name("samplers", name)
+    assert "\nFormula\n" in text
+    assert "\nPaper\n" in text
+    assert "\nDepartures from the paper\n" in text
+    parameters = inspect.signature(kind).parameters
+    assert set(kind.tunable) <= set(parameters)
+    assert {"labels", "batch_size"} <= set(parameters)
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters.values())

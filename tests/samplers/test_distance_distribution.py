@@ -1,0 +1,105 @@
+"""DDM: the best of the candidates, by a loop over them."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import pdist
+from scipy.stats import wasserstein_distance
+
+from fairground.errors import DataError, InputError
+from fairground.geometry.candidates import draw_candidates
+from fairground.geometry.class_rows import ClassRows
+from fairground.samplers import DistanceDistributionSampler
+from tests.samplers.splits import class_counts, clustered, draws, even_split, seeded
+
+LABELS = even_split(n_classes=30, size=12)
+
+
+def drawn_like_the_sampler(generator, pool, batch_size, per_class, replace_classes=False):
+    return draw_candidates(
+        ClassRows(LABELS),
+        pool=pool,
+        n_candidates=10,
+        n_slots=batch_size // per_class,
+        per_class=per_class,
+        replace_classes=replace_classes,
+        generator=generator,
+    )
+
+
+def w1(points, batch):
+    distances = pdist(points)
+    edges = np.linspace(distances.min(), distances.max(), 51)
+    whole, part = np.histogram(distances, edges)[0], np.histogram(pdist(points[batch]), edges)[0]
+    return wasserstein_distance(edges[:-1], edges[:-1], part, whole)
+
+
+def roth_code(points, batch):
+    distances = pdist(points)
+    edges = np.linspace(distances.min(), distances.max(), 51)
+    whole, part = np.histogram(distances, edges)[0], np.histogram(pdist(points[batch]), edges)[0]
+    heights = wasserstein_distance(whole / whole.sum(), part / part.sum())
+    shift = np.linalg.norm(points.mean(0) - points[batch].mean(0))
+    return shift + np.linalg.norm(points.std(0) - points[batch].std(0)) + 75 * 2 * heights
+
+
+@pytest.mark.parametrize(("cost", "formula"), [("w1", w1), ("roth_code", roth_code)])
+@pytest.mark.parametrize("per_class", [2, 4])
+def test_the_best_of_the_candidates_is_taken(cost, formula, per_class):
+    embeddings = torch.nn.functional.normalize(clustered(LABELS, spread=0.7))
+    sampler = DistanceDistributionSampler(labels=LABELS, batch_size=40, per_class=per_class, pool=200, cost=cost)
+    sampler.fill(embeddings)
+    chosen = set()
+    for seed in range(8):
+        rows, batches = drawn_like_the_sampler(seeded(seed), 200, 40, per_class)
+        points = embeddings[rows].double().numpy()
+        best = int(np.argmin([formula(points, batch.numpy()) for batch in batches]))
+        assert torch.equal(sampler.draw(seeded(seed)), rows[batches[best]])
+        chosen.add(best)
+    assert len(chosen) > 3
+
+
+def test_the_two_costs_choose_differently():
+    embeddings = clustered(LABELS, spread=0.7)
+    drawn = []
+    for cost in ("w1", "roth_code"):
+        sampler = DistanceDistributionSampler(labels=LABELS, batch_size=40, pool=200, cost=cost)
+        sampler.fill(embeddings)
+        drawn.append([sampler.draw(seeded(seed)).tolist() for seed in range(10)])
+    assert sum(a != b for a, b in zip(*drawn, strict=True)) > 2
+
+
+def test_batches_hold_different_classes_with_n_different_images_each():
+    sampler = DistanceDistributionSampler(labels=LABELS, batch_size=40)
+    sampler.fill(clustered(LABELS))
+    for batch in draws(sampler, 10):
+        assert list(class_counts(LABELS, batch).values()) == [4] * 10
+        assert len(set(batch)) == 40
+
+
+def test_a_candidate_of_repeats_alone_is_never_better_than_one_with_distances():
+    # Class 0 has one image: a batch of it twice has no distances. With classes replaced, such candidates occur.
+    labels = torch.tensor([0] + [1] * 10)
+    sampler = DistanceDistributionSampler(labels=labels, batch_size=2, per_class=2, pool=12, replace_classes=True)
+    sampler.fill(torch.randn(11, 3, generator=seeded()))
+    assert all(set(batch) != {0} for batch in draws(sampler, 50))
+
+
+def test_what_is_known():
+    assert DistanceDistributionSampler(labels=LABELS, batch_size=40).known_bugs() == ()
+    assert "E43" in DistanceDistributionSampler(labels=LABELS, batch_size=40, cost="roth_code").known_bugs()[0]
+
+
+def test_refusals():
+    for settings, complaint in (
+        ({"candidates": 0}, r"sampler\.candidates must be at least 1; got 0"),
+        ({"bins": 1}, r"sampler\.bins must be in 2\.\.255; got 1"),
+        ({"bins": 256}, r"sampler\.bins must be in 2\.\.255; got 256"),
+        ({"cost": "emd"}, r"sampler\.cost must be 'w1' or 'roth_code'; got 'emd'"),
+        ({"batch_size": 1, "per_class": 1}, "a batch of 1 has no distances to match"),
+        ({"pool": 39}, r"sampler\.pool must be at least the batch size of 40; got 39"),
+    ):
+        with pytest.raises(InputError, match=complaint):
+            DistanceDistributionSampler(**{"labels": LABELS, "batch_size": 40, **settings})
+    with pytest.raises(DataError, match="needs 56 different classes; the training split has 30"):
+        DistanceDistributionSampler(labels=LABELS, batch_size=112, per_class=2)

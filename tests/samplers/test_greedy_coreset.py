@@ -1,0 +1,116 @@
+"""GC: picks that cover more than random ones, with partners of their classes."""
+
+import pytest
+import torch
+
+from fairground.errors import DataError, InputError
+from fairground.samplers import GreedyCoresetSampler
+from tests.samplers.splits import class_counts, clustered, draws, even_split, seeded, uneven_split
+
+
+def mean_nearest_distance(points):
+    distances = torch.cdist(points, points).fill_diagonal_(torch.inf)
+    return distances.min(1).values.mean().item()
+
+
+def coverage(**settings):
+    """Mean distance of a pick to its nearest other pick, over some batches on the sphere."""
+    labels = even_split(n_classes=60, size=20)
+    points = torch.nn.functional.normalize(clustered(labels, dimension=32, spread=1.0))
+    sampler = GreedyCoresetSampler(labels=labels, batch_size=112, per_class=2, pool=512, **settings)
+    sampler.fill(points)
+    picks = torch.tensor(draws(sampler, 10))[:, ::2]
+    return sum(mean_nearest_distance(points[rows]) for rows in picks) / len(picks)
+
+
+def random_coverage():
+    labels = even_split(n_classes=60, size=20)
+    points = torch.nn.functional.normalize(clustered(labels, dimension=32, spread=1.0))
+    picks = [torch.randperm(len(labels), generator=seeded(i))[:56] for i in range(10)]
+    return sum(mean_nearest_distance(points[rows]) for rows in picks) / len(picks)
+
+
+def test_picks_lie_farther_apart_than_random_ones_and_those_of_the_released_code_do_not():
+    by_chance = random_coverage()
+    assert coverage() > 1.15 * by_chance
+    assert coverage(softened=True) > 1.08 * by_chance
+    assert coverage(roth_code=True) == pytest.approx(by_chance, rel=0.03)
+
+
+def test_worked_case_through_the_sampler():
+    # F8b: from element 0 the picks are 0, 7, 6, 3.
+    i, d = torch.arange(1.0, 9)[:, None], torch.arange(1.0, 5)
+    embeddings = torch.sin(1.3 * i + 0.7 * d**2) + 0.25 * torch.cos(2.1 * i * d)
+    sampler = GreedyCoresetSampler(labels=torch.arange(8) // 2, batch_size=4, per_class=1, pool=8)
+    sampler.fill(embeddings)
+    batches = {tuple(batch) for batch in draws(sampler, 60)}
+    assert {batch for batch in batches if batch[0] == 0} == {(0, 7, 6, 3)}
+
+
+def test_each_pick_is_followed_by_others_of_its_class():
+    labels = uneven_split()
+    sampler = GreedyCoresetSampler(labels=labels, batch_size=24, per_class=3)
+    sampler.fill(clustered(labels))
+    for batch in draws(sampler, 20):
+        groups = labels[torch.tensor(batch)].view(8, 3)
+        assert (groups == groups[:, :1]).all()
+        sizes = torch.bincount(labels)
+        repeats = len(batch) - len(set(batch))
+        missing = sum(max(0, count - int(sizes[c])) for c, count in class_counts(labels, batch).items())
+        assert repeats == missing
+
+
+def test_the_live_bank_is_followed_and_the_frozen_one_is_not():
+    labels = even_split(n_classes=10, size=10)
+    # One class lies far from the others, which lie together; then another one does.
+    before, after = torch.zeros(100, 2), torch.zeros(100, 2)
+    before[labels == 3] = torch.tensor([5.0, 0.0])
+    after[labels == 7] = torch.tensor([5.0, 0.0])
+    seen = {}
+    for mine in ("batch", "epoch"):
+        sampler = GreedyCoresetSampler(labels=labels, batch_size=4, per_class=2, mine=mine, normalise=False)
+        generator = seeded()
+        sampler.fill(before)
+        sampler.start_epoch(generator)
+        sampler.draw(generator)
+        sampler.observe(torch.arange(100), after)
+        seen[mine] = {int(labels[row]) for _ in range(5) for row in sampler.draw(generator)}
+    assert 7 in seen["batch"]
+    assert 3 in seen["epoch"]
+
+
+def test_a_bank_that_is_not_updated_stays():
+    labels = even_split(n_classes=4, size=5)
+    sampler = GreedyCoresetSampler(labels=labels, batch_size=4, per_class=2, update=False)
+    sampler.fill(clustered(labels))
+    before = sampler.state_dict()["bank"].clone()
+    sampler.observe(torch.arange(4), torch.ones(4, 8))
+    assert torch.equal(sampler.state_dict()["bank"], before)
+
+
+def test_what_is_known_and_told():
+    labels = even_split(n_classes=4, size=5)
+    assert GreedyCoresetSampler(labels=labels, batch_size=4).known_bugs() == ()
+    assert "E42" in GreedyCoresetSampler(labels=labels, batch_size=4, roth_code=True).known_bugs()[0]
+    (note,) = GreedyCoresetSampler(labels=labels, batch_size=4).notes()
+    assert note == "sampler.pool = 1024, but the split has 20 images"
+
+
+def test_refusals():
+    labels = even_split(n_classes=4, size=5)
+    for settings, complaint in (
+        ({"pool": 4}, r"sampler\.pool must be at least the batch size of 8; got 4"),
+        ({"mine": "step"}, r"sampler\.mine must be 'batch' or 'epoch'; got 'step'"),
+        ({"momentum": 1.0}, r"sampler\.momentum must be in \[0, 1\), where 0 overwrites; got 1\.0"),
+        ({"projection": -1}, r"sampler\.projection must be 0 \(off\) or a number of dimensions; got -1"),
+        ({"memory_limit": -1.0}, r"sampler\.memory_limit must be 0 or more gigabytes; got -1\.0"),
+        ({"per_class": 3}, r"sampler\.per_class must divide the batch size of 8; got 3"),
+    ):
+        with pytest.raises(InputError, match=complaint):
+            GreedyCoresetSampler(labels=labels, batch_size=8, **settings)
+    with pytest.raises(InputError, match="picks 32 images a batch; the training split has 20"):
+        GreedyCoresetSampler(labels=labels, batch_size=128)
+    with pytest.raises(DataError, match="a pool needs at least two images; the training split has 1"):
+        GreedyCoresetSampler(labels=torch.zeros(1, dtype=torch.long), batch_size=1, per_class=1)
+    with pytest.raises(InputError, match="the memory bank is empty"):
+        GreedyCoresetSampler(labels=labels, batch_size=8).draw(seeded())

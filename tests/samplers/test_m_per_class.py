@@ -1,0 +1,75 @@
+"""m-per-class: clean batches, and batches cut from a list of passes."""
+
+import pytest
+import torch
+
+from fairground.errors import DataError, InputError
+from fairground.samplers import MPerClassSampler
+from tests.samplers.splits import class_counts, draws, even_split, uneven_split
+
+
+def test_clean_batches_never_hold_a_class_twice():
+    labels = even_split(n_classes=10, size=9)
+    for batch in draws(MPerClassSampler(labels=labels, batch_size=32, per_class=4), 50):
+        assert list(class_counts(labels, batch).values()) == [4] * 8
+        assert len(set(batch)) == 32
+
+
+def test_the_list_goes_through_all_classes_before_any_comes_again():
+    labels = even_split(n_classes=10, size=9)
+    sampler = MPerClassSampler(labels=labels, batch_size=16, per_class=4, straddle=True, list_length=400)
+    # Ten passes of ten classes with four images each make 400 entries, cut into 25 batches.
+    entries = torch.tensor(draws(sampler, 25)).flatten()
+    for one_pass in entries.view(10, 40):
+        assert class_counts(labels, one_pass) == dict.fromkeys(range(10), 4)
+        assert len(set(one_pass.tolist())) == 40
+        groups = labels[one_pass].view(10, 4)
+        assert (groups == groups[:, :1]).all()
+
+
+def test_a_straddling_batch_may_hold_a_class_twice():
+    labels = even_split(n_classes=10, size=9)
+    sampler = MPerClassSampler(labels=labels, batch_size=32, per_class=4, straddle=True)
+    most = [max(class_counts(labels, batch).values()) for batch in draws(sampler, 50)]
+    assert set(most) == {4, 8}
+
+
+def test_one_image_a_class_in_a_large_batch_covers_three_to_four_passes():
+    # 256 over 75 classes.
+    labels = even_split(n_classes=75, size=10)
+    sampler = MPerClassSampler(labels=labels, batch_size=256, per_class=1, straddle=True)
+    for batch in draws(sampler, 20):
+        counts = class_counts(labels, batch).values()
+        assert len(counts) == 75
+        assert min(counts) >= 2
+        assert max(counts) <= 5
+
+
+def test_a_pass_longer_than_the_list_is_cut():
+    labels = even_split(n_classes=50, size=4)
+    sampler = MPerClassSampler(labels=labels, batch_size=20, per_class=2, straddle=True, list_length=60)
+    for batch in draws(sampler, 6):
+        assert list(class_counts(labels, batch).values()) == [2] * 10
+
+
+def test_a_list_of_short_passes_is_long_enough_for_a_batch():
+    labels = even_split(n_classes=3, size=4)
+    sampler = MPerClassSampler(labels=labels, batch_size=10, per_class=2, straddle=True, list_length=10)
+    assert len(draws(sampler, 3)[0]) == 10
+
+
+def test_small_classes_are_told():
+    labels = uneven_split(sizes=(1, 2, 3, 10))
+    assert MPerClassSampler(labels=labels, batch_size=8).notes()[0].startswith("3 of 4 classes have fewer than 4")
+
+
+def test_refusals():
+    labels = even_split()
+    with pytest.raises(InputError, match=r"sampler\.per_class must divide the batch size of 32; got 5"):
+        MPerClassSampler(labels=labels, batch_size=32, per_class=5)
+    with pytest.raises(DataError, match="needs 64 different classes"):
+        MPerClassSampler(labels=labels, batch_size=256)
+    with pytest.raises(InputError, match=r"sampler\.list_length must be at least the batch size of 32; got 31"):
+        MPerClassSampler(labels=labels, batch_size=32, straddle=True, list_length=31)
+    with pytest.raises(InputError, match=r"sampler\.per_class must be at least 1; got 0"):
+        MPerClassSampler(labels=labels, batch_size=32, straddle=True, per_class=0)
