@@ -78,11 +78,19 @@ def test_batches_hold_different_classes_with_n_different_images_each():
 
 
 def test_a_candidate_of_repeats_alone_is_never_better_than_one_with_distances():
-    # Class 0 has one image: a batch of it twice has no distances. With classes replaced, such candidates occur.
+    # Class 0 has one image: a batch of it twice has no distances. Half of the candidates are such batches.
     labels = torch.tensor([0] + [1] * 10)
-    sampler = DistanceDistributionSampler(labels=labels, batch_size=2, per_class=2, pool=12, replace_classes=True)
+    settings = {"per_class": 2, "pool": 60, "candidates": 30, "replace_classes": True}
+    sampler = DistanceDistributionSampler(labels=labels, batch_size=2, **settings)
     sampler.fill(torch.randn(11, 3, generator=seeded()))
     assert all(set(batch) != {0} for batch in draws(sampler, 50))
+
+
+def test_a_pool_of_one_image_gives_that_image():
+    labels = torch.tensor([0, 1])
+    sampler = DistanceDistributionSampler(labels=labels, batch_size=2, per_class=2, pool=2, replace_classes=True)
+    sampler.fill(torch.eye(2))
+    assert all(len(set(batch)) == 1 for batch in draws(sampler, 5))
 
 
 def test_what_is_known():
