@@ -106,9 +106,14 @@ def _environment() -> "Environment":
     )
 
     def breakable(name: str) -> Markup:
+        """Let a long name be broken after an underscore."""
         return Markup(escape(name).replace("_", Markup("_<wbr>")))
 
-    filters = {"heading": heading, "duration": duration, "size": size, "shorten": shorten}
+    def unbroken(sentence: str) -> str:
+        """Keep a number and its unit on one line."""
+        return sentence.replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
+
+    filters = {"heading": heading, "duration": duration, "size": size, "shorten": shorten, "unbroken": unbroken}
     # `drawn` is for our own drawings, style and script only: it is what passes unescaped.
     environment.filters.update(filters, breakable=breakable, drawn=Markup)
     environment.globals.update(

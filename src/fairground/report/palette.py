@@ -7,7 +7,7 @@ light or dark setting. A figure for a file is drawn in the light colours directl
 from dataclasses import dataclass
 
 #: how many methods are told apart by colour; more would only look different
-N_SERIES = 8
+N_SERIES = 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +29,13 @@ LIGHT = Palette(
     ink="#1b1f24",
     soft="#5c6570",
     rule="#dde1e6",
-    series=("#0072b2", "#d55e00", "#00795b", "#a8327d", "#9a6f00", "#5b4fc4", "#5a6169", "#8c2d19"),
+    series=("#0072b2", "#d55e00", "#00795b", "#a8327d", "#9a6f00", "#5b4fc4", "#8c2d19"),
 )
 DARK = Palette(
     ink="#e8ebef",
     soft="#a3adb8",
     rule="#333a42",
-    series=("#56b4e9", "#ff9d5c", "#3fd0a4", "#ee8fc6", "#f0c94a", "#b3a8ff", "#c3cad1", "#ff8d7a"),
+    series=("#56b4e9", "#ff9d5c", "#3fd0a4", "#ee8fc6", "#f0c94a", "#b3a8ff", "#ff8d7a"),
 )
 STAND_IN = Palette(
     ink="#010101",
