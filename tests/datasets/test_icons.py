@@ -1,0 +1,136 @@
+import csv
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from fairground.datasets import IconsDataset, icons
+from fairground.errors import DataError, InputError
+from fairground.evaluation import evaluate
+
+
+@pytest.fixture(scope="module")
+def table():
+    return IconsDataset().load()
+
+
+def write(path, **changes):
+    """Write a well-formed file of two icons, some arrays said otherwise; None leaves one out."""
+    arrays = {
+        "images": np.zeros((2, 48, 48), np.uint8),
+        "labels": np.array([0, 1], np.int16),
+        "class_names": np.array(["anchor", "bell"]),
+        "split": np.array([0, 1], np.uint8),
+        "source_set": np.array(["one", "two"]),
+        "source_name": np.array(["anchor", "bell-filled"]),
+    }
+    np.savez(path, **{name: array for name, array in (arrays | changes).items() if array is not None})
+    return str(path)
+
+
+def test_the_shipped_set_has_the_size_its_page_says(table):
+    sizes = np.bincount(table.labels)
+    assert (len(table.labels), len(table.class_names)) == (7853, 293)
+    assert (sizes.min(), sizes.max()) == (15, 65)
+    images = table.images.take(np.arange(len(table.labels)))
+    assert images.dtype == torch.uint8
+    assert images.shape == (7853, 1, 32, 32)
+
+
+def test_ink_is_bright_on_black_and_reaches_full_brightness(table):
+    images = table.images.take(np.arange(len(table.labels)))
+    assert (images.flatten(1).amax(1) == 255).all()
+    # The drawing fills 28 of the 32 pixels; no more than the palest shadow may reach the edge.
+    assert images[:, :, [0, -1], :].max() < 32
+    assert images[:, :, :, [0, -1]].max() < 32
+
+
+def test_the_halves_share_no_class(table):
+    halves = [set(table.labels[table.official_test == half].tolist()) for half in (False, True)]
+    assert [len(half) for half in halves] == [143, 150]
+    assert not halves[0] & halves[1]
+
+
+def test_no_image_is_there_twice(table):
+    images = table.images.take(np.arange(len(table.labels))).flatten(1).numpy()
+    assert len(np.unique(images, axis=0)) == len(images)
+    assert len(set(table.identifiers)) == len(table.identifiers)
+
+
+def test_classes_are_in_alphabetical_order_and_free_of_well_known_synonyms(table):
+    assert list(table.class_names) == sorted(table.class_names)
+    for pair in (("megaphone", "bullhorn"), ("shopping-cart", "cart"), ("bell", "bell-off"), ("undo", "redo")):
+        assert pair[0] in table.class_names
+        assert pair[1] not in table.class_names
+
+
+def test_it_loads_in_well_under_a_second():
+    times = []
+    for _ in range(3):
+        begun = time.process_time()
+        IconsDataset().load()
+        times.append(time.process_time() - begun)
+    assert min(times) < 0.5
+
+
+def test_raw_pixels_score_as_the_page_says(table):
+    rows = np.flatnonzero(table.official_test)
+    pixels = table.images.take(rows).flatten(1).float()
+    scores = evaluate(torch.nn.functional.normalize(pixels), table.labels[rows], metrics=["recall@1", "map@r"])
+    assert scores["recall@1"] == pytest.approx(0.558, abs=0.001)
+    assert scores["map@r"] == pytest.approx(0.121, abs=0.001)
+
+
+def test_every_set_is_attributed_with_its_licence_and_its_number_of_images(table):
+    with icons.SHIPPED.with_name("icons-attribution.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    sets = [identifier.partition(":")[0] for identifier in table.identifiers]
+    assert {row["prefix"]: int(row["n_images"]) for row in rows} == {name: sets.count(name) for name in set(sets)}
+    free = {"MIT", "Apache-2.0", "ISC", "CC0-1.0", "BSD-3-Clause", "Unlicense", "OFL-1.1", "CC-BY-4.0", "CC-BY-3.0"}
+    assert {row["licence"] for row in rows} <= free
+    assert all(row["name"] and row["author"] for row in rows)
+    assert all(row[url].startswith("http") for row in rows for url in ("url", "licence_url"))
+
+
+def test_another_file_of_the_same_kind_can_be_named(tmp_path):
+    table = IconsDataset(path=write(tmp_path / "large.npz")).load()
+    assert table.class_names == ("anchor", "bell")
+    assert table.official_test.tolist() == [False, True]
+    assert table.identifiers == ("one:anchor", "two:bell-filled")
+    assert table.images.take(np.array([1])).shape == (1, 1, 48, 48)
+
+
+def test_a_damaged_file_is_refused(tmp_path, monkeypatch):
+    damaged = bytearray(icons.SHIPPED.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (tmp_path / "icons.npz").write_bytes(damaged)
+    monkeypatch.setattr(icons, "SHIPPED", tmp_path / "icons.npz")
+    with pytest.raises(DataError, match=r"icons.npz is damaged: its SHA-256 is .* instead of .*; install fairground"):
+        IconsDataset().load()
+
+
+def test_a_missing_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(icons, "SHIPPED", tmp_path / "icons.npz")
+    with pytest.raises(DataError, match=r"icons.npz is missing: install fairground anew"):
+        IconsDataset().load()
+    with pytest.raises(InputError, match=r"icons.path must be a file or empty; there is no file 'nowhere.npz'"):
+        IconsDataset(path="nowhere.npz")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"split": None}, "has no array 'split'"),
+        ({"class_names": np.array(["anchor", "bell"], dtype=object)}, "'class_names' in .* holds Python objects"),
+        (
+            {"images": np.zeros((2, 4, 4, 3), np.uint8)},
+            r"icons are gray images \(n, height, width\); .* \(2, 4, 4, 3\)",
+        ),
+        ({"labels": np.array([0, 2])}, "labels must lie in 0..1; got 0..2"),
+        ({"labels": np.array([0, 1, 1])}, "2 images but 3 labels"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path, changes, sentence):
+    with pytest.raises(DataError, match=sentence):
+        IconsDataset(path=write(tmp_path / "other.npz", **changes)).load()
