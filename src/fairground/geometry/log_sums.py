@@ -44,10 +44,10 @@ def group_sums(values: Tensor, group: Tensor, n: int, *, plus_one: bool = False)
     """Return log sum exp, or log(1 + that sum), of the values (k,) in each of the groups 0..n-1."""
     limits = torch.finfo(values.dtype)
     top = values.new_full((n,), 0 if plus_one else limits.min).scatter_reduce_(0, group, values, "amax")
-    terms = (values - top[group]).exp_()
+    terms = (values - top.take(group)).exp_()
     total = (-top).exp_() if plus_one else torch.zeros_like(top)
     total.index_add_(0, group, terms)
-    return GroupSums(total.log() + top, terms.div_(total[group]))
+    return GroupSums(total.log() + top, terms.div_(total.take(group)))
 
 
 def softplus(values: Tensor) -> Tensor:

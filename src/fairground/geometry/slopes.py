@@ -18,23 +18,32 @@ from torch.autograd.function import once_differentiable
 #: matrix (n, n) -> the loss, and its slope (n, n) at every entry of the matrix
 Rule = Callable[[Tensor], tuple[Tensor, Tensor]]
 
+#: vectors (n, d) -> the loss, and its gradient (n, d) by the vectors
+Work = Callable[[Tensor], tuple[Tensor, Tensor]]
+
 #: shorter vectors have no direction: they are taken as 0, and so is their gradient
 SHORTEST = 1e-12
 
 
 def of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> Tensor:
     """Return the rule's loss of x_i . x_j, the cosines if the embeddings are to be normalised first."""
-    return _WithGradient.attach(embeddings, _products, rule, normalise)
+    return with_gradient(embeddings, lambda vectors: _products(vectors, rule), normalise=normalise)
 
 
 def of_distances(embeddings: Tensor, rule: Rule, *, normalise: bool) -> Tensor:
     """Return the rule's loss of ||x_i - x_j||; the slope of a distance of 0 is taken as 0."""
-    return _WithGradient.attach(embeddings, _distances, rule, normalise)
+    return with_gradient(embeddings, lambda vectors: _distances(vectors, rule), normalise=normalise)
+
+
+def with_gradient(embeddings: Tensor, work: Work, *, normalise: bool) -> Tensor:
+    """Return the loss that `work` finds, together with its gradient, for the embeddings or for their unit vectors."""
+    loss: Tensor = _WithGradient.apply(embeddings, work, normalise)  # type: ignore[no-untyped-call]
+    return loss
 
 
 def _products(vectors: Tensor, rule: Rule) -> tuple[Tensor, Tensor]:
     loss, slopes = rule(vectors @ vectors.T)
-    return loss, (slopes + slopes.T) @ vectors
+    return loss, _plus_transposed(slopes) @ vectors
 
 
 def _distances(vectors: Tensor, rule: Rule) -> tuple[Tensor, Tensor]:
@@ -45,40 +54,25 @@ def _distances(vectors: Tensor, rule: Rule) -> tuple[Tensor, Tensor]:
     # 1 / d, and 0 where d is 0: the slope of sqrt is infinite there.
     inverse = distances / squares.clamp_min_(torch.finfo(squares.dtype).tiny)
     loss, slopes = rule(distances)
-    pulls = inverse.mul_(slopes)
-    pulls = pulls + pulls.T
+    pulls = _plus_transposed(inverse.mul_(slopes))
     return loss, torch.addcmul(-(pulls @ vectors), pulls.sum(1, keepdim=True), vectors)
 
 
+def _plus_transposed(matrix: Tensor) -> Tensor:
+    # Transposing first, which goes block by block, is three times faster than adding down the columns.
+    return matrix.T.contiguous().add_(matrix)
+
+
 class _WithGradient(torch.autograd.Function):
-    """Returns a loss found together with its gradient by the embeddings, or by their unit vectors."""
-
-    @classmethod
-    def attach(
-        cls,
-        embeddings: Tensor,
-        matrix: Callable[[Tensor, Rule], tuple[Tensor, Tensor]],
-        rule: Rule,
-        normalise: bool,
-    ) -> Tensor:
-        loss: Tensor = cls.apply(embeddings, matrix, rule, normalise)  # type: ignore[no-untyped-call]
-        return loss
-
     @staticmethod
-    def forward(
-        ctx: Any,
-        embeddings: Tensor,
-        matrix: Callable[[Tensor, Rule], tuple[Tensor, Tensor]],
-        rule: Rule,
-        normalise: bool,
-    ) -> Tensor:
+    def forward(ctx: Any, embeddings: Tensor, work: Work, normalise: bool) -> Tensor:
         if not normalise:
-            loss, gradient = matrix(embeddings, rule)
+            loss, gradient = work(embeddings)
         else:
             lengths = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
             inverse = lengths.reciprocal().masked_fill_(lengths < SHORTEST, 0)
             unit = embeddings * inverse
-            loss, gradient = matrix(unit, rule)
+            loss, gradient = work(unit)
             # The gradient by x, given the one by x / |x|: without its part along x, over |x|.
             along = (gradient * unit).sum(1, keepdim=True)
             gradient = gradient.addcmul_(unit, along, value=-1).mul_(inverse)
@@ -87,6 +81,6 @@ class _WithGradient(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
-        return gradient * upstream, None, None, None
+        return gradient * upstream, None, None

@@ -26,7 +26,7 @@ class SoftRanks(NamedTuple):
         """Return the rank (k,) of each pair, among those marked 1 in the anchor's row of `members` (n, n), or all."""
         ranks = []
         for block, above in self._blocks():
-            chosen = above if members is None else above * members[self.pairs.anchor[block]]
+            chosen = above if members is None else above * members.index_select(0, self.pairs.anchor[block])
             ranks.append(chosen.sum(1))
         return torch.cat(ranks).add_(1)
 
@@ -37,7 +37,7 @@ class SoftRanks(NamedTuple):
             anchor = self.pairs.anchor[block]
             rate = by_rank[block].unsqueeze(1)
             if by_member_rank is not None and members is not None:
-                rate = torch.addcmul(rate, by_member_rank[block].unsqueeze(1), members[anchor])
+                rate = torch.addcmul(rate, by_member_rank[block].unsqueeze(1), members.index_select(0, anchor))
             rates = (above - above.square()).mul_(rate).div_(self.temperature)
             slopes.index_add_(0, anchor, rates).put_(self.pairs.place[block], -rates.sum(1), accumulate=True)
         return slopes
@@ -48,7 +48,7 @@ class SoftRanks(NamedTuple):
             block = slice(first, first + self.pairs.n)
             anchor = self.pairs.anchor[block]
             own = self.cosines.take(self.pairs.place[block]).unsqueeze(1)
-            above = self.cosines[anchor].sub_(own).div_(self.temperature).sigmoid_()
+            above = self.cosines.index_select(0, anchor).sub_(own).div_(self.temperature).sigmoid_()
             above.scatter_(1, self.pairs.positive[block].unsqueeze(1), 0)
             if not self.counts_anchor:
                 above.scatter_(1, anchor.unsqueeze(1), 0)

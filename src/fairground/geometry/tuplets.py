@@ -33,7 +33,7 @@ class Tuplets(NamedTuple):
 def tuplets_(logits: Tensor, positive: Tensor, pairs: BatchPairs) -> Tuplets:
     """Return the terms for u = `logits` (n, n), which are overwritten, and v = `positive` (k,)."""
     negatives = row_sums_(pairs.keep_negatives_(logits))
-    gap = negatives.log[pairs.anchor] - positive
+    gap = negatives.log.take(pairs.anchor) - positive
     return Tuplets(pairs, negatives, softplus(gap), gap.sigmoid())
 
 

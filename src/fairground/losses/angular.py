@@ -100,7 +100,8 @@ class AngularLoss(Loss):
         for first in range(0, len(pairs.anchor), pairs.n):
             block = slice(first, first + pairs.n)
             anchor, positive = pairs.anchor[block], pairs.positive[block]
-            exponents = by_anchor[anchor].add_(by_positive[positive]).sub_(closeness[block].unsqueeze(1))
+            exponents = by_anchor.index_select(0, anchor).add_(by_positive.index_select(0, positive))
+            exponents.sub_(closeness[block].unsqueeze(1))
             sums = row_sums_(exponents, plus_one=True)
             loss += sums.log.sum()
             shares = sums.shares_(torch.full_like(sums.log, share))

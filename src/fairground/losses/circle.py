@@ -62,5 +62,5 @@ class CircleLoss(Loss):
         n_active = (terms > 0).sum().clamp_min_(1)
         push = pressure.sigmoid() / n_active
         slopes = negatives.shares_(push).mul_(negative_rate)
-        pull = push[pairs.anchor] * positives.shares * positive_rate
+        pull = push.take(pairs.anchor) * positives.shares * positive_rate
         return terms.sum() / n_active, slopes.put_(pairs.place, pull, accumulate=True)

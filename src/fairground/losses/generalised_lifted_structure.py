@@ -80,5 +80,5 @@ class GeneralisedLiftedStructureLoss(Loss):
         eligible = (violation > -torch.inf).sum() if self.reduction == "mean_anchor" else 1
         pull = (violation > 0).to(violation.dtype) / eligible
         slopes = negatives.shares_(-pull)
-        slopes.put_(pairs.place, positives.shares * pull[pairs.anchor], accumulate=True)
+        slopes.put_(pairs.place, positives.shares * pull.take(pairs.anchor), accumulate=True)
         return violation.clamp_min_(0).sum() / eligible, slopes

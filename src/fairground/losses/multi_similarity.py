@@ -94,7 +94,7 @@ class MultiSimilarityLoss(Loss):
         negatives = row_sums_(negative.sub_(self.base).mul_(self.beta), plus_one=True)
         terms = positives.log / self.alpha + negatives.log / self.beta
         slopes = negatives.shares_(weights)
-        slopes.put_(pairs.place, -positives.shares * weights[pairs.anchor], accumulate=True)
+        slopes.put_(pairs.place, -positives.shares * weights.take(pairs.anchor), accumulate=True)
         return terms @ weights, slopes
 
     def _mine_(
@@ -107,7 +107,7 @@ class MultiSimilarityLoss(Loss):
         hardest = negative.amax(1)
         weakest = positive.new_full((pairs.n,), torch.inf).scatter_reduce_(0, pairs.anchor, positive, "amin")
         negative.masked_fill_(negative + epsilon <= weakest.unsqueeze(1), -torch.inf)
-        kept = positive - epsilon < hardest[pairs.anchor]
+        kept = positive - epsilon < hardest.take(pairs.anchor)
         return pairs.where(kept), positive[kept]
 
     def _weights(self, negative: Tensor, pairs: BatchPairs) -> Tensor:

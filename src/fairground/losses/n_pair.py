@@ -20,15 +20,14 @@ from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
 from fairground.geometry.batch_pairs import batch_pairs, one_random_positive
-from fairground.geometry.distances import unit
 from fairground.geometry.raw_norms import with_norm_penalty
 from fairground.geometry.reductions import zero_of
+from fairground.geometry.slopes import with_gradient
 from fairground.geometry.tuplets import tuplet_loss
 from fairground.spec.space import LogReal
 
@@ -79,9 +78,17 @@ class NPairLoss(Loss):
         anchor, positive = _first_pair_per_class(labels, tuples)
         if len(anchor) == 0:
             return zero_of(embeddings)
-        chosen = embeddings.index_select(0, torch.cat([anchor, positive]))
-        anchors, positives = (unit(chosen) if self.normalise else chosen).chunk(2)
-        return functional.cross_entropy(anchors @ positives.T, torch.arange(len(anchor), device=labels.device))
+        return with_gradient(embeddings, lambda x: _classify(x, anchor, positive), normalise=self.normalise)
+
+
+def _classify(x: Tensor, anchor: Tensor, positive: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean cross-entropy of finding each anchor's own positive among all, and its gradient by x (n, d)."""
+    anchors, positives = x.index_select(0, anchor), x.index_select(0, positive)
+    logarithms = (anchors @ positives.T).log_softmax(1)
+    slopes = logarithms.exp().div_(len(anchor))
+    slopes.diagonal().sub_(1 / len(anchor))
+    gradient = torch.zeros_like(x).index_add_(0, anchor, slopes @ positives)
+    return -logarithms.diagonal().mean(), gradient.index_add_(0, positive, slopes.T @ anchors)
 
 
 def _first_pair_per_class(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor]:

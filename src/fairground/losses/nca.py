@@ -55,5 +55,5 @@ class NcaLoss(Loss):
         n_anchors = has_positive.sum()
         push = gap.sigmoid().mul_(2 * self.scale).div_(n_anchors)
         slopes = negatives.shares_(push)
-        pull = push[pairs.anchor] * positives.shares
+        pull = push.take(pairs.anchor) * positives.shares
         return softplus(gap).sum() / n_anchors, slopes.put_(pairs.place, -pull, accumulate=True)

@@ -24,7 +24,7 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.geometry.batch_pairs import BatchPairs, batch_pairs
-from fairground.geometry.log_sums import group_sums, row_sums_
+from fairground.geometry.log_sums import group_sums
 from fairground.geometry.reductions import zero_of
 from fairground.geometry.slopes import of_distances
 from fairground.spec.space import Real
@@ -54,6 +54,14 @@ class RankedListLoss(Loss):
         require(0 <= margin <= alpha, f"ranked_list.margin must be in [0, alpha] = [0, {alpha}]; got {margin}")
         require(0 <= negative_weight <= 1, f"ranked_list.negative_weight must be in [0, 1]; got {negative_weight}")
         require(
+            negative_temperature >= 0,
+            f"ranked_list.negative_temperature must not be negative; got {negative_temperature}",
+        )
+        require(
+            positive_temperature >= 0,
+            f"ranked_list.positive_temperature must not be negative; got {positive_temperature}",
+        )
+        require(
             weights in ("constant", "differentiated"),
             f"ranked_list.weights must be 'constant' or 'differentiated'; got '{weights}'",
         )
@@ -81,16 +89,15 @@ class RankedListLoss(Loss):
         positives = group_sums(self.positive_temperature * too_far, pairs.anchor, pairs.n)
         of_positives = pairs.per_anchor(positives.shares * too_far)
 
-        too_near = pairs.keep_negatives_(self.alpha - distances)
-        is_trivial = too_near <= 0
-        logits = too_near.clamp_min_(0).mul(self.negative_temperature).masked_fill_(is_trivial, -torch.inf)
-        negatives = row_sums_(logits)
-        shares = negatives.shares_(too_near.new_ones(pairs.n))
+        too_near = pairs.keep_negatives_(self.alpha - distances).clamp_min_(0)
+        nearest = too_near.amax(1, keepdim=True)
+        shares = (too_near - nearest).mul_(self.negative_temperature).exp_().mul_(too_near.sign())
+        shares /= shares.sum(1, keepdim=True).clamp_min_(1)
         of_negatives = (shares * too_near).sum(1)
 
         pulls, slopes = positives.shares * pull, shares * -push
         if self.weights == "differentiated":
-            pulls *= 1 + self.positive_temperature * (too_far - of_positives[pairs.anchor])
+            pulls *= 1 + self.positive_temperature * (too_far - of_positives.take(pairs.anchor))
             slopes *= 1 + self.negative_temperature * (too_near - of_negatives.unsqueeze(1))
         loss = pull * of_positives.sum() + push * of_negatives.sum()
         return loss, slopes.put_(pairs.place, pulls, accumulate=True)

@@ -54,9 +54,9 @@ class SmoothApLoss(Loss):
         n_positives = pairs.n_positives(cosines)
         if self.query_in_ranking:
             pairs = pairs.with_own()
-            pairs = pairs.where(n_positives[pairs.anchor] > 0)
+            pairs = pairs.where(n_positives.take(pairs.anchor) > 0)
             n_positives = n_positives + 1
-        weights = 1 / (n_positives[pairs.anchor] * pairs.n_anchors)
+        weights = 1 / (n_positives.take(pairs.anchor) * pairs.n_anchors)
         members = torch.zeros_like(cosines).put_(pairs.place, cosines.new_ones(len(weights)))
         ranks = SoftRanks(cosines, pairs, self.temperature, self.query_in_ranking)
         among_all, among_members = ranks.among(None), ranks.among(members)

@@ -58,4 +58,4 @@ class SupConLoss(Loss):
         weights = is_active.to(terms.dtype) / is_active.sum().clamp_min_(1)
         pull = weights / n_positives / self.temperature
         slopes = everyone.shares_(weights / self.temperature)
-        return terms @ weights, slopes.put_(pairs.place, -pull[pairs.anchor], accumulate=True)
+        return terms @ weights, slopes.put_(pairs.place, -pull.take(pairs.anchor), accumulate=True)
