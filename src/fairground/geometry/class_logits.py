@@ -1,4 +1,10 @@
-"""Learnable class vectors, the cosines of embeddings to them, and margins on the logit of a sample's own class."""
+"""Learnable class vectors, and losses of the cosines between embeddings and them.
+
+A *rule* takes the matrix of cosines (n, m), its own to overwrite, and returns the loss and the slope of the loss at
+every cosine; where the loss depends on the embeddings' lengths too, also its slope at every length (n, 1). From the
+slopes both gradients are one matrix product away, so autograd records a single step and keeps nothing larger than the
+embeddings and the class vectors. A second derivative is refused, not answered wrongly.
+"""
 
 from collections.abc import Callable
 from math import pi, sin, sqrt
@@ -10,7 +16,11 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from fairground.errors import require
+from fairground.geometry.distances import unit
+from fairground.geometry.reductions import zero_of
 
+#: cosines (n, m) to the loss, its slopes (n, m), and perhaps its slopes (n, 1) by length
+Rule = Callable[[Tensor], tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Tensor]]
 #: angles theta (n, 1) to new values in the place of cos(theta), and the slopes of these values by theta
 Curve = Callable[[Tensor], tuple[Tensor, Tensor]]
 
@@ -39,7 +49,7 @@ def class_vectors(shape: tuple[int, ...], initialisation: str, loss: str) -> nn.
 
 
 def class_indices(labels: Tensor, n_classes: int, loss: str) -> Tensor:
-    """Return labels (n,) as int64, refusing any that is not one of the classes 0..n_classes-1."""
+    """Return labels (n,) as a column (n, 1) of int64, refusing any that is not one of the classes 0..n_classes-1."""
     if len(labels):
         low, high = (int(label) for label in labels.aminmax())
         unknown = low if low < 0 else high
@@ -47,38 +57,60 @@ def class_indices(labels: Tensor, n_classes: int, loss: str) -> Tensor:
             low >= 0 and high < n_classes,
             f"{loss} knows the labels 0 to {n_classes - 1}, one for each of its {n_classes} classes; got {unknown}",
         )
-    return labels.long()
+    return labels.long().unsqueeze(1)
+
+
+def by_centre(vectors: Tensor) -> Tensor:
+    """Return vectors (C, K, d) as (K * C, d), first centres first.
+
+    Cosines with them are (n, K, C) in memory, where a softmax or maximum over K is several times faster than over a
+    short last axis.
+    """
+    return vectors.transpose(0, 1).flatten(0, 1)
 
 
 def cosines(embeddings: Tensor, vectors: Tensor) -> Tensor:
-    """Return the cosine of every embedding (n, d) with every class vector (m, d) as (n, m).
+    """Return the cosine of every embedding (n, d) with every class vector (m, d) as (n, m)."""
+    return unit(embeddings) @ unit(vectors.to(embeddings.dtype)).T
+
+
+def of_cosines(embeddings: Tensor, vectors: Tensor, rule: Rule) -> Tensor:
+    """Return the rule's loss of the cosines; 0 for an empty batch.
 
     A vector shorter than 1e-12 has cosine 0 with everything, and gradient 0.
     """
-    return _fused_cosines(embeddings, vectors.to(embeddings.dtype))
+    if not len(embeddings):
+        return zero_of(embeddings)
+    return _with_gradients(embeddings, vectors.to(embeddings.dtype), rule)
 
 
-def mean_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean over samples of -log softmax at the label; 0 for an empty batch."""
-    return functional.cross_entropy(logits, labels) if len(labels) else logits.sum()
+def cross_entropy_(logits: Tensor, own: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    """Return the mean of -log softmax(scale * logits) at the own class, and its slopes; logits are overwritten."""
+    log_shares = logits.mul_(scale).log_softmax(1)
+    loss = log_shares.gather(1, own).mean().neg_()
+    slopes = log_shares.exp_().scatter_add_(1, own, torch.full_like(own, -1, dtype=logits.dtype))
+    return loss, slopes.mul_(scale / len(own))
 
 
-def target_of(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return each sample's logit of its own class as (n, 1)."""
-    return logits.gather(1, labels.unsqueeze(1))
+def bent_cross_entropy_(cosine: Tensor, own: Tensor, scale: float, curve: Curve) -> tuple[Tensor, Tensor]:
+    """Return the same with the cosine of the own class replaced by `curve` of its angle."""
+    bend = bend_(cosine, own, curve)
+    loss, slopes = cross_entropy_(cosine, own, scale)
+    return loss, scale_own_(slopes, own, bend)
 
 
-def lower_target(logits: Tensor, labels: Tensor, margin: float) -> Tensor:
-    """Return the logits (n, C) with `margin` taken off each sample's own class."""
-    return logits.scatter_add(1, labels.unsqueeze(1), logits.new_full((len(labels), 1), -margin))
+def bend_(cosine: Tensor, own: Tensor, curve: Curve) -> Tensor:
+    """Replace the cosine of the own class by `curve` of its angle; return the slope (n, 1) of the new by the old."""
+    # The slope of arccos is infinite at -1 and 1.
+    theta = cosine.gather(1, own).clamp_(-1 + 1e-7, 1 - 1e-7).arccos_()
+    value, slope = curve(theta)
+    cosine.scatter_(1, own, value)
+    return slope / theta.sin_().neg_()
 
 
-def bend_target(cosine: Tensor, labels: Tensor, curve: Curve) -> Tensor:
-    """Return the cosines (n, C) with each sample's own replaced by `curve` of its angle theta.
-
-    The angle is kept away from 0 and pi, where the slope of arccos is infinite.
-    """
-    return _bent_target(cosine, labels.unsqueeze(1), curve)
+def scale_own_(slopes: Tensor, own: Tensor, factor: Tensor) -> Tensor:
+    """Multiply the slope at the own class by `factor` (n, 1)."""
+    return slopes.scatter_(1, own, slopes.gather(1, own).mul_(factor))
 
 
 def widened_angle(theta: Tensor, margin: float, *, fallback: bool) -> tuple[Tensor, Tensor]:
@@ -96,52 +128,29 @@ def widened_angle(theta: Tensor, margin: float, *, fallback: bool) -> tuple[Tens
     return value, torch.where(is_past, -theta.sin(), slope)
 
 
-class _Cosines(torch.autograd.Function):
-    """Normalise both sides and multiply, with the gradient written out; it cannot be differentiated twice.
-
-    Autograd through two normalisations takes about twice as many passes over the arrays as the closed form: the
-    gradient of x / |x| is the incoming one without its part along x, over |x|.
-    """
+class _WithGradients(torch.autograd.Function):
+    """Returns a loss found together with its gradients by the embeddings and by the class vectors."""
 
     @staticmethod
-    def forward(ctx: Any, embeddings: Tensor, vectors: Tensor) -> Tensor:
+    def forward(ctx: Any, embeddings: Tensor, vectors: Tensor, rule: Rule) -> Tensor:
         shrink_left, shrink_right = _inverse_lengths(embeddings), _inverse_lengths(vectors)
         left, right = embeddings * shrink_left, vectors * shrink_right
-        ctx.save_for_backward(left, right, shrink_left, shrink_right)
-        return left @ right.T
+        loss, slopes, *by_length = rule(left @ right.T)
+        by_left = _across(slopes @ right, left, shrink_left)
+        for slope in by_length:
+            by_left.addcmul_(left, slope)
+        ctx.save_for_backward(by_left, _across(slopes.T @ left, right, shrink_right))
+        return loss
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        (gradient,) = gradients
-        left, right, shrink_left, shrink_right = ctx.saved_tensors
-        needs_left, needs_right = ctx.needs_input_grad
-        return (
-            _across(gradient @ right, left, shrink_left) if needs_left else None,
-            _across(gradient.T @ left, right, shrink_right) if needs_right else None,
-        )
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None]:
+        left, right = ctx.saved_tensors
+        return left * upstream[0], right * upstream[0], None
 
 
-class _BentTarget(torch.autograd.Function):
-    """Exchange one logit a row for a function of it, with the gradient written out; not differentiable twice."""
-
-    @staticmethod
-    def forward(ctx: Any, cosine: Tensor, own: Tensor, curve: Curve) -> Tensor:
-        theta = cosine.gather(1, own).clamp(-1 + 1e-7, 1 - 1e-7).arccos()
-        value, slope = curve(theta)
-        ctx.save_for_backward(own, -slope / theta.sin())
-        return cosine.scatter(1, own, value)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        (gradient,) = gradients
-        own, slope_by_cosine = ctx.saved_tensors
-        return gradient.scatter(1, own, gradient.gather(1, own) * slope_by_cosine), None, None
-
-
-_fused_cosines: Callable[[Tensor, Tensor], Tensor] = _Cosines.apply
-_bent_target: Callable[[Tensor, Tensor, Curve], Tensor] = _BentTarget.apply
+# `apply` has no types of its own.
+_with_gradients: Callable[[Tensor, Tensor, Rule], Tensor] = _WithGradients.apply
 
 
 def _inverse_lengths(vectors: Tensor) -> Tensor:
@@ -150,7 +159,7 @@ def _inverse_lengths(vectors: Tensor) -> Tensor:
     return functional.threshold(lengths, 1e-12, torch.inf).reciprocal_()
 
 
-def _across(gradient: Tensor, unit: Tensor, shrink: Tensor) -> Tensor:
-    """Return the gradient by x of a function of the unit vector x / |x|."""
-    along = (gradient * unit).sum(1, keepdim=True)
-    return torch.addcmul(gradient, unit, along, value=-1).mul_(shrink)
+def _across(gradient: Tensor, unit_vectors: Tensor, shrink: Tensor) -> Tensor:
+    """Return the gradient by x, given that by x / |x|: without its part along x, over |x|."""
+    along = (gradient * unit_vectors).sum(1, keepdim=True)
+    return gradient.addcmul_(unit_vectors, along, value=-1).mul_(shrink)

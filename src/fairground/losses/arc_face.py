@@ -27,11 +27,11 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.geometry.class_logits import (
-    bend_target,
+    bent_cross_entropy_,
     class_indices,
     class_vectors,
-    cosines,
-    mean_cross_entropy,
+    cross_entropy_,
+    of_cosines,
     widened_angle,
 )
 from fairground.spec.space import Range, Real
@@ -88,12 +88,20 @@ class ArcFaceLoss(Loss):
     ) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the angle to the own class widened by the margin."""
         own = class_indices(labels, self.n_classes, "arc_face")
-        cosine = cosines(embeddings, self.weights)
+        return of_cosines(embeddings, self.weights, lambda cosine: self._loss_and_slopes(cosine, own))
+
+    def _loss_and_slopes(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
         if self.clamp_min is not None:
-            cosine = cosine.clamp_min(self.clamp_min)
-        if not self.roth_icml_no_margin:
-            cosine = bend_target(cosine, own, partial(widened_angle, margin=self.margin, fallback=self.fallback))
-        return mean_cross_entropy(cosine * self.scale, own)
+            is_lost = cosine < self.clamp_min
+            loss, slopes = self._with_margin(cosine.clamp_min_(self.clamp_min), own)
+            return loss, slopes.masked_fill_(is_lost, 0)
+        return self._with_margin(cosine, own)
+
+    def _with_margin(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+        if self.roth_icml_no_margin:
+            return cross_entropy_(cosine, own, self.scale)
+        curve = partial(widened_angle, margin=self.margin, fallback=self.fallback)
+        return bent_cross_entropy_(cosine, own, self.scale, curve)
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say which published bugs this loss was asked to reproduce."""

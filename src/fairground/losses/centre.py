@@ -23,7 +23,8 @@ from torch.nn import functional
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices, class_vectors, mean_cross_entropy
+from fairground.geometry.class_logits import class_indices, class_vectors
+from fairground.geometry.reductions import zero_of
 from fairground.spec.space import LogReal, Range
 
 
@@ -46,8 +47,10 @@ class CentreLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy plus the weighted mean squared distance to the own centre."""
-        own = class_indices(labels, self.n_classes, "centre")
+        own = class_indices(labels, self.n_classes, "centre").squeeze(1)
+        if not len(own):
+            return zero_of(embeddings)
         weights, biases, centres = (part.to(embeddings.dtype) for part in (self.weights, self.biases, self.centres))
-        classification = mean_cross_entropy(functional.linear(embeddings, weights, biases), own)
+        classification = functional.cross_entropy(functional.linear(embeddings, weights, biases), own)
         gaps = embeddings - centres[own]
-        return classification + gaps.square().sum() * (self.weight / 2 / max(1, len(own)))
+        return classification + gaps.square().sum() * (self.weight / 2 / len(own))

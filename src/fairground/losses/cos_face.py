@@ -19,13 +19,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import (
-    class_indices,
-    class_vectors,
-    cosines,
-    lower_target,
-    mean_cross_entropy,
-)
+from fairground.geometry.class_logits import class_indices, class_vectors, cross_entropy_, of_cosines
 from fairground.spec.space import Range, Real
 
 
@@ -56,5 +50,9 @@ class CosFaceLoss(Loss):
     ) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""
         own = class_indices(labels, self.n_classes, "cos_face")
-        logits = lower_target(cosines(embeddings, self.weights), own, self.margin)
-        return mean_cross_entropy(logits * self.scale, own)
+        less = embeddings.new_full(own.shape, -self.margin)
+        return of_cosines(
+            embeddings,
+            self.weights,
+            lambda cosine: cross_entropy_(cosine.scatter_add_(1, own, less), own, self.scale),
+        )

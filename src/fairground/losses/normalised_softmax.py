@@ -20,7 +20,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices, class_vectors, cosines, mean_cross_entropy
+from fairground.geometry.class_logits import class_indices, class_vectors, cross_entropy_, of_cosines
 from fairground.spec.space import LogReal, Range
 
 
@@ -48,4 +48,5 @@ class NormalisedSoftmaxLoss(Loss):
     ) -> Tensor:
         """Return the mean cross-entropy over cosines / temperature."""
         own = class_indices(labels, self.n_classes, "normalised_softmax")
-        return mean_cross_entropy(cosines(embeddings, self.weights) / self.temperature, own)
+        scale = 1 / self.temperature
+        return of_cosines(embeddings, self.weights, lambda cosine: cross_entropy_(cosine, own, scale))

@@ -17,12 +17,12 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import softplus
 
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices, cosines
+from fairground.geometry.class_logits import class_indices, of_cosines
+from fairground.geometry.log_sums import group_sums
 from fairground.spec.space import LogReal, Range, Real
 
 
@@ -53,11 +53,19 @@ class ProxyAnchorLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the pull of the proxies present plus the push of all proxies."""
-        own = class_indices(labels, self.n_classes, "proxy_anchor").unsqueeze(1)
-        cosine = cosines(embeddings, self.proxies)
-        nothing = torch.full_like(cosine, -torch.inf)
-        # log(1 + sum exp) is softplus of log-sum-exp, and 0 over an empty set.
-        pull = nothing.scatter(1, own, (self.margin - cosine.gather(1, own)) * self.alpha).logsumexp(0)
-        push = ((cosine + self.margin) * self.alpha).scatter(1, own, -torch.inf).logsumexp(0)
-        n_present = pull.isfinite().sum().clamp_min(1)
-        return softplus(pull).sum() / n_present + softplus(push).mean()
+        own = class_indices(labels, self.n_classes, "proxy_anchor")
+        return of_cosines(embeddings, self.proxies, lambda cosine: self._loss_and_slopes(cosine, own))
+
+    def _loss_and_slopes(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+        classes = own.squeeze(1)
+        n_present = torch.bincount(classes).count_nonzero()
+        near = (self.margin - cosine.gather(1, own).squeeze(1)) * self.alpha
+        pull = group_sums(near, classes, self.n_classes, plus_one=True)
+        far = cosine.add_(self.margin).mul_(self.alpha).scatter_(1, own, -torch.inf)
+        # log(1 + sum exp) down the columns, its largest term taken out.
+        top = far.amax(0).clamp_min_(0)
+        terms = far.sub_(top).exp_()
+        total = terms.sum(0).add_((-top).exp_())
+        loss = pull.log.sum() / n_present + (total.log() + top).mean()
+        slopes = terms.mul_(self.alpha / self.n_classes / total)
+        return loss, slopes.scatter_(1, own, (pull.shares * (-self.alpha / n_present)).unsqueeze(1))

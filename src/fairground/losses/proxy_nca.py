@@ -24,7 +24,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices, class_vectors, cosines, mean_cross_entropy, target_of
+from fairground.geometry.class_logits import class_indices, class_vectors, cosines, cross_entropy_, of_cosines
 from fairground.geometry.distances import safe_sqrt
 from fairground.geometry.reductions import zero_of
 from fairground.spec.space import Range, Real
@@ -62,16 +62,25 @@ class ProxyNcaLoss(Loss):
     ) -> Tensor:
         """Return the mean of -log of the share of the own proxy."""
         own = class_indices(labels, self.n_classes, "proxy_nca")
-        logits = self._logits(cosines(embeddings, self.proxies))
-        if self.positive_in_denominator:
-            return mean_cross_entropy(logits, own)
-        if self.n_classes == 1 or not len(labels):
+        if not self.positive_in_denominator and self.n_classes == 1:
             return zero_of(embeddings)
-        others = logits.scatter(1, own.unsqueeze(1), -torch.inf).logsumexp(1, keepdim=True)
-        return (others - target_of(logits, own)).mean()
+        # On the sphere d^2 = 2 - 2 cos, and what is the same for all classes cancels in both forms.
+        if self.power == 1:
+            return self._of_plain_distances(embeddings, own)
+        rule = cross_entropy_ if self.positive_in_denominator else _cross_entropy_of_others_
+        return of_cosines(embeddings, self.proxies, lambda cosine: rule(cosine, own, 2 * self.scale))
 
-    def _logits(self, cosine: Tensor) -> Tensor:
-        """Return -scale * d^power up to a constant that both forms cancel: on the sphere d^2 = 2 - 2 cos."""
-        if self.power == 2:
-            return cosine * (2 * self.scale)
-        return safe_sqrt((2 - 2 * cosine).clamp_min(0)) * -self.scale
+    def _of_plain_distances(self, embeddings: Tensor, own: Tensor) -> Tensor:
+        logits = safe_sqrt((2 - 2 * cosines(embeddings, self.proxies)).clamp_min(0)) * -self.scale
+        target = logits.gather(1, own)
+        rest = logits if self.positive_in_denominator else logits.scatter(1, own, -torch.inf)
+        return (rest.logsumexp(1, keepdim=True) - target).sum() / max(1, len(own))
+
+
+def _cross_entropy_of_others_(logits: Tensor, own: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    """Return the mean of log sum_{c != own} exp(scale * logit_c) - scale * logit_own, and its slopes."""
+    target = logits.mul_(scale).gather(1, own)
+    logits.scatter_(1, own, -torch.inf)
+    log_sums = logits.logsumexp(1, keepdim=True)
+    slopes = logits.sub_(log_sums).exp_().scatter_(1, own, -1.0)
+    return (log_sums - target).mean(), slopes.mul_(scale / len(own))

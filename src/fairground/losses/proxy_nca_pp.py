@@ -23,7 +23,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices, class_vectors, cosines, mean_cross_entropy
+from fairground.geometry.class_logits import class_indices, class_vectors, cross_entropy_, of_cosines
 from fairground.spec.space import LogReal, Range
 
 
@@ -51,4 +51,5 @@ class ProxyNcaPpLoss(Loss):
     ) -> Tensor:
         """Return the mean cross-entropy over -d^2 / T; the constant 2 of d^2 = 2 - 2 cos cancels in the softmax."""
         own = class_indices(labels, self.n_classes, "proxy_nca_pp")
-        return mean_cross_entropy(cosines(embeddings, self.proxies) * (2 / self.temperature), own)
+        scale = 2 / self.temperature
+        return of_cosines(embeddings, self.proxies, lambda cosine: cross_entropy_(cosine, own, scale))

@@ -29,7 +29,7 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.geometry.centres import centre_spread
-from fairground.geometry.class_logits import class_indices, cosines, lower_target, mean_cross_entropy
+from fairground.geometry.class_logits import by_centre, class_indices, cross_entropy_, of_cosines
 from fairground.geometry.distances import unit
 from fairground.spec.space import Range, Real
 
@@ -84,36 +84,37 @@ class SoftTripleLoss(Loss):
     ) -> Tensor:
         """Return the mean cross-entropy over the softly chosen centres, plus the pull between a class's centres."""
         own = class_indices(labels, self.n_classes, "soft_triple")
-        similarity = self._released_similarity(embeddings) if self.roth_code else self._similarity(embeddings)
-        loss = mean_cross_entropy(lower_target(similarity, own, self.margin) * self.scale, own)
+        if self.roth_code:
+            return self._as_released(embeddings, own)
+        loss = of_cosines(embeddings, by_centre(self.centres), lambda cosine: self._loss_and_slopes(cosine, own))
         if self.reg_weight == 0:
             return loss
-        per_pair = self.reg_divisor == "pairs"
-        spread = self._released_spread() if self.roth_code else centre_spread(self.centres, per_pair=per_pair)
-        return loss + self.reg_weight * spread
+        return loss + self.reg_weight * centre_spread(self.centres, per_pair=self.reg_divisor == "pairs")
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say which published bug this loss was asked to reproduce."""
         sentence = "soft_triple.roth_code: wrong axes and gamma inverted, as in the released code of Roth et al. (E30)"
         return (sentence,) if self.roth_code else ()
 
-    def _similarity(self, embeddings: Tensor) -> Tensor:
-        """Return S (n, C). Centres come first in memory: a softmax over a short last axis is several times slower."""
-        by_centre = self.centres.transpose(0, 1).flatten(0, 1)
-        to_centres = cosines(embeddings, by_centre).view(len(embeddings), -1, self.n_classes)
-        return ((to_centres / self.gamma).softmax(1) * to_centres).sum(1)
+    def _loss_and_slopes(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the loss of cosines (n, K * C), and its slopes."""
+        s = cosine.view(len(own), -1, self.n_classes)
+        shares = (s / self.gamma).softmax(1)
+        similarity = (shares * s).sum(1, keepdim=True)
+        less = similarity.new_full(own.shape, -self.margin)
+        loss, slopes = cross_entropy_(similarity.squeeze(1).scatter_add(1, own, less), own, self.scale)
+        # S = sum_k p_k s_k with p a softmax of s / gamma has the slope p_k (1 + (s_k - S) / gamma).
+        by_centre = s.sub_(similarity).div_(self.gamma).add_(1).mul_(shares).mul_(slopes.unsqueeze(1))
+        return loss, by_centre.flatten(1)
 
-    def _released_centres(self) -> Tensor:
-        return functional.normalize(self.centres.flatten(0, 1), dim=0).view_as(self.centres)
-
-    def _released_similarity(self, embeddings: Tensor) -> Tensor:
-        centres = self._released_centres().to(embeddings.dtype)
-        to_centres = (unit(embeddings) @ centres.flatten(0, 1).T).view(len(embeddings), self.n_classes, -1)
-        return ((to_centres * self.gamma).softmax(1) * to_centres).sum(2)
-
-    def _released_spread(self) -> Tensor:
+    def _as_released(self, embeddings: Tensor, own: Tensor) -> Tensor:
         n_classes, n_centres, _ = self.centres.shape
-        centres = self._released_centres()
-        first, second = torch.triu_indices(n_centres, n_centres, offset=1, device=centres.device)
-        products = (centres @ centres.transpose(1, 2))[:, first, second]
-        return (2.00001 - 2 * products).sqrt().sum() / max(1, n_classes * n_centres * (n_centres - 1))
+        centres = functional.normalize(self.centres.to(embeddings.dtype).flatten(0, 1), dim=0)
+        to_centres = (unit(embeddings) @ centres.T).view(-1, n_classes, n_centres)
+        similarity = ((to_centres * self.gamma).softmax(1) * to_centres).sum(2)
+        logits = similarity.scatter_add(1, own, similarity.new_full(own.shape, -self.margin)) * self.scale
+        first, second = torch.triu_indices(n_centres, n_centres, offset=1, device=own.device)
+        by_class = centres.view(n_classes, n_centres, -1)
+        products = (by_class @ by_class.transpose(1, 2))[:, first, second]
+        spread = (2.00001 - 2 * products).sqrt().sum() / max(1, n_classes * n_centres * (n_centres - 1))
+        return functional.cross_entropy(logits, own.squeeze(1)) + self.reg_weight * spread

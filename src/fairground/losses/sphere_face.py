@@ -23,13 +23,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import (
-    bend_target,
-    class_indices,
-    class_vectors,
-    cosines,
-    mean_cross_entropy,
-)
+from fairground.geometry.class_logits import bend_, class_indices, class_vectors, cross_entropy_, of_cosines, scale_own_
 from fairground.spec.space import Integer, LogReal, Range
 
 
@@ -60,13 +54,19 @@ class SphereFaceLoss(Loss):
     ) -> Tensor:
         """Return the mean cross-entropy over cosines times embedding length, the own angle multiplied."""
         own = class_indices(labels, self.n_classes, "sphere_face")
-        bent = bend_target(cosines(embeddings, self.weights), own, self._psi)
-        lengths = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
-        return mean_cross_entropy(bent * (lengths * self.scale), own)
+        lengths = torch.linalg.vector_norm(embeddings.detach(), dim=1, keepdim=True)
+        return of_cosines(embeddings, self.weights, lambda cosine: self._loss_and_slopes(cosine, own, lengths))
+
+    def _loss_and_slopes(self, cosine: Tensor, own: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the loss and its slopes by cosine and by length; a length multiplies all logits of its row."""
+        bend = bend_(cosine, own, self._psi)
+        loss, slopes = cross_entropy_(cosine * lengths, own, self.scale)
+        by_length = cosine.mul_(slopes).sum(1, keepdim=True)
+        return loss, scale_own_(slopes.mul_(lengths), own, bend), by_length
 
     def _psi(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         """Return psi(theta) and its slope by theta."""
         turned = theta * self.margin
-        k = (turned / pi).floor()
+        k = (turned / pi).floor_()
         sign = 1 - 2 * (k % 2)
-        return sign * turned.cos() - 2 * k, sign * turned.sin() * -self.margin
+        return sign * turned.cos() - 2 * k, sign * turned.sin_() * -self.margin

@@ -27,11 +27,11 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.geometry.class_logits import (
-    bend_target,
+    bent_cross_entropy_,
+    by_centre,
     class_indices,
     class_vectors,
-    cosines,
-    mean_cross_entropy,
+    of_cosines,
     widened_angle,
 )
 from fairground.spec.space import Integer, Range, Real
@@ -81,8 +81,12 @@ class SubCentreArcFaceLoss(Loss):
     ) -> Tensor:
         """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
         own = class_indices(labels, self.n_classes, "sub_centre_arc_face")
-        # Centres come first in memory: a maximum over a short last axis is several times slower.
-        by_centre = self.weights.transpose(0, 1).flatten(0, 1)
-        cosine = cosines(embeddings, by_centre).view(len(embeddings), -1, self.n_classes).amax(1)
-        cosine = bend_target(cosine, own, partial(widened_angle, margin=self.margin, fallback=self.fallback))
-        return mean_cross_entropy(cosine * self.scale, own)
+        return of_cosines(embeddings, by_centre(self.weights), lambda cosine: self._loss_and_slopes(cosine, own))
+
+    def _loss_and_slopes(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the loss of cosines (n, K * C), and its slopes, which only the nearest centres have."""
+        nearest, centre = cosine.view(len(own), -1, self.n_classes).max(1, keepdim=True)
+        curve = partial(widened_angle, margin=self.margin, fallback=self.fallback)
+        loss, slopes = bent_cross_entropy_(nearest.squeeze(1), own, self.scale, curve)
+        by_centre = cosine.zero_().view(len(own), -1, self.n_classes)
+        return loss, by_centre.scatter_(1, centre, slopes.unsqueeze(1)).flatten(1)
