@@ -21,7 +21,7 @@ class LinearHead(Head):
 
     def __init__(self, *, n_features: int, embedding_dim: int = 128, bias: bool = True) -> None:
         super().__init__()
-        require(1 <= embedding_dim <= 65536, f"head.embedding_dim must be in [1, 65536]; got {embedding_dim}")
+        require(1 <= embedding_dim <= 65536, f"linear.embedding_dim must be in [1, 65536]; got {embedding_dim}")
         self.embedding_dim = embedding_dim
         self.layer = nn.Linear(n_features, embedding_dim, bias=bias)
 

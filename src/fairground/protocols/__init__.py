@@ -1,0 +1,1 @@
+"""Protocols as TOML, read by file name."""

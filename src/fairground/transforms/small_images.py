@@ -34,11 +34,11 @@ class SmallImagesTransform(Transform):
         mean: float = 0.25,
         deviation: float = 0.4,
     ) -> None:
-        require(0 <= shift <= 0.5, f"transform.shift must be in [0, 0.5] of the side; got {shift}")
-        require(0 <= zoom < 1, f"transform.zoom must be in [0, 1); got {zoom}")
-        require(0 <= turn <= 180, f"transform.turn must be in [0, 180] degrees; got {turn}")
-        require(0 <= flip <= 1, f"transform.flip must be a probability in [0, 1]; got {flip}")
-        require(deviation > 0, f"transform.deviation must be above 0; got {deviation}")
+        require(0 <= shift <= 0.5, f"small_images.shift must be in [0, 0.5] of the side; got {shift}")
+        require(0 <= zoom < 1, f"small_images.zoom must be in [0, 1); got {zoom}")
+        require(0 <= turn <= 180, f"small_images.turn must be in [0, 180] degrees; got {turn}")
+        require(0 <= flip <= 1, f"small_images.flip must be a probability in [0, 1]; got {flip}")
+        require(deviation > 0, f"small_images.deviation must be above 0; got {deviation}")
         self.shift, self.zoom, self.turn, self.flip = shift, zoom, turn, flip
         self.mean, self.deviation = mean, deviation
 

@@ -1,0 +1,44 @@
+"""The `fairground` command.
+
+Nothing heavy is imported here or at the top of a command's file, so that `--help` answers at once.
+"""
+
+import sys
+
+import typer
+
+from fairground.cli import browse, demo, evaluate, score, train
+from fairground.errors import FairgroundError
+
+app = typer.Typer(
+    name="fairground",
+    help="The level field for deep metric learning: train embeddings and compare losses, miners, samplers and "
+    "regularisers with everything else equal.\n\nStart with `fairground demo`, then `fairground train loss=triplet`.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+app.command("demo")(demo.demo)
+app.command("train")(train.train)
+app.command("resume")(train.resume)
+app.command("evaluate")(evaluate.evaluate)
+app.command("score")(score.score)
+app.command("list")(browse.list_things)
+app.command("show")(browse.show)
+
+
+def main() -> None:
+    """Run the command line; a mistake of the user's is a sentence and exit code 2, never a traceback."""
+    try:
+        app()
+    except FairgroundError as error:
+        print(f"fairground: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("fairground: stopped", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

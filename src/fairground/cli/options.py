@@ -1,0 +1,23 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+#: where runs live unless said otherwise
+HOME = Path("fairground-runs")
+Home = Annotated[
+    Path,
+    typer.Option(
+        "--home", envvar="FAIRGROUND_HOME", help="Where runs and their records live; the variable sets it for good."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program instead of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while working.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", min=1, help="Processor threads to use (default: all cores). Part of what fixes the digits."
+    ),
+]

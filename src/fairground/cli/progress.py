@@ -1,0 +1,65 @@
+"""What a person sees while training: a bar in a terminal, one line an epoch elsewhere, nothing when quiet."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+Listener = Callable[[Mapping[str, Any]], None]
+
+
+@contextmanager
+def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator[Listener]:
+    """Yield a listener for training events."""
+    if is_quiet:
+        yield lambda _: None
+    elif sys.stderr.isatty():
+        with _bar(title, select_by) as listen:
+            yield listen
+    else:
+        yield lambda event: _line(event, select_by)
+
+
+def _line(event: Mapping[str, Any], select_by: str) -> None:
+    if event["kind"] == "epoch":
+        score = event["validation"].get(select_by)
+        shown = "" if score is None else f"  validation {select_by} {score:.4f}"
+        speed = f"{event['images_per_second']:.0f} images/s"
+        print(f"epoch {event['epoch']}/{event['of']}  loss {event['loss']:.4f}{shown}  {speed}", file=sys.stderr)
+
+
+@contextmanager
+def _bar(title: str, select_by: str) -> Iterator[Listener]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("epoch {task.fields[epoch]}  loss {task.fields[loss]}  " + select_by + " {task.fields[score]}"),
+        TextColumn("{task.fields[speed]} images/s"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=None, epoch="0", loss="-", score="-", speed="-")
+        shown = 0.0
+
+        def listen(event: Mapping[str, Any]) -> None:
+            nonlocal shown
+            if event["kind"] == "epoch":
+                score = event["validation"].get(select_by)
+                progress.update(task, score="-" if score is None else f"{score:.4f}")
+            elif time.monotonic() - shown > 0.1:
+                shown = time.monotonic()
+                done = (event["epoch"] - 1) * event["batches"] + event["batch"]
+                progress.update(
+                    task,
+                    total=event["of"] * event["batches"],
+                    completed=done,
+                    epoch=f"{event['epoch']}/{event['of']}",
+                    loss=f"{event['loss']:.4f}",
+                    speed=f"{event['images_per_second']:.0f}",
+                )
+
+        yield listen

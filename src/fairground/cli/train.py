@@ -1,0 +1,140 @@
+"""`fairground train` and `fairground resume`: one run, from a spec or from where it stopped."""
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairground.cli.options import HOME, AsJson, Home, Quiet, Threads
+
+if TYPE_CHECKING:
+    from fairground.records.record import RunRecord
+    from fairground.records.store import Store
+    from fairground.spec.run import RunSpec
+
+
+def train(
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="What to change: loss=triplet loss.margin=0.1 seed=3"),
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", "-p", help="The protocol to start from (default: laptop).")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="A TOML file with a whole or partial spec.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the complete spec and its name, and stop.")] = False,
+    home: Home = HOME,
+    threads: Threads = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train one model and measure it on the sealed test classes.
+
+    A run is named by the hash of its complete spec: the same words give the same run, and a run that is already done is
+    shown, not trained again. `fairground list losses` (miners, samplers, ...) shows what can be named.
+
+    Try: fairground train loss=triplet loss.margin=0.1 miner=distance_weighted seed=3
+
+    Or: fairground train --config my_run.toml training.epochs=20
+    """
+    from fairground.spec.identity import name_of, to_plain
+    from fairground.spec.load import load_run
+
+    spec = load_run(protocol=protocol, file=config, overrides=overrides or [])
+    if dry_run:
+        print(json.dumps({"name": name_of(spec), "spec": to_plain(spec)}, indent=None if as_json else 2))
+        return
+    _work(spec, home=home, threads=threads, as_json=as_json, is_quiet=quiet)
+
+
+def resume(
+    run: Annotated[str, typer.Argument(help="The run's name, or enough of its beginning.")],
+    home: Home = HOME,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a run that was stopped or killed; it ends with the digits it would have had anyway.
+
+    Example: fairground resume 3f2a
+    """
+    from fairground.records.artefacts import RunFolder
+    from fairground.records.folders import resolve_run
+    from fairground.spec.load import run_from_plain
+
+    folder = RunFolder(home, resolve_run(home, run))
+    spec = run_from_plain(json.loads(folder.spec.read_text(encoding="utf-8")))
+    _work(spec, home=home, threads=None, as_json=as_json, is_quiet=quiet)
+
+
+def _work(spec: "RunSpec", *, home: Path, threads: int | None, as_json: bool, is_quiet: bool) -> None:
+    from fairground.cli.browse import print_record
+    from fairground.records.store import Store
+    from fairground.spec.identity import name_of
+
+    name = name_of(spec)
+    store = Store(home)
+    record = next(iter([store.get(name)] if name in store.names(state="done") else []), None)
+    if record is None:
+        record = _run(spec, store, threads=threads, is_quiet=is_quiet or as_json)
+        store.append(record)
+    elif not as_json:
+        print(f"run {name} is already done; here is its record", file=sys.stderr)
+    print_record(record, as_json=as_json)
+    if record.state != "done":
+        raise typer.Exit(1)
+
+
+def _run(spec: "RunSpec", store: "Store", *, threads: int | None, is_quiet: bool) -> "RunRecord":
+    import torch
+
+    from fairground.cli.progress import training_progress
+    from fairground.spec.identity import name_of
+    from fairground.training.loop import StoppedError
+    from fairground.training.run import run
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    name = name_of(spec)
+    title = f"{spec.loss.name} {name}"
+    try:
+        with (
+            training_progress(title, select_by=spec.evaluation.select_by, is_quiet=is_quiet) as listen,
+            _stop_flag() as should_stop,
+        ):
+            return run(
+                spec,
+                home=store.root,
+                listen=listen,
+                should_stop=should_stop,
+                witness=lambda what: store.note_event("test opened", name, what),
+            )
+    except StoppedError:
+        where = "" if store.root == HOME else f" --home {store.root}"
+        print(f"stopped; nothing is lost. Go on with: fairground resume {name}{where}", file=sys.stderr)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def _stop_flag() -> Iterator[Callable[[], bool]]:
+    """Let the first Ctrl-C end training cleanly after the batch under way; a second one ends it at once."""
+    is_asked = False
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        nonlocal is_asked
+        if is_asked:
+            raise KeyboardInterrupt
+        is_asked = True
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield lambda: is_asked
+    finally:
+        signal.signal(signal.SIGINT, before)

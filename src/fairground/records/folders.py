@@ -1,0 +1,24 @@
+"""Runs by their folders: a run that has begun but has no record yet is found here."""
+
+from pathlib import Path
+
+from fairground.catalogue import nearest
+from fairground.errors import require
+from fairground.records.artefacts import RunFolder
+
+
+def run_folders(root: Path) -> list[str]:
+    """Return the names of all runs begun under `root`, finished or not."""
+    return sorted(path.parent.name for path in (root / "runs").glob("*/spec.json"))
+
+
+def resolve_run(root: Path, name: str) -> str:
+    """Return the whole name of a run that was begun, from its beginning."""
+    known = run_folders(root)
+    if name in known:
+        return RunFolder(root, name).name
+    found = [run for run in known if run.startswith(name)]
+    hint = nearest(name, known) or ("" if known else " There are no runs yet.")
+    require(len(found) > 0, f"no run '{name}' in {root}.{hint}")
+    require(len(found) == 1, f"'{name}' could be {', '.join(found[:4])}: type more of the name")
+    return found[0]

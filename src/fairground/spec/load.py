@@ -1,0 +1,213 @@
+"""From TOML and `key=value` overrides to a checked RunSpec, with nothing dropped and nothing guessed.
+
+Layers, later ones winning: the protocol (with what it `extends`), the user's file, the overrides. Inside a layer a
+preset (`loss=margin@mlrc-cub200`) comes before what the layer spells out. Naming another component forgets the settings
+of the one it replaces. A key nobody knows is refused with its origin and the nearest right name.
+"""
+
+import dataclasses
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from fairground.catalogue import canonical, nearest
+from fairground.errors import InputError, require
+from fairground.spec.presets import preset_settings
+from fairground.spec.run import OPTIONAL, ROOM_OF, EvaluationSpec, OptimiserSpec, Part, RunSpec, TrainingSpec
+from fairground.spec.settings import Value, check_value, settings_of
+
+DEFAULT_PROTOCOL = "laptop"
+_SECTIONS: Mapping[str, type[Any]] = {
+    "optimiser": OptimiserSpec,
+    "training": TrainingSpec,
+    "evaluation": EvaluationSpec,
+}
+_TOP = ("protocol", "seed")
+
+
+@dataclass
+class _Draft:
+    """A spec under construction: names of parts, and dotted settings each with where it was said."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    values: dict[str, tuple[Value, str]] = field(default_factory=dict)
+
+
+def load_run(*, protocol: str | None = None, file: Path | None = None, overrides: Sequence[str] = ()) -> RunSpec:
+    """Return the spec said by a protocol, a TOML file and `key=value` overrides, in that order."""
+    said = _read_toml(file) if file else {}
+    chosen = protocol or str(said.pop("protocol", DEFAULT_PROTOCOL))
+    draft = _Draft()
+    for origin, layer in _protocol_layers(chosen):
+        _apply(draft, layer, origin)
+    if file:
+        _apply(draft, _flatten(said, str(file)), str(file))
+    _apply(draft, _parse_overrides(overrides), "the command line")
+    draft.values["protocol"] = (chosen, "the command line")
+    return _build(draft)
+
+
+def run_from_plain(data: Mapping[str, Value]) -> RunSpec:
+    """Return the spec that `to_plain` wrote down."""
+    draft = _Draft()
+    _apply(draft, _flatten(data, "the stored spec"), "the stored spec")
+    return _build(draft)
+
+
+def protocol_names() -> list[str]:
+    """Return the protocols that come with the package."""
+    folder = resources.files("fairground.protocols")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def _protocol_layers(name: str) -> list[tuple[str, dict[str, Value]]]:
+    known = [word for word in protocol_names() if word != "presets"]
+    require(name in known, f"no protocol '{name}'.{nearest(name, known)} There are: {', '.join(known)}.")
+    text = resources.files("fairground.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    parent = data.pop("extends", None)
+    above = _protocol_layers(str(parent)) if parent else []
+    return [*above, (f"protocol {name}", _flatten(data, f"protocol {name}"))]
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML: {error}") from error
+
+
+def _flatten(data: Mapping[str, Any], origin: str) -> dict[str, Value]:
+    """Turn nested tables into dotted keys; a part's `name` becomes the part's own key."""
+    flat: dict[str, Value] = {}
+    for key, value in data.items():
+        if key in ROOM_OF and isinstance(value, Mapping):
+            require("name" in value, f"{origin}: [{key}] needs a name")
+            flat[key] = value["name"]
+            flat.update({f"{key}.{inner}": item for inner, item in value.items() if inner != "name"})
+        elif isinstance(value, Mapping):
+            flat.update({f"{key}.{inner}": item for inner, item in value.items()})
+        elif value is None and key in OPTIONAL:
+            flat[key] = "none"
+        else:
+            flat[key] = value
+    return flat
+
+
+def _parse_overrides(overrides: Iterable[str]) -> dict[str, Value]:
+    flat: dict[str, Value] = {}
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        require(bool(equals) and bool(key), f"'{text}' is not an override: write key=value, like loss.margin=0.1")
+        require(key not in flat, f"'{key}' is said twice on the command line")
+        flat[key.strip()] = _parse_value(value.strip())
+    return flat
+
+
+def _parse_value(text: str) -> Value:
+    """Read a TOML value; a bare word is text, `none` is nothing."""
+    if text.lower() in ("none", "null"):
+        return None
+    try:
+        value: Value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return value if isinstance(value, str | int | float | bool | list | dict) else text
+
+
+def _apply(draft: _Draft, layer: Mapping[str, Value], origin: str) -> None:
+    for key in (key for key in ROOM_OF if key in layer):
+        _name_part(draft, key, layer[key], origin)
+    for key, value in layer.items():
+        if key not in ROOM_OF:
+            _set(draft, key, value, origin)
+
+
+def _name_part(draft: _Draft, key: str, value: Value, origin: str) -> None:
+    if value is None or value == "none":
+        require(key in OPTIONAL, f"{origin}: {key} cannot be none")
+        name, preset = "none", ""
+    else:
+        require(isinstance(value, str), f"{origin}: {key} must be a component's name; got {value!r}")
+        word, _, preset = str(value).partition("@")
+        name = canonical(ROOM_OF[key], word)
+    if draft.names.get(key) != name:
+        draft.names[key] = name
+        for stale in [dotted for dotted in draft.values if dotted.startswith(f"{key}.")]:
+            del draft.values[stale]
+    if preset:
+        require(key == "loss", f"{origin}: presets are for losses; write {key}={name}")
+        _apply(draft, preset_settings(name, preset), f"preset {name}@{preset}")
+
+
+def _set(draft: _Draft, key: str, value: Value, origin: str) -> None:
+    head, _, rest = key.partition(".")
+    known = [*_TOP, *ROOM_OF, *_SECTIONS]
+    require(head in known, f"{origin}: no key '{head}'.{nearest(head, known)} There are: {', '.join(known)}.")
+    inner, _, deeper = rest.partition(".")
+    if deeper:
+        outer, _ = draft.values.get(f"{head}.{inner}", ({}, origin))
+        require(isinstance(outer, dict), f"{origin}: {head}.{inner} is not a table, so it has no '{deeper}'")
+        assert isinstance(outer, dict)
+        value = {**outer, deeper: value}
+    if not rest and head in _SECTIONS:
+        example = dataclasses.fields(_SECTIONS[head])[0].name
+        raise InputError(f"{origin}: {head} is a table; set one of its keys, like {head}.{example}")
+    draft.values[f"{head}.{inner}" if rest else head] = (value, origin)
+
+
+def _build(draft: _Draft) -> RunSpec:
+    missing = [key for key in ROOM_OF if key not in draft.names]
+    require(not missing, f"the spec does not say: {', '.join(missing)}")
+    parts = {key: _part(draft, key) for key in ROOM_OF}
+    sections = {key: _section(draft, key) for key in _SECTIONS}
+    seed, origin = draft.values.get("seed", (0, ""))
+    seed = check_value(f"{origin}: seed", "int", seed)
+    complete: dict[str, Any] = {**parts, **sections, "seed": seed, "protocol": str(draft.values["protocol"][0])}
+    return RunSpec(**complete)
+
+
+def _part(draft: _Draft, key: str) -> Part | None:
+    name = draft.names[key]
+    said = {dotted.partition(".")[2]: value for dotted, value in draft.values.items() if dotted.startswith(f"{key}.")}
+    if name == "none":
+        require(not said, f"{key} is none, so it has no settings; {next(iter(said), '')} was set")
+        return None
+    if ":" in name:
+        return Part(name=name, settings={inner: value for inner, (value, _) in sorted(said.items())})
+    settings = settings_of(ROOM_OF[key], name)
+    for inner, (_, origin) in said.items():
+        takes = f"{name} takes {', '.join(settings)}" if settings else f"{name} has no settings"
+        require(inner in settings, f"{origin}: no setting '{key}.{inner}'.{nearest(inner, settings)} ({takes}.)")
+    complete: dict[str, Value] = {}
+    for inner, setting in settings.items():
+        require(inner in said or not setting.is_required, f"{key}.{inner} must be said for {name}")
+        value, origin = said.get(inner, (setting.default, ""))
+        prefix = f"{origin}: " if origin else ""
+        complete[inner] = check_value(f"{prefix}{key}.{inner}", setting.annotation, value)
+    return Part(name=name, settings=complete)
+
+
+def _section(draft: _Draft, key: str) -> Any:
+    kind = _SECTIONS[key]
+    hints = get_type_hints(kind)
+    said = {dotted.partition(".")[2]: value for dotted, value in draft.values.items() if dotted.startswith(f"{key}.")}
+    arguments: dict[str, Any] = {}
+    for inner, (value, origin) in said.items():
+        require(
+            inner in hints, f"{origin}: no key '{key}.{inner}'.{nearest(inner, hints)} {key} has {', '.join(hints)}."
+        )
+        checked = check_value(f"{origin}: {key}.{inner}", _annotation(hints[inner]), value)
+        arguments[inner] = tuple(checked) if isinstance(checked, list) else checked
+    return kind(**arguments)
+
+
+def _annotation(hint: Any) -> str:
+    return (
+        hint.__name__ if isinstance(hint, type) and not hasattr(hint, "__args__") else str(hint).replace("typing.", "")
+    )

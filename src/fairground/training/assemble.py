@@ -1,0 +1,212 @@
+"""From a RunSpec to live objects: the only file that reads the catalogue.
+
+Everything a user can get wrong is refused here or before, so that nothing starts that cannot finish: settings a
+constructor does not take, a miner the loss cannot use, classes in two splits.
+"""
+
+import hashlib
+import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from fairground.catalogue import find, nearest
+from fairground.contracts.dataset import Dataset
+from fairground.contracts.loss import Loss
+from fairground.contracts.miner import Miner
+from fairground.contracts.model import Head, Transform, Trunk
+from fairground.contracts.regulariser import Regulariser
+from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.split import Parts, Split
+from fairground.contracts.table import ImageTable
+from fairground.errors import require
+from fairground.spec.run import ROOM_OF, Part, RunSpec
+from fairground.spec.seeds import Purpose, child_seed
+from fairground.training.loader import Loader
+from fairground.training.model import EmbeddingModel
+from fairground.training.optimiser import build_optimiser
+from fairground.training.outsiders import OutsideLoss, OutsideMiner
+from fairground.training.step import Stepper
+
+#: what pytorch-metric-learning calls the facts our losses ask for
+_FACT_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}
+#: what an outside class must be to be used as a part
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "data": (Dataset,),
+    "split": (Split,),
+    "transform": (Transform,),
+    "trunk": (Trunk,),
+    "head": (Head,),
+    "loss": (Loss, nn.Module),
+    "miner": (Miner, nn.Module),
+    "regulariser": (Regulariser,),
+    "sampler": (BatchSampler,),
+}
+_GENERATORS: tuple[Purpose, ...] = ("sampler", "augment", "miner")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembled:
+    """A run's live objects. Only `seal` of training/run.py may look at `parts.test`."""
+
+    table: ImageTable
+    parts: Parts
+    transform: Transform
+    loader: Loader
+    stepper: Stepper
+    generators: Mapping[str, torch.Generator]
+    n_batches: int
+    data_fingerprint: str
+    split_fingerprint: str
+    notes: tuple[str, ...]
+    device: torch.device
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The model under training."""
+        return self.stepper.model
+
+
+def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
+    """Return the live objects of a run, or refuse in a sentence."""
+    device = device or best_device()
+    table: ImageTable = _build("data", spec.data, {}).load()
+    parts: Parts = _build("split", spec.split, {}).parts(table)
+    classes, train_labels = np.unique(table.labels[parts.train], return_inverse=True)
+    labels = torch.from_numpy(train_labels.astype(np.int64))
+    model = _model(spec, table, parts).to(device)
+    facts = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
+    loss = _loss(spec, facts).to(device)
+    miner = _miner(spec, loss)
+    regulariser = _regulariser(spec, miner)
+    sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": None}
+    sampler = _build("sampler", spec.sampler, sampler_facts)
+    transform = _build("transform", spec.transform, {})
+    generators: dict[str, torch.Generator] = {
+        purpose: _generator(spec.seed, purpose, device) for purpose in _GENERATORS
+    }
+    stepper = Stepper(
+        model=model,
+        loss=loss,
+        miner=miner,
+        regulariser=regulariser,
+        optimiser=build_optimiser(spec.optimiser, model, loss),
+        generator=generators["miner"],
+        chunk=spec.training.gradient_chunk,
+    )
+    bugs = [bug for part in (loss, miner, regulariser, sampler) if part is not None for bug in part.known_bugs()]
+    return Assembled(
+        table=table,
+        parts=parts,
+        transform=transform,
+        loader=Loader(
+            images=table.images, rows=parts.train, labels=labels, transform=transform, sampler=sampler, device=device
+        ),
+        stepper=stepper,
+        generators=generators,
+        n_batches=spec.training.batches_per_epoch or sampler.n_batches,
+        data_fingerprint=_fingerprint(table.images.fingerprint(), table.labels, table.class_names),
+        split_fingerprint=_fingerprint("split", parts.train, parts.validation, parts.test),
+        notes=(*sampler.notes(), *(f"known bug switched on: {bug}" for bug in bugs)),
+        device=device,
+    )
+
+
+def best_device() -> torch.device:
+    """Return the machine's accelerator where it has one, otherwise its processor."""
+    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+
+
+def _model(spec: RunSpec, table: ImageTable, parts: Parts) -> EmbeddingModel:
+    channels = table.images.take(parts.train[:1]).shape[1]
+    with _seeded(spec.seed, "init_trunk"):
+        trunk = _build("trunk", spec.trunk, {"channels": channels})
+    with _seeded(spec.seed, "init_head"):
+        head = _build("head", spec.head, {"n_features": trunk.n_features})
+    return EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm=spec.training.freeze_batch_norm)
+
+
+def _loss(spec: RunSpec, facts: Mapping[str, object]) -> Loss:
+    with _seeded(spec.seed, "init_loss"):
+        loss = _build("loss", spec.loss, facts)
+    return loss if isinstance(loss, Loss) else OutsideLoss(module=loss)
+
+
+def _miner(spec: RunSpec, loss: Loss) -> Miner | None:
+    if spec.miner is None:
+        return None
+    require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; say miner=none")
+    found = _build("miner", spec.miner, {})
+    if not isinstance(found, Miner):
+        return OutsideMiner(module=found)
+    takes = " or ".join(kind.__name__.lower() for kind in loss.accepts)
+    require(
+        issubclass(found.yields, loss.accepts),
+        f"miner {spec.miner.name} gives {found.yields.__name__.lower()}, but loss {spec.loss.name} takes {takes}",
+    )
+    return found
+
+
+def _regulariser(spec: RunSpec, miner: Miner | None) -> Regulariser | None:
+    if spec.regulariser is None:
+        return None
+    found: Regulariser = _build("regulariser", spec.regulariser, {})
+    require(
+        miner is not None or not found.changes_tuples,
+        f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
+    )
+    return found
+
+
+def _build(key: str, part: Part, facts: Mapping[str, object]) -> Any:
+    """Construct a component: its settings from the spec, the facts it asks for from us."""
+    kind = find(ROOM_OF[key], part.name)
+    parameters = inspect.signature(kind).parameters
+    is_ours = ":" not in part.name
+    # A config may name a class, never run one that is not a part: subprocess:Popen must not be a loss.
+    kinds = _KINDS[key]
+    wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
+    require(is_ours or issubclass(kind, kinds), f"{key}={part.name} is not a {key}: it must be a {wanted}")
+    for setting in part.settings:
+        require(
+            setting in parameters,
+            f"no setting '{key}.{setting}'.{nearest(setting, parameters)} ({part.name} takes {', '.join(parameters)}.)",
+        )
+    known = {
+        name: facts[_FACT_ALIASES.get(name, name)] for name in parameters if _FACT_ALIASES.get(name, name) in facts
+    }
+    clash = sorted(set(known) & set(part.settings))
+    require(not clash, f"{key}.{', '.join(clash)} follows from the data and cannot be set")
+    try:
+        return kind(**known, **part.settings)
+    except TypeError as error:
+        if is_ours:
+            raise
+        require(False, f"{part.name} cannot be made with these settings: {error}")
+
+
+def _generator(seed: int, purpose: Purpose, device: torch.device) -> torch.Generator:
+    # The sampler plans on the processor; augmentation and mining draw where the images are.
+    home = torch.device("cpu") if purpose == "sampler" else device
+    return torch.Generator(home).manual_seed(child_seed(seed, purpose))
+
+
+@contextmanager
+def _seeded(seed: int, purpose: Purpose) -> Iterator[None]:
+    """First weights come from torch's global stream: start it for one purpose, and put the old one back."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(child_seed(seed, purpose))
+        yield
+
+
+def _fingerprint(*things: object) -> str:
+    digest = hashlib.sha256()
+    for thing in things:
+        digest.update(thing.tobytes() if isinstance(thing, np.ndarray) else repr(thing).encode())
+        digest.update(b"|")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,36 @@
+"""Queries of a measured split with their nearest neighbours, as pictures: the best, the worst and some between."""
+
+import numpy as np
+
+from fairground.contracts.table import ImageTable
+
+N_QUERIES = 12
+N_NEIGHBOURS = 8
+
+
+def gallery_of(
+    table: ImageTable, rows: np.ndarray, embeddings: np.ndarray, *, n: int = N_QUERIES, k: int = N_NEIGHBOURS
+) -> dict[str, np.ndarray]:
+    """Return arrays `images` (q, 1+k, h, w, c), `labels` (q, 1+k), `right` (q, k) and `average_precision` (q,)."""
+    labels = table.labels[rows]
+    unit = embeddings / np.maximum(np.linalg.norm(embeddings, axis=1, keepdims=True), 1e-12)
+    k = min(k, len(rows) - 1)
+    # A spread of queries is enough for a picture: judging a few hundred keeps this a fraction of a second on any set.
+    sample = np.linspace(0, len(rows) - 1, min(len(rows), 400)).astype(np.int64)
+    similarity = unit[sample] @ unit.T
+    similarity[np.arange(len(sample)), sample] = -np.inf
+    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
+    right = labels[nearest] == labels[sample][:, None]
+    precision = np.cumsum(right, axis=1) / np.arange(1, k + 1)
+    quality = (precision * right).sum(axis=1) / k
+    order = np.argsort(quality, kind="stable")
+    chosen = order[np.linspace(0, len(order) - 1, min(n, len(order))).astype(np.int64)]
+    shown = np.concatenate([sample[chosen][:, None], nearest[chosen]], axis=1)
+    images = table.images.take(rows[shown].reshape(-1)).permute(0, 2, 3, 1).numpy()
+    names = np.array(table.class_names)
+    return {
+        "images": images.reshape(*shown.shape, *images.shape[1:]),
+        "labels": names[labels[shown]],
+        "right": right[chosen],
+        "average_precision": quality[chosen],
+    }

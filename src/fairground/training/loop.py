@@ -1,0 +1,164 @@
+"""Epochs, validation, patience; a checkpoint after each epoch and every so often within one.
+
+All that decides the future of a run is in its snapshot; when a checkpoint is written changes no digit of the run.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from fairground.errors import DivergedError
+from fairground.evaluation.embed import embed
+from fairground.evaluation.scores import evaluate
+from fairground.records.provenance import Clock, begin
+from fairground.records.record import EpochRow
+from fairground.spec.run import RunSpec
+from fairground.training.assemble import Assembled
+from fairground.training.checkpoint import Checkpoints
+from fairground.training.snapshot import Place, put_back, take_snapshot
+
+#: progress, told after every batch and every epoch; plain data, so that a worker can send it to another process
+Listener = Callable[[Mapping[str, Any]], None]
+
+
+class StoppedError(KeyboardInterrupt):
+    """Training was asked to stop; a checkpoint has been written."""
+
+
+@dataclass
+class Training:
+    """One run under way."""
+
+    spec: RunSpec
+    parts: Assembled
+    checkpoints: Checkpoints
+    place: Place = field(default_factory=Place)
+    clock: Clock = field(default_factory=begin)
+    listen: Listener = lambda _: None
+    should_stop: Callable[[], bool] = lambda: False
+    checkpoint_seconds: float = 30.0
+
+    def train(self) -> None:
+        """Train to the end, from wherever the run is."""
+        if self.place.epoch == 0:
+            self._begin()
+        while self.place.epoch <= self.spec.training.epochs and not self._is_out_of_patience():
+            self._epoch()
+
+    def resume(self) -> bool:
+        """Take up the newest whole checkpoint; return whether there was one."""
+        snapshot = self.checkpoints.load()
+        if snapshot is not None:
+            self.place = place = put_back(self.parts, snapshot)
+            self.clock = begin(started=place.started, earlier_seconds=place.seconds, earlier_peak=place.peak_memory)
+        return snapshot is not None
+
+    def use_best(self) -> None:
+        """Put the selected weights into the model; the last ones where nothing was selected."""
+        if self.place.best is not None:
+            self.parts.model.load_state_dict(self.checkpoints.load_best(self.place.best))
+
+    def _begin(self) -> None:
+        sampler = self.parts.loader.sampler
+        if sampler.needs_embeddings:
+            sampler.fill(self._embed(self.parts.parts.train).cpu())
+        self.place.started = self.clock.started
+        self.place.rows.append(EpochRow(epoch=0, step=0, loss=None, validation=self._validate()))
+        self.place.epoch = 1
+        self._save()
+
+    def _epoch(self) -> None:
+        place, training = self.place, self.spec.training
+        self.parts.model.train()
+        begun = saved = time.monotonic()
+        before = place.epoch_seconds
+        if place.batch == 0:
+            self.parts.loader.sampler.start_epoch(self.parts.generators["sampler"])
+        while place.batch < self.parts.n_batches:
+            self.batch()
+            now = time.monotonic()
+            place.epoch_seconds = before + now - begun
+            self._tell()
+            if self.should_stop():
+                self._save()
+                raise StoppedError
+            if now - saved > self.checkpoint_seconds:
+                self._save()
+                saved = time.monotonic()
+        is_due = place.epoch % training.validate_every == 0 or place.epoch == training.epochs
+        self._end_epoch(self._validate() if is_due else {})
+
+    def batch(self) -> None:
+        """Train on the next batch and count it."""
+        place, parts = self.place, self.parts
+        batch = parts.loader.draw(parts.generators["sampler"], parts.generators["augment"])
+        try:
+            value, embeddings = parts.stepper.step(batch)
+        except DivergedError as error:
+            raise DivergedError(f"diverged at step {place.step + 1} (epoch {place.epoch}): {error}") from error
+        if parts.loader.sampler.needs_embeddings:
+            parts.loader.sampler.observe(batch.rows, embeddings.cpu())
+        place.loss_sum += value
+        place.batch += 1
+        place.step += 1
+
+    def _end_epoch(self, scores: dict[str, float]) -> None:
+        place = self.place
+        images = place.batch * self.spec.training.batch_size
+        row = EpochRow(
+            epoch=place.epoch,
+            step=place.step,
+            loss=place.loss_sum / max(place.batch, 1),
+            validation=scores,
+            seconds=place.epoch_seconds,
+            images_per_second=images / max(place.epoch_seconds, 1e-9),
+        )
+        place.rows.append(row)
+        score = scores.get(self.spec.evaluation.select_by)
+        if score is not None and (place.best_score is None or score > place.best_score):
+            weights = self.parts.model.state_dict()
+            place.best_epoch, place.best_score = place.epoch, score
+            place.best = self.checkpoints.save_best(place.epoch, weights)
+        place.epoch, place.batch, place.loss_sum, place.epoch_seconds = place.epoch + 1, 0, 0.0, 0.0
+        self._save()
+        self.listen({"kind": "epoch", "of": self.spec.training.epochs, **asdict(row)})
+
+    def _is_out_of_patience(self) -> bool:
+        place, patience = self.place, self.spec.training.patience
+        return patience > 0 and place.best_epoch is not None and place.epoch - 1 - place.best_epoch > patience
+
+    def _tell(self) -> None:
+        place = self.place
+        self.listen(
+            {
+                "kind": "batch",
+                "epoch": place.epoch,
+                "of": self.spec.training.epochs,
+                "batch": place.batch,
+                "batches": self.parts.n_batches,
+                "loss": place.loss_sum / place.batch,
+                "images_per_second": place.batch * self.spec.training.batch_size / max(place.epoch_seconds, 1e-9),
+            }
+        )
+
+    def _embed(self, rows: Any) -> Tensor:
+        parts = self.parts
+        return embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
+
+    def _validate(self) -> dict[str, float]:
+        rows = self.parts.parts.validation
+        return evaluate_run(self.spec, self.parts, self._embed(rows), self.parts.table.labels[rows])
+
+    def _save(self) -> None:
+        self.place.seconds, self.place.peak_memory = self.clock.seconds(), self.clock.peak()
+        self.checkpoints.save(self.place.step, take_snapshot(self.parts, self.place))
+
+
+def evaluate_run(spec: RunSpec, parts: Assembled, embeddings: Tensor, labels: Any) -> dict[str, float]:
+    """Return the spec's metrics; unit vectors unless the loss is one of those that compare raw outputs."""
+    asked = spec.evaluation
+    normalise = parts.stepper.loss.on_sphere if asked.normalise is None else asked.normalise
+    return evaluate(embeddings, labels, metrics=list(asked.metrics), lone=asked.lone, normalise=normalise)

@@ -1,0 +1,62 @@
+"""A run from its folder: its selected model, and that model's scores on a split."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairground.errors import StoreError, require
+from fairground.evaluation.embed import embed
+from fairground.evaluation.scores import evaluate
+from fairground.records.artefacts import RunFolder
+from fairground.records.store import Store
+from fairground.spec.load import run_from_plain
+from fairground.spec.run import RunSpec
+from fairground.training.assemble import Assembled, assemble
+from fairground.training.checkpoint import Checkpoints
+from fairground.training.seal import SealedRows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reopened:
+    """A stored run with its selected weights in place, ready to embed."""
+
+    spec: RunSpec
+    parts: Assembled
+
+
+def reopen(home: Path, name: str) -> Reopened:
+    """Return a run's model as it was selected; the last weights where nothing was selected."""
+    folder = RunFolder(home, name)
+    spec = run_from_plain(json.loads(folder.spec.read_text(encoding="utf-8")))
+    parts = assemble(spec)
+    checkpoints = Checkpoints(folder.checkpoints)
+    snapshot = checkpoints.load()
+    require(snapshot is not None, f"run {name} has no checkpoint yet", StoreError)
+    assert snapshot is not None
+    best = snapshot.facts["best"]
+    last = {key.removeprefix("model/"): value for key, value in snapshot.tensors.items() if key.startswith("model/")}
+    parts.model.load_state_dict(checkpoints.load_best(best) if best else last)
+    return Reopened(spec=spec, parts=parts)
+
+
+def evaluate_stored(
+    home: Path, name: str, *, split: Literal["validation", "test"], metrics: Sequence[str] | None = None
+) -> dict[str, float]:
+    """Return the scores of a run's selected model on one of its splits."""
+    store = Store(home)
+    done = store.names(state="done")
+    run = reopen(home, name)
+    parts, asked = run.parts, run.spec.evaluation
+    if split == "test":
+        sealed = SealedRows(parts.parts.test, witness=lambda what: store.note_event("test opened", name, what))
+        if name in done:
+            sealed.end_selection("the run was done")
+        rows = sealed.open()
+    else:
+        rows = parts.parts.validation
+    embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
+    normalise = parts.stepper.loss.on_sphere if asked.normalise is None else asked.normalise
+    names = list(metrics or asked.metrics)
+    return evaluate(embeddings, parts.table.labels[rows], metrics=names, lone=asked.lone, normalise=normalise)

@@ -1,0 +1,43 @@
+"""The test split under seal: nobody reads its rows until selection is over.
+
+A validation score may be looked at as often as one likes; a test score looked at once has begun to choose. Rows leave
+here through `open` alone, `open` refuses until `end_selection`, and every opening is told to the `witness`.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fairground.errors import SealError, require
+
+
+class SealedRows:
+    """Row numbers of a test split that cannot be read before selection is over."""
+
+    def __init__(self, rows: np.ndarray, *, witness: Callable[[str], None] | None = None) -> None:
+        self._rows = rows
+        self._witness = witness
+        self._ended_by: str | None = None
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether selection is still going on."""
+        return self._ended_by is None
+
+    def end_selection(self, how: str) -> None:
+        """Say that the model has been chosen, and how."""
+        self._ended_by = how
+
+    def open(self) -> np.ndarray:
+        """Return the rows, or refuse while selection is going on."""
+        require(
+            not self.is_sealed,
+            "the test split is sealed until training and selection are over; measure on validation instead",
+            SealError,
+        )
+        if self._witness is not None:
+            self._witness(f"test split opened ({len(self._rows)} images) after {self._ended_by}")
+        return self._rows
+
+    def __repr__(self) -> str:
+        return f"SealedRows({len(self._rows)} rows, {'sealed' if self.is_sealed else 'open'})"

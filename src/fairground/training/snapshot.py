@@ -1,0 +1,91 @@
+"""All that decides the future of a run, taken out of its live objects and put back: nothing else may matter."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fairground.records.record import EpochRow
+from fairground.training.assemble import Assembled
+from fairground.training.checkpoint import Snapshot
+
+
+@dataclass
+class Place:
+    """How far a run has come. Epoch 0 is the untrained model; `batch` counts within the epoch under way."""
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    epoch_seconds: float = 0.0
+    started: str = ""
+    seconds: float = 0.0
+    peak_memory: int = 0
+    threads: int = 0
+    rows: list[EpochRow] = field(default_factory=list)
+    best_epoch: int | None = None
+    best_score: float | None = None
+    best: dict[str, str] | None = None
+
+
+def take_snapshot(parts: Assembled, place: Place) -> Snapshot:
+    """Return weights, optimiser, sampler, generators and the place reached."""
+    slots, numbers = _optimiser_state(parts.stepper.optimiser)
+    groups = {
+        "model": parts.model.state_dict(),
+        "loss": parts.stepper.loss.state_dict(),
+        "optimiser": slots,
+        "sampler": parts.loader.sampler.state_dict(),
+        "generator": {name: generator.get_state() for name, generator in parts.generators.items()},
+        "global": {"state": torch.get_rng_state()},
+    }
+    tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
+    return Snapshot(tensors=tensors, facts={**asdict(place), "optimiser": numbers})
+
+
+def put_back(parts: Assembled, snapshot: Snapshot) -> Place:
+    """Restore the live objects and return the place reached."""
+    groups: dict[str, dict[str, Tensor]] = {}
+    for key, tensor in snapshot.tensors.items():
+        group, _, name = key.partition("/")
+        groups.setdefault(group, {})[name] = tensor
+    parts.model.load_state_dict(groups["model"])
+    parts.stepper.loss.load_state_dict(groups.get("loss", {}))
+    parts.loader.sampler.load_state_dict(groups.get("sampler", {}))
+    for name, state in groups["generator"].items():
+        parts.generators[name].set_state(state)
+    torch.set_rng_state(groups["global"]["state"])
+    _restore_optimiser(parts.stepper.optimiser, groups.get("optimiser", {}), snapshot.facts["optimiser"])
+    facts = {name: snapshot.facts[name] for name in Place.__dataclass_fields__}
+    facts["rows"] = [EpochRow(**row) for row in facts["rows"]]
+    return Place(**facts)
+
+
+def _optimiser_state(optimiser: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, dict[str, Any]]]:
+    """Split the optimiser's memory into tensors and plain numbers, by weight number and name."""
+    tensors: dict[str, Tensor] = {}
+    numbers: dict[str, dict[str, Any]] = {}
+    for index, slots in optimiser.state_dict()["state"].items():
+        for name, value in slots.items():
+            if isinstance(value, Tensor):
+                tensors[f"{index}/{name}"] = value
+            else:
+                numbers.setdefault(str(index), {})[name] = value
+    return tensors, numbers
+
+
+def _restore_optimiser(
+    optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor], numbers: Mapping[str, Mapping[str, Any]]
+) -> None:
+    weights = [weight for group in optimiser.param_groups for weight in group["params"]]
+    state: dict[int, dict[str, Any]] = {int(index): dict(slots) for index, slots in numbers.items()}
+    for key, tensor in tensors.items():
+        index, _, name = key.partition("/")
+        weight = weights[int(index)]
+        # A fused optimiser walks weight and memory side by side, so both must be laid out alike.
+        alike = torch.empty_like(weight, dtype=tensor.dtype).copy_(tensor) if tensor.shape == weight.shape else tensor
+        state.setdefault(int(index), {})[name] = alike
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})

@@ -1,0 +1,82 @@
+"""One batch: embed, mine, regularise, loss, backward, step; then the sampler sees the embeddings."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, optim
+
+from fairground.contracts.batch import Batch
+from fairground.contracts.loss import Loss
+from fairground.contracts.miner import Miner
+from fairground.contracts.mixing import Mixing
+from fairground.contracts.regulariser import Regulariser
+from fairground.errors import DivergedError
+from fairground.training.gradient_cache import cached_backward
+from fairground.training.model import EmbeddingModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepper:
+    """What a step needs besides the batch. `chunk` > 0 trains in the memory of `chunk` images, same gradient."""
+
+    model: EmbeddingModel
+    loss: Loss
+    miner: Miner | None
+    regulariser: Regulariser | None
+    optimiser: optim.Optimizer
+    generator: torch.Generator
+    chunk: int = 0
+
+    def step(self, batch: Batch) -> tuple[float, Tensor]:
+        """Take one step; return the loss and the detached embeddings."""
+        self.optimiser.zero_grad(set_to_none=True)
+        mixing = self._mixing(len(batch.labels))
+        if self.chunk:
+            value, embeddings = cached_backward(
+                self.model, batch.images, lambda found: self._objective(found, batch.labels, None), chunk=self.chunk
+            )
+        else:
+            embeddings = self.model(batch.images, mixing)
+            value = self._objective(embeddings, batch.labels, mixing)
+            torch.autograd.backward(value)
+        number = value.item()
+        if not _is_finite(number):
+            raise DivergedError(_cause(embeddings.detach(), number))
+        self.optimiser.step()
+        return number, embeddings.detach()
+
+    def _mixing(self, batch_size: int) -> Mixing | None:
+        if self.regulariser is None:
+            return None
+        return self.regulariser.plan_mixing(batch_size, len(self.model.trunk.stages), generator=self.generator)
+
+    def _objective(self, embeddings: Tensor, labels: Tensor, mixing: Mixing | None) -> Tensor:
+        if mixing is None:
+            value = self._loss(embeddings, labels)
+        else:
+            own, partners = self._loss(embeddings, labels), self._loss(embeddings, labels[mixing.partner])
+            value = mixing.weight * own + (1 - mixing.weight) * partners
+        penalty = None if self.regulariser is None else self.regulariser.penalty(embeddings, labels, self.loss)
+        return value if penalty is None else value + penalty
+
+    def _loss(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        tuples = None if self.miner is None else self.miner(embeddings, labels, generator=self.generator)
+        if tuples is not None and self.regulariser is not None:
+            tuples = self.regulariser.change_tuples(tuples, labels, generator=self.generator)
+        value: Tensor = self.loss(embeddings, labels, tuples, generator=self.generator)
+        return value
+
+
+def _is_finite(number: float) -> bool:
+    return number - number == 0
+
+
+def _cause(embeddings: Tensor, number: float) -> str:
+    """Say which side of the loss the trouble is on, for that decides the remedy."""
+    if not bool(torch.isfinite(embeddings).all()):
+        return f"the loss is {number}: the network's output is not finite; the learning rate is probably too high"
+    largest = float(embeddings.norm(dim=1).max())
+    return (
+        f"the loss is {number} although the embeddings are finite (largest norm {largest:.3g}): "
+        "a scale, margin or temperature of the loss is probably too extreme"
+    )

@@ -1,0 +1,113 @@
+from pathlib import Path
+
+import pytest
+
+from fairground.errors import InputError
+from fairground.spec.identity import method_of, name_of, to_plain
+from fairground.spec.load import load_run, protocol_names, run_from_plain
+
+
+def refusal(*overrides: str, file: Path | None = None) -> str:
+    with pytest.raises(InputError) as caught:
+        load_run(file=file, overrides=overrides)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+def test_overrides_name_components_and_their_settings() -> None:
+    spec = load_run(overrides=["loss=triplet", "loss.margin=0.1", "sampler.per_class=4", "seed=3"])
+    assert (spec.loss.name, spec.loss.settings["margin"], spec.sampler.settings["per_class"]) == ("triplet", 0.1, 4)
+    assert spec.seed == 3
+
+
+def test_every_default_is_spelt_out_and_spelling_one_out_changes_nothing() -> None:
+    plain = load_run(overrides=["loss=triplet"])
+    margin = plain.loss.settings["margin"]
+    said = load_run(overrides=["loss=triplet", f"loss.margin={margin}"])
+    assert name_of(plain) == name_of(said)
+    assert name_of(plain) != name_of(load_run(overrides=["loss=triplet", "loss.margin=0.77"]))
+
+
+def test_a_whole_number_is_welcome_where_a_number_is_wanted() -> None:
+    one = load_run(overrides=["loss=triplet", "loss.margin=1"])
+    assert name_of(one) == name_of(load_run(overrides=["loss=triplet", "loss.margin=1.0"]))
+
+
+def test_repeats_share_a_method_and_not_a_name() -> None:
+    first, second = load_run(overrides=["seed=1"]), load_run(overrides=["seed=2"])
+    assert method_of(first) == method_of(second)
+    assert name_of(first) != name_of(second)
+
+
+def test_the_plain_form_reads_back_to_the_same_run() -> None:
+    spec = load_run(overrides=["loss=margin", "miner=distance_weighted", "seed=5"])
+    assert run_from_plain(to_plain(spec)) == spec
+
+
+def test_naming_another_component_forgets_the_old_ones_settings(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('[loss]\nname = "triplet"\nmargin = 0.3\n')
+    assert load_run(file=file).loss.settings["margin"] == 0.3
+    assert "margin" not in load_run(file=file, overrides=["loss=nt_xent"]).loss.settings
+
+
+def test_order_of_overrides_does_not_matter() -> None:
+    spec = load_run(overrides=["loss.margin=0.1", "loss=triplet"])
+    assert spec.loss.settings["margin"] == 0.1
+
+
+def test_a_preset_comes_before_what_is_spelt_out() -> None:
+    preset = load_run(overrides=["loss=margin@mlrc-cub200"])
+    assert preset.loss.settings["margin"] == 0.0878
+    assert preset.optimiser.loss_lr == 1.31e-3
+    assert load_run(overrides=["loss=margin@mlrc-cub200", "loss.margin=0.5"]).loss.settings["margin"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        (["loss=triplett"], "no loss 'triplett'. Did you mean 'triplet'?"),
+        (["loss=triplet", "loss.marginn=0.1"], "no setting 'loss.marginn'. Did you mean 'margin'?"),
+        (["losss=triplet"], "no key 'losss'. Did you mean 'loss'?"),
+        (["training.epoch=3"], "no key 'training.epoch'. Did you mean 'epochs'?"),
+        (["training.epochs=three"], "training.epochs must be a whole number; got 'three'"),
+        (["training.epochs=2.5"], "training.epochs must be a whole number; got 2.5"),
+        (["training.batch_size=0"], "training.batch_size must be at least 1; got 0"),
+        (["optimiser.lr=-1"], "optimiser.lr must be in [0, 100]; got -1"),
+        (["optimiser.name=adamm"], "optimiser.name must be one of 'adam', 'adamw', 'sgd', 'rmsprop'; got 'adamm'"),
+        (["loss=triplet", "loss.margin=wide"], "loss.margin must be a number; got 'wide'"),
+        (["loss=triplet", "loss.margin=true"], "loss.margin must be a number; got True"),
+        (["seed=-1"], "seed must be at least 0; got -1"),
+        (["loss"], "'loss' is not an override: write key=value"),
+        (["seed=1", "seed=2"], "'seed' is said twice"),
+        (["training=3"], "training is a table; set one of its keys, like training.batch_size"),
+        (["miner=none", "miner.lo=0.5"], "miner is none, so it has no settings"),
+        (["loss=none"], "loss cannot be none"),
+        (["evaluation.select_by=nmi"], "evaluation.select_by must be one of evaluation.metrics"),
+        (["optimiser.momentum=0.9"], "optimiser.momentum is for sgd and rmsprop"),
+    ],
+)
+def test_a_mistake_is_refused_in_a_sentence(overrides: list[str], sentence: str) -> None:
+    assert sentence in refusal(*overrides)
+
+
+def test_a_mistake_in_a_file_names_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("[training]\nepoochs = 3\n")
+    assert f"{file}: no key 'training.epoochs'. Did you mean 'epochs'?" in refusal(file=file)
+
+
+def test_a_file_that_is_not_there_or_not_toml_is_refused(tmp_path: Path) -> None:
+    assert "cannot read" in refusal(file=tmp_path / "nothing.toml")
+    (tmp_path / "bad.toml").write_text("this is = = not toml")
+    assert "is not TOML" in refusal(file=tmp_path / "bad.toml")
+
+
+def test_an_unknown_protocol_is_refused_with_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"no protocol 'laptopp'\. Did you mean 'laptop'"):
+        load_run(protocol="laptopp")
+
+
+@pytest.mark.parametrize("name", [name for name in protocol_names() if name != "presets"])
+def test_every_protocol_is_a_complete_spec(name: str) -> None:
+    assert load_run(protocol=name).protocol == name

@@ -1,0 +1,167 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fairground.errors import InputError, SealError, StoreError
+from fairground.records.artefacts import RunFolder
+from fairground.records.claim import claimed
+from fairground.spec.identity import name_of
+from fairground.training.run import run
+from fairground.training.seal import SealedRows
+from tests.training.tiny import tiny
+
+
+def test_a_run_learns_and_tells_everything(tmp_path: Path) -> None:
+    events: list[str] = []
+    opened: list[str] = []
+    spec = tiny("training.epochs=4", "training.batches_per_epoch=20", "data.noise=3.0", "data.n_classes=40")
+    record = run(spec, home=tmp_path, listen=lambda event: events.append(event["kind"]), witness=opened.append)
+    assert record.state == "done"
+    assert record.name == name_of(spec)
+    losses = [row.loss for row in record.epochs if row.loss is not None]
+    assert losses[-1] < losses[0]
+    untrained, best = record.epochs[0].validation["map@r"], record.score("map@r", "validation")
+    assert best is not None
+    assert best > untrained
+    assert events.count("batch") == 80
+    assert events.count("epoch") == 4
+    assert len(opened) == 1
+    assert record.provenance.peak_memory_bytes > 0
+    gallery = np.load(RunFolder(tmp_path, record.name).gallery, allow_pickle=False)
+    assert gallery["images"].shape[:2] == gallery["labels"].shape
+    assert RunFolder(tmp_path, record.name).damaged() == []
+
+
+def test_the_same_spec_and_seed_give_the_same_digits_and_another_seed_others(tmp_path: Path) -> None:
+    first = run(tiny(), home=tmp_path / "a")
+    assert run(tiny(), home=tmp_path / "b").digits() == first.digits()
+    assert run(tiny("seed=1"), home=tmp_path / "c").score("map@r") != first.score("map@r")
+
+
+def test_a_run_leaves_the_callers_random_stream_alone(tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    run(tiny("training.epochs=1"), home=tmp_path)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_as_diverged_with_step_and_cause(tmp_path: Path) -> None:
+    record = run(tiny("optimiser.name=sgd", "optimiser.lr=100", "loss=n_pair"), home=tmp_path)
+    assert record.state == "diverged"
+    assert record.scores == ()
+    assert record.failure is not None
+    assert "diverged at step" in record.failure
+    assert "learning rate" in record.failure or "too extreme" in record.failure
+
+
+def test_the_test_split_cannot_be_read_before_selection_is_over() -> None:
+    told: list[str] = []
+    sealed = SealedRows(np.arange(5), witness=told.append)
+    with pytest.raises(SealError, match="sealed until training and selection are over"):
+        sealed.open()
+    assert "sealed" in repr(sealed)
+    assert told == []
+    sealed.end_selection("epoch 3 selected")
+    assert sealed.open().tolist() == [0, 1, 2, 3, 4]
+    assert "epoch 3 selected" in told[0]
+
+
+def test_a_damaged_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path: Path) -> None:
+    whole = run(tiny(), home=tmp_path / "whole")
+    stopped = {"batches": 0}
+
+    def stop() -> bool:
+        stopped["batches"] += 1
+        return stopped["batches"] == 9
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny(), home=tmp_path / "hurt", should_stop=stop, checkpoint_seconds=0.0)
+    folder = RunFolder(tmp_path / "hurt", whole.name)
+    newest = sorted(folder.checkpoints.glob("[0-9]*.safetensors"))[-1]
+    newest.write_bytes(newest.read_bytes()[:-7] + b"garbage")
+    record = run(tiny(), home=tmp_path / "hurt")
+    assert record.digits() == whole.digits()
+    assert any("is damaged" in note and "fell back" in note for note in record.notes)
+
+
+def test_a_run_whose_checkpoints_are_all_damaged_says_so(tmp_path: Path) -> None:
+    record = run(tiny("training.epochs=1"), home=tmp_path)
+    for path in RunFolder(tmp_path, record.name).checkpoints.glob("[0-9]*.json"):
+        path.write_text("{")
+    with pytest.raises(StoreError, match=r"checkpoints in .* are damaged"):
+        run(tiny("training.epochs=1"), home=tmp_path)
+
+
+def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
+    spec = tiny()
+    with claimed(RunFolder(tmp_path, name_of(spec))), pytest.raises(StoreError, match="being worked on"):
+        run(spec, home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        (["sampler.per_class=5"], "must divide the batch size"),
+        (["training.batch_size=400"], "classes"),
+        (["loss=arc_face", "miner=distance_weighted"], "takes no miner; say miner=none"),
+        (
+            ["loss=triplet", "miner=multi_similarity"],
+            "miner multi_similarity gives pairs, but loss triplet takes triplets",
+        ),
+        (["loss=triplet", "regulariser=rho"], "needs a miner"),
+        (["loss=triplet", "loss.margin=3"], "margin must be in"),
+        (
+            ["loss=subprocess:Popen"],
+            "loss=subprocess:Popen is not a loss: it must be a fairground's Loss or torch's Module",
+        ),
+        (["loss=no_such_lab.part:MyLoss"], "no_such_lab is not installed"),
+        (["data.n_classes=2"], "class"),
+        (["trunk.widths=[0]"], "small_conv.widths must be positive whole numbers"),
+        (["head.embedding_dim=0"], "linear.embedding_dim must be in [1, 65536]; got 0"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_starts(
+    overrides: list[str], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        run(tiny(*overrides), home=tmp_path)
+    assert sentence in str(refusal.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_class_too_small_for_the_batch_is_filled_up_and_reported(tmp_path: Path) -> None:
+    record = run(tiny("data.per_class=3", "training.epochs=1"), home=tmp_path)
+    assert any("3" in note for note in record.notes)
+
+
+def test_an_unwritable_folder_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match="cannot write"):
+        run(tiny(), home=tmp_path / "file")
+
+
+def test_a_full_disk_is_said_in_a_sentence_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import errno
+    import os
+
+    real = os.fsync
+    calls = iter(range(1000))
+
+    def full(handle: int) -> None:
+        if next(calls) == 6:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StoreError, match="disk is full"):
+            run(tiny(), home=tmp_path / "full")
+    assert run(tiny(), home=tmp_path / "full").digits() == run(tiny(), home=tmp_path / "other").digits()
+
+
+def test_the_spec_lies_beside_the_run(tmp_path: Path) -> None:
+    record = run(tiny("training.epochs=1"), home=tmp_path)
+    assert json.loads(RunFolder(tmp_path, record.name).spec.read_text()) == dict(record.spec)

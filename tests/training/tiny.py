@@ -1,0 +1,23 @@
+"""A run that takes a second, for tests of the whole walk."""
+
+from fairground.spec.load import load_run
+from fairground.spec.run import RunSpec
+
+TINY = (
+    "data=synthetic",
+    "data.n_classes=16",
+    "data.per_class=12",
+    "data.size=16",
+    "trunk.widths=[8, 16]",
+    "head.embedding_dim=16",
+    "sampler.per_class=4",
+    "training.batch_size=16",
+    "training.epochs=3",
+    "training.batches_per_epoch=6",
+)
+
+
+def tiny(*overrides: str) -> RunSpec:
+    """Return the tiny spec with some keys said otherwise."""
+    said = {word.partition("=")[0]: word for word in (*TINY, *overrides)}
+    return load_run(overrides=list(said.values()))
