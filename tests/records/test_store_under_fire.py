@@ -79,9 +79,10 @@ def test_a_hundred_thousand_records_answer_in_less_than_a_second(tmp_path):
     connection.execute("COMMIT")
 
     def seconds(question) -> float:
-        began = time.perf_counter()
+        # Of work, not of waiting: other tests keep the machine busy meanwhile.
+        began = time.process_time()
         assert question()
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     questions = {
         "one run": lambda: store.get(make_record().name),

@@ -122,7 +122,7 @@ class Store:
         """Return one metric of every run that matches, without reading whole records."""
         where, values = _where(filters)
         query = f"""SELECT name, method, seed, value FROM score JOIN record ON record.id = score.record
-                    WHERE metric = ? AND split = ? AND {where} ORDER BY id"""
+                    WHERE metric = ? AND split = ? AND {where} ORDER BY score.record"""
         return [ScoreRow(*row) for row in self._read(query, [metric, split, *values])]
 
     def note_event(self, kind: str, run: str | None = None, detail: str = "") -> None:
