@@ -36,6 +36,14 @@ class Ranking:
         return np.diff(self.offsets)
 
     @cached_property
+    def first(self) -> np.ndarray:
+        """Each query's first relevant place; infinity where nothing is relevant."""
+        places = np.full(self.n_queries, np.inf)
+        some = self.n_relevant > 0
+        places[some] = self.ranks[self.offsets[:-1][some]]
+        return places
+
+    @cached_property
     def found(self) -> np.ndarray:
         """For each entry of `ranks`: how many relevant references stand at that place or before it."""
         entry = np.arange(1, len(self.ranks) + 1)

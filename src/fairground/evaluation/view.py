@@ -24,7 +24,8 @@ from fairground.evaluation.relevance import (
     lists_from_function,
     lists_from_sets,
 )
-from fairground.geometry.ranks import Pairing, Ranked, rank_blocks
+from fairground.geometry.pairing import Pairing
+from fairground.geometry.ranks import Ranked, rank_blocks
 from fairground.geometry.tiles import Tiles, edge_for
 
 Distance = Literal["cosine", "euclidean"]

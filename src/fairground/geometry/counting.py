@@ -1,14 +1,13 @@
-"""Compiled loops over one tile of scores: read off thresholds, forbid pairs, count what stands above a threshold.
+"""Compiled loops over one tile of scores: read off thresholds, leave pairs out, count what stands above a threshold.
 
 Each loop runs over contiguous scores with 32-bit counters, which the compiler turns into vector comparisons; none holds
-the interpreter's lock. Order among equal scores is the order of the references' own numbers (`index`).
+the interpreter's lock. Order among equal scores is the order of the references' own numbers.
 """
 
 import numba
 import numpy as np
 
-#: from this many thresholds a query on, one binary search per score beats one comparison per score and threshold
-MANY = 128
+from fairground.geometry.thresholds import FINENESS, MANY, Thresholds, table_scale
 
 
 @numba.njit(nogil=True, cache=True)
@@ -59,18 +58,38 @@ def _count_above(scores: np.ndarray, threshold: float, index: np.ndarray, own: i
 
 
 @numba.njit(nogil=True, cache=True)
-def _search(thresholds: np.ndarray, numbers: np.ndarray, score: float, number: int) -> int:
-    """Return the first threshold that a reference stands above; thresholds are in ranking order."""
-    low = 0
-    high = len(thresholds)
-    while low < high:
-        middle = (low + high) >> 1
-        below = (thresholds[middle] < score) | ((thresholds[middle] == score) & (numbers[middle] > number))
-        if below:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+def _count_between(
+    scores: np.ndarray,
+    index: np.ndarray,
+    thresholds: np.ndarray,
+    numbers: np.ndarray,
+    table: np.ndarray,
+    stretch: np.ndarray,
+    counts: np.ndarray,
+) -> None:
+    """Count every score at the first threshold it stands above; `accumulate` sums up.
+
+    `thresholds` end with two of minus infinity and `counts` with one place for scores above none. All indices are
+    unsigned: a signed one would cost a test for wrapping around at every access.
+    """
+    n = np.uint64(len(thresholds) - 2)
+    lowest = thresholds[n - np.uint64(1)]
+    scale = thresholds.dtype.type(table_scale(thresholds[0], lowest, len(table)))
+    last = thresholds.dtype.type(len(table) - 1)
+    zero = thresholds.dtype.type(0)
+    for j in range(len(scores)):
+        stretch[j] = np.uint32(np.int32(max(min((scores[j] - lowest) * scale, last), zero)))
+    for j in range(np.uint64(len(scores))):
+        score = scores[j]
+        place = np.uint64(table[stretch[j]])
+        # Most stretches hold no threshold or one, and one step without a branch settles both.
+        place = np.uint64(place + np.uint64(thresholds[place] > score))
+        if thresholds[place] >= score:
+            while place < n and (
+                (thresholds[place] > score) | ((thresholds[place] == score) & (numbers[place] <= index[j]))
+            ):
+                place = np.uint64(place + np.uint64(1))
+        counts[place] += np.uint32(1)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -80,33 +99,38 @@ def count_tile(
     n_queries: int,
     column: int,
     index: np.ndarray,
-    offsets: np.ndarray,
-    thresholds: np.ndarray,
-    where: np.ndarray,
-    numbers: np.ndarray,
+    thresholds: Thresholds,
     counts: np.ndarray,
 ) -> None:
-    """Add to `counts` what this tile holds above each threshold of its queries.
-
-    `index` numbers the tile's real columns; `where` and `numbers` are the place and number of each threshold's own
-    reference. Queries with many thresholds count where each score falls between them instead; `accumulate` sums up.
-    """
+    """Add to `counts` what this tile holds above each threshold of its queries; `index` numbers its real columns."""
+    offsets = thresholds.offsets
     n_columns = len(index)
+    most = 0
+    for i in range(n_queries):
+        most = max(most, offsets[query + i + 1] - offsets[query + i])
+    stretch = np.empty(n_columns, np.uint32)
+    padded = np.empty(most + 2, thresholds.scores.dtype)
+    between = np.empty(most + 1, np.uint32)
     for i in range(n_queries):
         scores = tile[i, :n_columns]
         start = offsets[query + i]
         stop = offsets[query + i + 1]
-        if stop - start < MANY:
+        n = stop - start
+        if n < MANY:
             for k in range(start, stop):
-                is_here = 0 <= where[k] - column < n_columns
-                counts[k] += _count_above(scores, thresholds[k], index, numbers[k], is_here)
+                is_here = 0 <= thresholds.where[k] - column < n_columns
+                counts[k] += _count_above(scores, thresholds.scores[k], index, thresholds.numbers[k], is_here)
         else:
-            lowest = thresholds[stop - 1]
-            for j in range(n_columns):
-                if scores[j] >= lowest:
-                    k = start + _search(thresholds[start:stop], numbers[start:stop], scores[j], index[j])
-                    if k < stop:
-                        counts[k] += 1
+            for k in range(n):
+                padded[k] = thresholds.scores[start + k]
+                between[k] = 0
+            padded[n] = -np.inf
+            padded[n + 1] = -np.inf
+            table = thresholds.table[start * FINENESS : stop * FINENESS]
+            numbers = thresholds.numbers[start:stop]
+            _count_between(scores, index, padded[: n + 2], numbers, table, stretch, between)
+            for k in range(n):
+                counts[start + k] += between[k]
 
 
 @numba.njit(nogil=True, cache=True)

@@ -6,19 +6,11 @@ many threads there are: every product is made by a call of one shape (edge x edg
 one thread, and parallel work means several tiles at once. Rows beyond the last are zeros; callers never look at them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 EDGE = 512
-Task = TypeVar("Task")
-Hand = TypeVar("Hand")
 
 
 def edge_for(*counts: int) -> int:
@@ -100,48 +92,3 @@ def multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
         # NumPy hands a matrix times its own transpose to another BLAS routine, which may round differently.
         right = right.copy()
     np.matmul(left, right.T, out=out)
-
-
-def share_out(
-    tasks: Iterable[Task], hire: Callable[[], Hand], work: Callable[[Task, Hand], None], n: int
-) -> list[Hand]:
-    """Let `n` threads take tasks in turn, each with a hand (its own scratch space and sums); return the hands."""
-    queue = _Queue(iter(tasks))
-
-    def labour() -> Hand:
-        hand = hire()
-        for task in queue:
-            work(task, hand)
-        return hand
-
-    with single_threaded_blas():
-        if n == 1:
-            return [labour()]
-        with ThreadPoolExecutor(n) as pool:
-            return [future.result() for future in [pool.submit(labour) for _ in range(n)]]
-
-
-class _Queue(Iterator[Task]):
-    """An iterator several threads may draw from."""
-
-    def __init__(self, tasks: Iterator[Task]) -> None:
-        import threading
-
-        self._tasks = tasks
-        self._lock = threading.Lock()
-
-    def __next__(self) -> Task:
-        with self._lock:
-            return next(self._tasks)
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS to one thread a call; our own threads call it side by side."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield

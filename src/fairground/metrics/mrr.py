@@ -24,4 +24,4 @@ class MrrMetric(RankingMetric):
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return one over the first relevant place."""
-        return ranking.total((ranking.found == 1) / ranking.ranks)
+        return 1 / ranking.first

@@ -32,4 +32,4 @@ class RecallMetric(RankingMetric):
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return 1 where a relevant reference is among the first k."""
-        return (ranking.total(ranking.ranks <= self.k) > 0).astype(np.float64)
+        return (ranking.first <= self.k).astype(np.float64)

@@ -1,0 +1,65 @@
+"""Work shared out to threads, each calling BLAS and compiled loops that let the others run."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Task = TypeVar("Task")
+Hand = TypeVar("Hand")
+
+
+def share_out(
+    tasks: Iterable[Task], hire: Callable[[], Hand], work: Callable[[Task, Hand], None], n: int
+) -> list[Hand]:
+    """Let `n` threads take tasks in turn, each with a hand (its own scratch space and sums); return the hands."""
+    queue = _Queue(iter(tasks))
+
+    def labour() -> Hand:
+        hand = hire()
+        for task in queue:
+            work(task, hand)
+        return hand
+
+    with single_threaded_blas():
+        if n == 1:
+            return [labour()]
+        with ThreadPoolExecutor(n) as pool:
+            return [future.result() for future in [pool.submit(labour) for _ in range(n)]]
+
+
+def share_stretches(length: int, step: int, work: Callable[[int, int], None], n: int) -> None:
+    """Let `n` threads work through stretches (begin, end) of `length` in steps; each must touch only its own."""
+    share_out(range(0, length, step), _no_hand, lambda begin, _: work(begin, min(begin + step, length)), n)
+
+
+def _no_hand() -> None:
+    return None
+
+
+class _Queue(Iterator[Task]):
+    """An iterator several threads may draw from."""
+
+    def __init__(self, tasks: Iterator[Task]) -> None:
+        self._tasks = tasks
+        self._lock = threading.Lock()
+
+    def __next__(self) -> Task:
+        with self._lock:
+            return next(self._tasks)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep BLAS to one thread a call; our own threads call it side by side."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
