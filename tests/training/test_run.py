@@ -17,7 +17,9 @@ from tests.training.tiny import tiny
 def test_a_run_learns_and_tells_everything(tmp_path: Path) -> None:
     events: list[str] = []
     opened: list[str] = []
-    spec = tiny("training.epochs=4", "training.batches_per_epoch=20", "data.noise=3.0", "data.n_classes=40")
+    spec = tiny(
+        "training.epochs=4", "training.batches_per_epoch=20", "data.noise=1.5", "data.n_classes=40", "loss=nt_xent"
+    )
     record = run(spec, home=tmp_path, listen=lambda event: events.append(event["kind"]), witness=opened.append)
     assert record.state == "done"
     assert record.name == name_of(spec)

@@ -17,7 +17,12 @@ TINY = (
 )
 
 
+def tiny_words(*overrides: str) -> list[str]:
+    """Return the words of the tiny spec with some keys said otherwise."""
+    said = {word.partition("=")[0]: word for word in (*TINY, *overrides)}
+    return list(said.values())
+
+
 def tiny(*overrides: str) -> RunSpec:
     """Return the tiny spec with some keys said otherwise."""
-    said = {word.partition("=")[0]: word for word in (*TINY, *overrides)}
-    return load_run(overrides=list(said.values()))
+    return load_run(overrides=tiny_words(*overrides))

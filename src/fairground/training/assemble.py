@@ -83,7 +83,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     facts = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
     loss = _loss(spec, facts).to(device)
     miner = _miner(spec, loss)
-    regulariser = _regulariser(spec, miner)
+    regulariser = _regulariser(spec, loss, miner)
     sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": None}
     sampler = _build("sampler", spec.sampler, sampler_facts)
     transform = _build("transform", spec.transform, {})
@@ -152,7 +152,7 @@ def _miner(spec: RunSpec, loss: Loss) -> Miner | None:
     return found
 
 
-def _regulariser(spec: RunSpec, miner: Miner | None) -> Regulariser | None:
+def _regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser | None:
     if spec.regulariser is None:
         return None
     found: Regulariser = _build("regulariser", spec.regulariser, {})
@@ -160,6 +160,7 @@ def _regulariser(spec: RunSpec, miner: Miner | None) -> Regulariser | None:
         miner is not None or not found.changes_tuples,
         f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
     )
+    found.check_loss(loss)
     return found
 
 
