@@ -5,7 +5,7 @@ own to overwrite, and returns the loss and the slope of the loss at every entry.
 embeddings is one matrix product away. So autograd records a single step, the rule works in place, and nothing larger
 than the embeddings is kept for the backward pass.
 
-The gradient is a constant to autograd: asking for a second derivative is refused, not answered wrongly.
+To autograd the gradient would be a constant: asking for a second derivative is refused, not answered wrongly.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from fairground.errors import require
 
 #: matrix (n, n) -> the loss, and its slope (n, n) at every entry of the matrix
 Rule = Callable[[Tensor], tuple[Tensor, Tensor]]
@@ -80,7 +81,10 @@ class _WithGradient(torch.autograd.Function):
         return loss
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
+        require(
+            not torch.is_grad_enabled(),
+            "this loss has no second derivative: its gradient is worked out by hand. Leave create_graph out",
+        )
         (gradient,) = ctx.saved_tensors
         return gradient * upstream, None, None
