@@ -1,45 +1,43 @@
-"""Factors of covariances, taken only as far as symmetry demands."""
+"""Triangular factors of covariances.
 
+In NumPy, whose product of a matrix with its own transpose, like BLAS's product with a triangle, does half the work of a
+general one.
+"""
+
+import numpy as np
 import torch
-from torch import Tensor
-
-#: columns of a block, where only half of a symmetric matrix is wanted
-_BLOCK = 128
+from scipy.linalg.blas import get_blas_funcs
 
 
-def scatter_factor(centred: Tensor) -> Tensor:
+def scatter_factor(centred: np.ndarray) -> np.ndarray:
     """Return the lower triangular L (d, d) with LL' = centred' centred, for `centred` (n, d).
 
     Rounding, or fewer points than dimensions, leave the right side a little short of positive definite: its diagonal is
     lifted by as little as will do, a few roundings of its mean.
     """
-    scatter = _lower_scatter(centred)
-    precision = torch.finfo(centred.dtype)
-    scale = scatter.diagonal().mean().clamp_min(precision.tiny)
-    lift = 4 * precision.eps
+    scatter = torch.from_numpy(centred.T @ centred)
+    precision = np.finfo(centred.dtype)
+    scale = max(float(scatter.diagonal().mean()), float(precision.tiny))
+    diagonal = scatter.diagonal().clone()
+    lift = 4 * float(precision.eps)
     while True:
-        lifted = scatter.clone()
-        lifted.diagonal().add_(scale * lift)
-        factor: Tensor
-        factor, failed = torch.linalg.cholesky_ex(lifted)
+        scatter.diagonal().copy_(diagonal + scale * lift)
+        factor, failed = torch.linalg.cholesky_ex(scatter)
         if not failed:
-            return factor
+            return np.asfortranarray(factor.numpy())
         lift *= 4
 
 
-def times_lower(left: Tensor, lower: Tensor) -> Tensor:
-    """Return left @ lower for a lower triangular matrix, leaving out most of the zeros."""
-    result = torch.empty_like(left)
-    for start in range(0, lower.shape[1], _BLOCK):
-        columns = slice(start, start + _BLOCK)
-        torch.mm(left[:, start:], lower[start:, columns], out=result[:, columns])
-    return result
+def times_lower(left: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    """Return left @ lower for a lower triangular matrix."""
+    (multiply,) = get_blas_funcs(("trmm",), (left,))
+    # BLAS counts by columns: it is given, and gives back, transposes.
+    product: np.ndarray = multiply(1.0, lower, left.T, lower=1, trans_a=1).T
+    return product
 
 
-def _lower_scatter(centred: Tensor) -> Tensor:
-    d = centred.shape[1]
-    scatter = centred.new_zeros(d, d)
-    for start in range(0, d, _BLOCK):
-        columns = slice(start, start + _BLOCK)
-        torch.mm(centred[:, start:].T, centred[:, columns], out=scatter[start:, columns])
-    return scatter
+def divide_lower(left: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    """Return X with X lower' = left: rows of unit covariance, if `lower` is the factor of that of the rows `left`."""
+    (solve,) = get_blas_funcs(("trsm",), (left,))
+    quotient: np.ndarray = solve(1.0, lower, left.T, lower=1).T
+    return quotient

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.geometry.covariance import scatter_factor
+from fairground.geometry.covariance import divide_lower, scatter_factor
 
 
 def draw_spread(points: Tensor, k: int, generator: torch.Generator, *, spread: float, density: bool) -> Tensor:
@@ -14,13 +14,13 @@ def draw_spread(points: Tensor, k: int, generator: torch.Generator, *, spread: f
     `density`, in proportion to its density under the Gaussian fitted to the points. The first pick is then the point
     nearest to a draw from that Gaussian; without, any.
     """
-    n = len(points)
+    array = np.ascontiguousarray(points.numpy(force=True))
+    n = len(array)
     uniform = torch.rand(k, generator=generator, device=generator.device, dtype=torch.float64).numpy(force=True)
     if density:
-        log_density, pick = _gaussian(points, generator)
+        log_density, pick = _gaussian(array, generator)
     else:
         log_density, pick = np.zeros(n), int(uniform[0] * n)
-    array = np.ascontiguousarray(points.numpy(force=True))
     squares = np.einsum("ij,ij->i", array, array)
     # A sum of zero, for copies of the only pick, must not turn into a logarithm of minus infinity.
     sums = np.full(n, np.finfo(np.float64).tiny)
@@ -37,12 +37,13 @@ def draw_spread(points: Tensor, k: int, generator: torch.Generator, *, spread: f
     return torch.from_numpy(picks).to(points.device)
 
 
-def _gaussian(points: Tensor, generator: torch.Generator) -> tuple[np.ndarray, int]:
+def _gaussian(points: np.ndarray, generator: torch.Generator) -> tuple[np.ndarray, int]:
     """Return each point's log density, up to a constant, and the point nearest to a draw from the Gaussian."""
     n, d = points.shape
-    mean = points.mean(0)
-    factor = scatter_factor(points - mean) / (n - 1) ** 0.5
-    whitened = torch.linalg.solve_triangular(factor, (points - mean).T, upper=False)
-    draw = mean + factor @ torch.randn(d, generator=generator, device=generator.device, dtype=points.dtype)
-    nearest = int((points - draw).square().sum(1).argmin())
-    return (whitened.square().sum(0) / -2).double().numpy(force=True), nearest
+    centred = points - points.mean(0)
+    factor = scatter_factor(centred) / np.sqrt(n - 1, dtype=points.dtype)
+    whitened = divide_lower(centred, factor)
+    log_density = np.einsum("ij,ij->i", whitened, whitened, dtype=np.float64) / -2
+    normal = torch.randn(d, generator=generator, device=generator.device, dtype=torch.float64).numpy(force=True)
+    nearest = np.square(centred - factor @ normal).sum(1).argmin()
+    return log_density, int(nearest)

@@ -1,0 +1,33 @@
+"""Tasks side by side: the same results, in order, on one thread or several."""
+
+import threading
+
+import pytest
+import torch
+
+from fairground.geometry.distance_histograms import distance_histograms
+from fairground.geometry.frechet import frechet_distances
+from fairground.geometry.side_by_side import side_by_side
+from tests.samplers.splits import seeded
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_results_come_in_order(n_threads, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: n_threads)
+    assert side_by_side(lambda task: task * task, 7) == [0, 1, 4, 9, 16, 25, 36]
+    assert side_by_side(lambda task: task, 0) == []
+
+
+def test_one_thread_means_the_caller_s(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert set(side_by_side(lambda _: threading.current_thread(), 3)) == {threading.current_thread()}
+
+
+def test_mining_does_not_depend_on_the_number_of_threads(monkeypatch):
+    points = torch.randn(300, 12, generator=seeded())
+    subsets = torch.stack([torch.randperm(300, generator=seeded(i))[:20] for i in range(5)])
+    found = []
+    for n_threads in (1, 2):
+        monkeypatch.setattr(torch, "get_num_threads", lambda n=n_threads: n)
+        found.append((frechet_distances(points, subsets), *distance_histograms(points, subsets, 50)[:2]))
+    assert all(torch.equal(alone, together) for alone, together in zip(*found, strict=True))
