@@ -81,3 +81,15 @@ def test_safe_sqrt_has_slope_0_at_0():
     roots.sum().backward()
     assert roots.tolist() == [0.0, 2.0]
     assert squares.grad.tolist() == [0.0, 0.25]
+
+
+def test_pairs_whose_first_rows_are_few_agree_with_the_whole_matrix():
+    x = _points(40, 3)
+    left, right = torch.arange(10).repeat_interleave(40), torch.arange(40).repeat(10)
+    one, two = x.clone().requires_grad_(), x.clone().requires_grad_()
+    got, expected = distances_of_pairs(one, left, right), distances(two, two)[left, right]
+    torch.testing.assert_close(got, expected, rtol=0, atol=1e-12)
+    weights = torch.linspace(-1, 1, 400, dtype=x.dtype)
+    (got @ weights).backward()
+    (expected @ weights).backward()
+    torch.testing.assert_close(one.grad, two.grad, rtol=0, atol=1e-12)

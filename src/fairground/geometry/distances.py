@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from fairground.geometry.unit_rows import across, unit_rows
+
 
 def unit(vectors: Tensor) -> Tensor:
     """Return rows scaled to length one; a row shorter than 1e-12 becomes zero, with gradient 0."""
@@ -47,26 +49,25 @@ def distances_of_pairs(points: Tensor, left: Tensor, right: Tensor) -> Tensor:
     # Gathering rows takes t * d numbers, the matrix n * n: whichever is less.
     if left.numel() * points.shape[1] <= len(points) ** 2:
         return safe_sqrt((points[left] - points[right]).square().sum(1))
-    return distances(points, points)[left, right]
+    n_left = int(left.max()) + 1
+    if 2 * n_left > len(points):
+        return distances(points, points)[left, right]
+    # Where only the first rows are anchors, a batch before its memory, only the first rows of the matrix are wanted.
+    between = distances(points[:n_left], points).flatten().index_select(0, left * len(points) + right)
+    return torch.where(left == right, 0, between)
 
 
 class _Unit(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, vectors: Tensor) -> Tensor:
-        lengths = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
-        inverse = torch.where(lengths > 1e-12, lengths.reciprocal(), 0)
-        units = vectors * inverse
+        units, inverse = unit_rows(vectors)
         ctx.save_for_backward(units, inverse)
         return units
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        (gradient,) = gradients
-        units, inverse = ctx.saved_tensors
-        along = (gradient * units).sum(-1, keepdim=True)
-        across: Tensor = torch.addcmul(gradient, units, along, value=-1).mul_(inverse)
-        return across
+        return across(gradients[0].clone(), *ctx.saved_tensors)
 
 
 class _OwnProducts(torch.autograd.Function):
