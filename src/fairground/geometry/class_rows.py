@@ -49,12 +49,15 @@ class ClassRows:
         """
         classes, slot, n_picks = torch.unique(self.group[picks], return_inverse=True, return_counts=True)
         # Each class gives enough for all its picks at once: those that are picks or repeats go to the end of the line.
-        rows = self.draw(classes, int(n_picks.max()) * (k + 1), generator)
-        is_unwanted = torch.isin(rows, picks) | mark_repeats(rows)
-        rows = rows.gather(1, is_unwanted.byte().argsort(dim=1, stable=True))
+        most = int(n_picks.max())
+        rows = self.draw(classes, most * (k + 1), generator)
         order = slot.argsort(stable=True)
         turn = torch.empty_like(slot)
         turn[order] = torch.arange(len(picks), device=slot.device) - (n_picks.cumsum(0) - n_picks)[slot[order]]
+        of_class = picks.new_full((len(classes), most), -1)
+        of_class[slot, turn] = picks
+        is_unwanted = (rows.unsqueeze(2) == of_class.unsqueeze(1)).any(2) | mark_repeats(rows)
+        rows = rows.gather(1, is_unwanted.byte().argsort(dim=1, stable=True))
         columns = turn.unsqueeze(1) * k + torch.arange(k, device=slot.device)
         return rows[slot.unsqueeze(1), columns]
 

@@ -59,13 +59,11 @@ def _shuffled(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
 
 def _drawn_in_steps(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
     """Floyd's method: step j draws from one number more than the step before, and takes the new one on a clash."""
-    chosen = limits.new_empty(len(limits), k)
-    floor = (limits - k).clamp_min(0)
-    for j in range(k):
-        top = floor + j
-        number = draw_below(top + 1, generator)
-        clash = (chosen[:, :j] == number.unsqueeze(1)).any(1)
-        chosen[:, j] = torch.where(clash, top, number)
+    newest = (limits - k).clamp_min(0).unsqueeze(1) + torch.arange(k, device=limits.device)
+    chosen = draw_below(newest + 1, generator)
+    for j in range(1, k):
+        clash = (chosen[:, :j] == chosen[:, j : j + 1]).any(1)
+        chosen[:, j] = torch.where(clash, newest[:, j], chosen[:, j])
     # What was drawn is uniform as a set; its order is not.
     order = torch.rand(chosen.shape, generator=generator, device=generator.device, dtype=torch.float64).argsort(1)
     return chosen.gather(1, order)
