@@ -10,7 +10,6 @@ TINY = (
     "data.size=16",
     "trunk.widths=[8, 16]",
     "head.embedding_dim=16",
-    "sampler.per_class=4",
     "training.batch_size=16",
     "training.epochs=3",
     "training.batches_per_epoch=6",

@@ -50,13 +50,17 @@ class ImagesInMemory(Images):
 
 @dataclass(frozen=True, kw_only=True)
 class ImageTable:
-    """`labels` (n,) index `class_names`; `official_test` (n,) marks the rows of the published test half, if any."""
+    """`labels` (n,) index `class_names`; `official_test` (n,) marks the rows of the published test half, if any.
+
+    `super_labels` (n,) says which kind of thing each class is, where the data set has such a tree.
+    """
 
     images: Images
     labels: np.ndarray
     class_names: tuple[str, ...]
     official_test: np.ndarray | None = None
     identifiers: tuple[str, ...] | None = None
+    super_labels: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         n = len(self.labels)
@@ -71,5 +75,10 @@ class ImageTable:
         require(
             self.official_test is None or self.official_test.shape == (n,),
             "the official test mark needs one entry an image",
+            DataError,
+        )
+        require(
+            self.super_labels is None or self.super_labels.shape == (n,),
+            "one super-class an image is needed",
             DataError,
         )

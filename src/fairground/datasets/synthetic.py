@@ -22,7 +22,8 @@ class SyntheticDataset(Dataset):
     """`noise` is its deviation against a pattern of deviation 1; the second half of the classes is the test half.
 
     `imbalance` is how many times larger the first class of each half is than its last: 1 for equal classes, more for
-    a long tail. The last `lone_classes` classes of each half have a single image.
+    a long tail. The last `lone_classes` classes of each half have a single image. With `super_classes` above 0 the
+    classes are dealt out to that many super-classes in turn.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class SyntheticDataset(Dataset):
         shift: int = 2,
         imbalance: float = 1.0,
         lone_classes: int = 0,
+        super_classes: int = 0,
         seed: int = 0,
     ) -> None:
         require(n_classes >= 2, f"synthetic.n_classes must be 2 or more, one for each half; got {n_classes}")
@@ -49,7 +51,9 @@ class SyntheticDataset(Dataset):
             0 <= lone_classes <= n_classes // 2,
             f"synthetic.lone_classes must be in 0..{n_classes // 2}, the classes of a half; got {lone_classes}",
         )
+        require(super_classes >= 0, f"synthetic.super_classes must be 0 (none) or more; got {super_classes}")
         self.n_classes, self.per_class = n_classes, per_class
+        self.super_classes = super_classes
         self.size, self.channels = size, channels
         self.noise, self.shift = noise, shift
         self.imbalance, self.lone_classes = imbalance, lone_classes
@@ -69,6 +73,7 @@ class SyntheticDataset(Dataset):
             labels=labels.numpy(),
             class_names=tuple(f"class-{label:04d}" for label in range(self.n_classes)),
             official_test=(labels >= n_seen).numpy(),
+            super_labels=(labels % self.super_classes).numpy() if self.super_classes else None,
         )
 
     def _sizes(self, n: int) -> list[int]:
