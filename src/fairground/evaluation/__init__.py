@@ -9,9 +9,12 @@ from typing import Any
 
 _HOMES = {
     "evaluate": "scores",
-    "evaluate_view": "scores",
+    "evaluate_in_detail": "scores",
     "Evaluation": "scores",
     "EmbeddingView": "view",
+    "Bootstrap": "bootstrap",
+    "Interval": "bootstrap",
+    "score_file": "score",
 }
 
 

@@ -37,7 +37,7 @@ def as_matrix(embeddings: Any, what: str = "embeddings") -> Embeddings:
     require(shape[0] > 0, f"{what} are empty: there is no row to evaluate", DataError)
     require(shape[1] > 0, f"{what} have no dimensions: got shape {shape}", DataError)
     is_number = isinstance(matrix, Tensor) or matrix.dtype.kind in "fiub"
-    require(is_number, f"{what} must be numbers; got {matrix.dtype}", DataError)
+    require(is_number, f"{what} must be real numbers; got {matrix.dtype}", DataError)
     _refuse_bad_rows(matrix, what)
     return matrix  # type: ignore[no-any-return]
 
@@ -106,3 +106,47 @@ def coded(queries: np.ndarray, references: np.ndarray | None) -> Coded:
         return Coded(codes, codes, names)
     names, codes = np.unique(np.concatenate([queries, references]), return_inverse=True)
     return Coded(codes[: len(queries)], codes[len(queries) :], names)
+
+
+def coded_labels(
+    labels: Labels, reference_labels: Labels, embeddings: Embeddings, references: Embeddings | None
+) -> Coded | None:
+    """Return class numbers of rows and references; None where rows have sets of labels or none."""
+    if labels is None or is_multi_label(labels):
+        return None
+    mine = as_column(labels, len(embeddings), "labels")
+    theirs = None if references is None else as_column(reference_labels, len(references), "reference_labels")
+    return coded(mine, theirs)
+
+
+def check_sides(
+    embeddings: Embeddings,
+    references: Embeddings | None,
+    labels: Labels,
+    reference_labels: Labels,
+    query_rows: Any,
+    relevance: Any,
+) -> None:
+    """Refuse queries and references that do not belong together."""
+    require(labels is not None or relevance is not None, "labels are missing: give labels or a relevance function")
+    if references is None:
+        require(reference_labels is None, "reference_labels were given without references")
+        return
+    require(query_rows is None, "query_rows picks queries out of one set; it cannot go with references")
+    require(reference_labels is not None or relevance is not None, "references need reference_labels")
+    width, other = embeddings.shape[1], references.shape[1]
+    require(width == other, f"embeddings have {width} dimensions but references have {other}", DataError)
+    is_mixed = labels is not None and is_multi_label(labels) != is_multi_label(reference_labels)
+    require(not is_mixed, "labels and reference_labels must both be one label a row or both be sets", DataError)
+
+
+def row_numbers(rows: Any, n: int) -> np.ndarray | None:
+    """Return row numbers 0..n-1 as an array, or None."""
+    if rows is None:
+        return None
+    chosen = np.asarray(rows)
+    is_right = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) > 0
+    require(
+        is_right and int(chosen.min()) >= 0 and int(chosen.max()) < n, f"query_rows must be row numbers in 0..{n - 1}"
+    )
+    return chosen

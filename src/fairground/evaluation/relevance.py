@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from fairground.errors import DataError, require
+from fairground.evaluation import inputs
 from fairground.geometry.ranks import Relevant
 
 #: rows of queries (q,) and of references (r,) to a boolean matrix (q, r)
@@ -127,6 +128,25 @@ def lists_from_function(
         )
         for row in verdict:
             yield np.flatnonzero(row)
+
+
+def relevance_of(
+    function: RelevanceFunction | None,
+    classes: inputs.Coded | None,
+    labels: tuple[inputs.Labels, inputs.Labels],
+    rows: np.ndarray,
+    n_references: int,
+    own: np.ndarray | None,
+    groups: tuple[np.ndarray | None, np.ndarray | None],
+) -> Relevance:
+    """Return what the queries `rows` should find: as the function says if there is one, else by their labels."""
+    if function is not None:
+        return Listed(lists_from_function(function, rows, n_references), len(rows), n_references, own, *groups)
+    if classes is not None:
+        return SameClass(classes.queries[rows], classes.references, own, *groups)
+    mine = inputs.as_label_sets(labels[0], len(labels[0]))
+    theirs = mine if own is not None else inputs.as_label_sets(labels[1], n_references, "reference_labels")
+    return Listed(lists_from_sets([mine[row] for row in rows], theirs), len(rows), n_references, own, *groups)
 
 
 def place_of(own_rows: np.ndarray | None, query_order: np.ndarray, reference_order: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Embeddings and labels in, scores out: `evaluate` for the numbers, `evaluate_in_detail` for everything behind them."""
+"""Embeddings and labels in, scores out: `evaluate` for the numbers, `evaluate_in_detail` for what is behind them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,27 +6,42 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.metric import Metric, RankingMetric
+from fairground.contracts.metric import ClusteringMetric, Metric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
+from fairground.evaluation.bootstrap import Bootstrap, Interval
+from fairground.evaluation.groups import GroupRule
 from fairground.evaluation.naming import metric_named
 from fairground.evaluation.relevance import RelevanceFunction
-from fairground.evaluation.view import Distance, EmbeddingView, GroupRule
+from fairground.evaluation.view import Distance, EmbeddingView
 
 DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 Lone = Literal["drop", "zero"]
+Average = Literal["queries", "classes"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """Scores, and the values of every query behind each ranking metric, in the order of the queries.
+    """Scores by the names they were asked by, and what is behind them.
 
-    `is_counted` marks the queries that entered the means: with `lone="drop"` those with something to find.
+    `per_query` holds each ranking metric's value of every query, in the order of the queries; `is_counted` marks the
+    queries that entered the means (with `lone="drop"` those with something to find). `per_class` holds the mean over
+    each class's counted queries, in the order of `class_names`; not a number where a class has none. `intervals` is
+    empty unless a bootstrap was asked for.
     """
 
     scores: Mapping[str, float]
     per_query: Mapping[str, np.ndarray]
+    per_class: Mapping[str, np.ndarray]
+    class_names: np.ndarray
     is_counted: np.ndarray
+    intervals: Mapping[str, Interval]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return everything but the scores as named arrays, ready to be kept beside a record."""
+        kept = {"is_counted": self.is_counted, "class_names": self.class_names}
+        kept |= {f"per_query/{word}": values for word, values in self.per_query.items()}
+        return kept | {f"per_class/{word}": values for word, values in self.per_class.items()}
 
 
 def evaluate(
@@ -39,15 +54,18 @@ def evaluate(
     distance: Distance = "euclidean",
     normalise: bool = True,
     lone: Lone = "drop",
+    average: Average = "queries",
     query_rows: np.ndarray | None = None,
     groups: np.ndarray | None = None,
     reference_groups: np.ndarray | None = None,
     group_rule: GroupRule = "same_group",
     relevance: RelevanceFunction | None = None,
+    n_clusters: int | None = None,
+    seed: int = 1234,
     threads: int | None = None,
     block: int | None = None,
 ) -> dict[str, float]:
-    """Return the score of every metric asked for, under the name it was asked by."""
+    """Return the score of every metric asked for, under the name it was asked by; `EmbeddingView` explains the rest."""
     view = EmbeddingView(
         embeddings,
         labels,
@@ -60,36 +78,101 @@ def evaluate(
         reference_groups=reference_groups,
         group_rule=group_rule,
         relevance=relevance,
+        n_clusters=n_clusters,
+        seed=seed,
         threads=threads,
         block=block,
     )
-    return dict(evaluate_view(view, metrics, lone=lone).scores)
+    return dict(evaluate_in_detail(view, metrics, lone=lone, average=average).scores)
 
 
-def evaluate_view(view: EmbeddingView, metrics: Sequence[str] | None = None, *, lone: Lone = "drop") -> Evaluation:
-    """Return scores and the values behind them, of a view that may be asked again."""
+def evaluate_in_detail(
+    view: EmbeddingView,
+    metrics: Sequence[str] | None = None,
+    *,
+    lone: Lone = "drop",
+    average: Average = "queries",
+    bootstrap: Bootstrap | None = None,
+) -> Evaluation:
+    """Return scores and what is behind them; the view may be asked again and remembers what it has computed."""
     require(lone in ("drop", "zero"), f"lone must be 'drop' or 'zero'; got '{lone}'")
-    words = list(DEFAULT_METRICS if metrics is None else metrics)
+    require(average in ("queries", "classes"), f"average must be 'queries' or 'classes'; got '{average}'")
     require(not isinstance(metrics, str), f"metrics must be a list of names; got the single word '{metrics}'")
-    chosen = {word: metric_named(word) for word in words}
-    values, n_relevant = _rank_values(view, chosen)
-    is_counted = n_relevant > 0 if lone == "drop" else np.ones(view.n_queries, bool)
+    require(
+        average == "queries" or view.classes is not None,
+        "average='classes' needs one label a row; got sets of labels or none",
+    )
+    chosen = {word: metric_named(word) for word in (DEFAULT_METRICS if metrics is None else metrics)}
+    values = _rank_values(view, chosen)
+    is_counted = _counted(view, lone)
     require(
         not values or bool(is_counted.any()),
-        "no query has anything to find: every class has a single image (or all its pairs are left out)",
+        "no query has anything to find: every class has a single image, or all its pairs are left out",
         DataError,
     )
-    scores = {word: float(of_query[is_counted].mean()) for word, of_query in values.items()}
-    return Evaluation(scores={word: scores[word] for word in words}, per_query=values, is_counted=is_counted)
+    per_class = {word: _class_means(view, of, is_counted) for word, of in values.items() if view.classes is not None}
+    scores, intervals = {}, {}
+    for word, metric in chosen.items():
+        if isinstance(metric, RankingMetric):
+            means = per_class[word] if average == "classes" else values[word][is_counted]
+            scores[word] = float(np.nanmean(means))
+        elif isinstance(metric, ClusteringMetric):
+            scores[word] = metric.score(view.contingency)
+        elif isinstance(metric, VerificationMetric):
+            scores[word] = metric.score(view.curve.verification)
+        if bootstrap is not None:
+            intervals[word] = _interval(bootstrap, metric, view, values.get(word), is_counted, average)
+    return Evaluation(
+        scores=scores,
+        per_query=values,
+        per_class=per_class,
+        class_names=np.empty(0) if view.classes is None else view.classes.names,
+        is_counted=is_counted,
+        intervals=intervals,
+    )
 
 
-def _rank_values(view: EmbeddingView, chosen: Mapping[str, Metric]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return every ranking metric's value of every query, in one walk over the rankings, and each query's R."""
+def _interval(
+    bootstrap: Bootstrap,
+    metric: Metric,
+    view: EmbeddingView,
+    values: np.ndarray | None,
+    is_counted: np.ndarray,
+    average: Average,
+) -> Interval:
+    if isinstance(metric, ClusteringMetric):
+        return bootstrap.of_clustering(metric, view.contingency)
+    # Where rows have no class, each query is drawn by itself.
+    units = np.arange(view.n_queries) if view.query_classes is None else view.query_classes
+    if isinstance(metric, VerificationMetric):
+        return bootstrap.of_verification(metric, view.curve, units)
+    assert values is not None
+    return bootstrap.of_mean(values[is_counted], units[is_counted], over_classes=average == "classes")
+
+
+def _rank_values(view: EmbeddingView, chosen: Mapping[str, Metric]) -> dict[str, np.ndarray]:
+    """Return every ranking metric's value of every query, in one walk over the rankings."""
     ranking_metrics = {word: metric for word, metric in chosen.items() if isinstance(metric, RankingMetric)}
     values = {word: np.zeros(view.n_queries) for word in ranking_metrics}
-    n_relevant = np.zeros(view.n_queries, np.int64)
-    n_relevant[view.relevance.query_order] = view.relevance.n_relevant
     for rows, ranking in view.rankings() if values else ():
         for word, metric in ranking_metrics.items():
             values[word][rows] = metric.per_query(ranking)
-    return values, n_relevant
+    return values
+
+
+def _counted(view: EmbeddingView, lone: Lone) -> np.ndarray:
+    is_counted = np.ones(view.n_queries, bool)
+    if lone == "drop":
+        is_counted[view.relevance.query_order] = view.relevance.n_relevant > 0
+    return is_counted
+
+
+def _class_means(view: EmbeddingView, values: np.ndarray, is_counted: np.ndarray) -> np.ndarray:
+    assert view.classes is not None
+    assert view.query_classes is not None
+    n = len(view.classes.names)
+    classes = view.query_classes[is_counted]
+    sizes = np.bincount(classes, minlength=n)
+    totals = np.bincount(classes, weights=values[is_counted], minlength=n)
+    means: np.ndarray = np.where(sizes > 0, totals / np.maximum(sizes, 1), np.nan)
+    return means

@@ -1,11 +1,12 @@
 """EmbeddingView: one set of embeddings, and everything metrics and analyses want to know of it, each computed once.
 
-Ranks, clusters, verification counts and spectra are made when first asked for and kept; large intermediate results are
-passed on in blocks instead. The view holds the rules of retrieval too: which distance, which pairs are left out.
+Ranks, clusters, verification counts and spectra are made when first asked for and kept; what would be too large to keep
+is passed on in blocks instead. The view holds the rules of retrieval too: which distance, which pairs are left out.
 """
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -13,25 +14,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.metric import Ranking
-from fairground.errors import DataError, InputError, require
+from fairground.contracts.metric import Contingency, Ranking, Verification
+from fairground.errors import DataError, require
 from fairground.evaluation import inputs
-from fairground.evaluation.relevance import (
-    Listed,
-    Relevance,
-    RelevanceFunction,
-    SameClass,
-    lists_from_function,
-    lists_from_sets,
-)
+from fairground.evaluation.groups import GroupRule, coded_groups
+from fairground.evaluation.relevance import Relevance, RelevanceFunction, relevance_of
+from fairground.geometry.contingency import contingency
+from fairground.geometry.kmeans import Clusters, kmeans
+from fairground.geometry.neighbours import nearest
 from fairground.geometry.pairing import Pairing
-from fairground.geometry.ranks import Ranked, rank_blocks
-from fairground.geometry.tiles import Tiles, edge_for
+from fairground.geometry.ranks import Ranked, blocks, rank_blocks, relevant_scores
+from fairground.geometry.spectrum import singular_values
+from fairground.geometry.tiles import Tiles, edge_for, normalise_rows
+from fairground.geometry.verification import stand
 
 Distance = Literal["cosine", "euclidean"]
-GroupRule = Literal["same_group", "same_class_and_group"]
 #: relevant pairs held at once; more are worked through in blocks of queries (about 200 MB at most)
 LIMIT = 2**22
+#: genuine pairs a verification curve may have (about 700 MB)
+GENUINE_LIMIT = 2**25
+BLOCK_ROWS = 4096
 
 
 class RankingBlock(NamedTuple):
@@ -41,13 +43,23 @@ class RankingBlock(NamedTuple):
     ranking: Ranking
 
 
+class Curve(NamedTuple):
+    """A verification curve, and for each genuine pair its place on it and the query it belongs to."""
+
+    verification: Verification
+    place: np.ndarray
+    query: np.ndarray
+
+
 class EmbeddingView:
     """Embeddings (n, d) with labels, searched in themselves or in `references`.
 
+    On unit vectors (`normalise`) Euclidean and cosine order are one; `distance="cosine"` on raw vectors ranks by angle.
     `query_rows` makes only those rows queries, against all rows. Pairs of one group (a camera, a sequence) are left
     out: all of them, or with `same_class_and_group` only those of one class, as person re-identification does.
-    `relevance` overrides labels as the judge of what a query should find. `threads` and `block` (relevant pairs at
-    once) decide time and memory, never a result.
+    `relevance` overrides labels as the judge of what a query should find. `n_clusters` (the number of classes by
+    default) and `seed` are those of k-means. `threads` and `block` (relevant pairs at once) decide time and memory,
+    never a result.
     """
 
     def __init__(
@@ -64,70 +76,71 @@ class EmbeddingView:
         reference_groups: np.ndarray | None = None,
         group_rule: GroupRule = "same_group",
         relevance: RelevanceFunction | None = None,
+        n_clusters: int | None = None,
+        seed: int = 1234,
         threads: int | None = None,
         block: int | None = None,
     ) -> None:
         require(distance in ("cosine", "euclidean"), f"distance must be 'cosine' or 'euclidean'; got '{distance}'")
         self.embeddings = inputs.as_matrix(embeddings)
         self.references = None if references is None else inputs.as_matrix(references, "references")
-        self._check_sides(query_rows, labels, reference_labels, relevance)
-        self.distance = distance
+        inputs.check_sides(self.embeddings, self.references, labels, reference_labels, query_rows, relevance)
         self.normalise = normalise
-        self.query_rows = _row_numbers(query_rows, len(self.embeddings))
+        self.is_raw = distance == "euclidean" and not normalise
+        self.query_rows = inputs.row_numbers(query_rows, len(self.embeddings))
+        self.n_clusters = n_clusters
+        self.seed = seed
         self.threads = threads if threads is not None else min(torch.get_num_threads(), os.cpu_count() or 1)
-        self.block = block or LIMIT
+        self.block = block if block is not None else LIMIT
         require(self.threads >= 1, f"threads must be at least 1; got {threads}")
         require(self.block >= 1, f"block must be at least 1; got {block}")
-        self._labels = labels
-        self._reference_labels = reference_labels
+        self._labels = (labels, reference_labels)
         self._relevance = relevance
-        self._group_rule = group_rule
-        self._groups = self._coded_groups(groups, reference_groups)
+        self._groups = (groups, reference_groups, group_rule)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of embeddings."""
+        return len(self.embeddings)
 
     @property
     def n_queries(self) -> int:
         """The number of queries."""
-        return len(self.embeddings) if self.query_rows is None else len(self.query_rows)
-
-    @property
-    def n_references(self) -> int:
-        """The number of references."""
-        return len(self.embeddings) if self.references is None else len(self.references)
+        return self.n_rows if self.query_rows is None else len(self.query_rows)
 
     @cached_property
     def classes(self) -> inputs.Coded | None:
         """Class numbers of all rows and of the references; None where rows have sets of labels or none."""
-        if self._labels is None or inputs.is_multi_label(self._labels):
-            return None
-        of_rows = inputs.as_column(self._labels, len(self.embeddings), "labels")
-        if self.references is None:
-            return inputs.coded(of_rows, None)
-        of_references = inputs.as_column(self._reference_labels, self.n_references, "reference_labels")
-        return inputs.coded(of_rows, of_references)
+        return inputs.coded_labels(*self._labels, self.embeddings, self.references)
+
+    @property
+    def row_classes(self) -> np.ndarray:
+        """The class of each row, as 0..C-1."""
+        require(self.classes is not None, "this needs one label a row; got sets of labels or none", DataError)
+        assert self.classes is not None
+        return self.classes.queries
 
     @property
     def query_classes(self) -> np.ndarray | None:
-        """Class number of each query."""
-        if self.classes is None:
-            return None
-        return self.classes.queries if self.query_rows is None else self.classes.queries[self.query_rows]
+        """Class number of each query; None where rows have sets of labels or none."""
+        if self.classes is None or self.query_rows is None:
+            return None if self.classes is None else self.classes.queries
+        query_classes: np.ndarray = self.classes.queries[self.query_rows]
+        return query_classes
+
+    @cached_property
+    def groups(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Group numbers of queries and references, if any."""
+        mine, theirs = coded_groups(*self._groups, self.embeddings, self.references, self.classes)
+        return (mine if mine is None or self.query_rows is None else mine[self.query_rows]), theirs
 
     @cached_property
     def relevance(self) -> Relevance:
         """Which references each query should find."""
-        rows = np.arange(len(self.embeddings)) if self.query_rows is None else self.query_rows
+        rows = np.arange(self.n_rows) if self.query_rows is None else self.query_rows
+        n_references = self.n_rows if self.references is None else len(self.references)
         own = rows if self.references is None else None
-        n_references = self.n_references
-        if self._relevance is not None:
-            lists = lists_from_function(self._relevance, rows, n_references)
-        elif self.classes is None:
-            sets = inputs.as_label_sets(self._labels, len(self.embeddings))
-            theirs = sets if own is not None else inputs.as_label_sets(self._reference_labels, n_references)
-            lists = lists_from_sets([sets[row] for row in rows], theirs)
-        else:
-            assert self.query_classes is not None
-            return SameClass(self.query_classes, self.classes.references, own, *self._query_and_reference_groups())
-        return Listed(lists, self.n_queries, n_references, own, *self._query_and_reference_groups())
+        return relevance_of(self._relevance, self.classes, self._labels, rows, n_references, own, self.groups)
 
     @cached_property
     def pairing(self) -> Pairing:
@@ -136,99 +149,107 @@ class EmbeddingView:
         theirs = self.embeddings if self.references is None else self.references
         rows = relevance.query_order if self.query_rows is None else self.query_rows[relevance.query_order]
         is_one_set = self.references is None and self.query_rows is None
-        is_raw = self.distance == "euclidean" and not self.normalise
-        dtype = inputs.working_dtype(self.embeddings, theirs, exact=is_raw)
+        dtype = inputs.working_dtype(self.embeddings, theirs, exact=self.is_raw)
         edge = edge_for(len(rows), len(theirs))
-        references = _tiles(theirs, relevance.reference_order, edge, dtype, not is_raw)
-        queries = references if is_one_set else _tiles(self.embeddings, rows, edge, dtype, not is_raw)
-        mine, other = self._query_and_reference_groups()
+        references = _tiles(theirs, relevance.reference_order, edge, dtype, not self.is_raw)
+        queries = references if is_one_set else _tiles(self.embeddings, rows, edge, dtype, not self.is_raw)
+        mine, other = self.groups
         return Pairing(
             queries=queries,
             references=references,
             is_one_set=is_one_set,
             own=relevance.own,
-            half_lengths=references.half_squared_lengths() if is_raw else None,
+            half_lengths=references.half_squared_lengths() if self.is_raw else None,
             query_groups=None if mine is None else mine[relevance.query_order],
             reference_groups=None if other is None else other[relevance.reference_order],
         )
 
     def rankings(self) -> Iterator[RankingBlock]:
         """Yield the ranking of all queries in blocks; a ranking small enough to be kept is made only once."""
-        for ranked in self._ranked_blocks():
+        is_small = int(self.relevance.n_relevant.sum()) <= self.block
+        for ranked in [self._kept_ranking] if is_small else self._fresh_rankings():
             stop = ranked.start + len(ranked.offsets) - 1
             rows = self.relevance.query_order[ranked.start : stop]
             class_sizes = np.diff(ranked.offsets) + (self.relevance.own[ranked.start : stop] >= 0)
             yield RankingBlock(rows, Ranking(offsets=ranked.offsets, ranks=ranked.ranks, class_sizes=class_sizes))
 
     @cached_property
-    def _kept(self) -> Ranked:
-        return next(self._fresh_blocks())
+    def _kept_ranking(self) -> Ranked:
+        return next(self._fresh_rankings())
 
-    def _ranked_blocks(self) -> Iterator[Ranked]:
-        if int(self.relevance.n_relevant.sum()) <= self.block:
-            yield self._kept
-        else:
-            yield from self._fresh_blocks()
+    def _fresh_rankings(self) -> Iterator[Ranked]:
+        wanted = self.relevance
+        return rank_blocks(self.pairing, wanted.n_relevant, wanted.lists, threads=self.threads, limit=self.block)
 
-    def _fresh_blocks(self) -> Iterator[Ranked]:
-        relevance = self.relevance
-        return rank_blocks(self.pairing, relevance.n_relevant, relevance.lists, threads=self.threads, limit=self.block)
+    @cached_property
+    def clusters(self) -> Clusters:
+        """The k-means clustering of all rows."""
+        points = np.concatenate(list(self.row_blocks()))
+        n_clusters = self.n_clusters or int(self.row_classes.max()) + 1
+        # faiss seeds its own draw with seed + 1, and draws as torch does: one seed gives the same start in both.
+        generator = torch.Generator().manual_seed(self.seed + 1)
+        return kmeans(points, n_clusters, generator=generator, threads=self.threads)
 
-    def _check_sides(
-        self,
-        query_rows: np.ndarray | None,
-        labels: inputs.Labels | None,
-        reference_labels: inputs.Labels | None,
-        relevance: RelevanceFunction | None,
-    ) -> None:
-        require(labels is not None or relevance is not None, "labels are missing: give labels or a relevance function")
-        if self.references is None:
-            require(reference_labels is None, "reference_labels were given without references")
-            return
-        require(query_rows is None, "query_rows picks queries out of one set; it cannot go with references")
-        require(reference_labels is not None or relevance is not None, "references need reference_labels")
-        width, other = self.embeddings.shape[1], self.references.shape[1]
-        require(width == other, f"embeddings have {width} dimensions but references have {other}", DataError)
+    @cached_property
+    def contingency(self) -> Contingency:
+        """How classes and clusters overlap."""
+        return contingency(self.row_classes, self.clusters.assignment)
 
-    def _coded_groups(
-        self, groups: np.ndarray | None, reference_groups: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        rules = ("same_group", "same_class_and_group")
-        require(self._group_rule in rules, f"group_rule must be one of {rules}; got '{self._group_rule}'")
-        if groups is None:
-            require(reference_groups is None, "reference_groups were given without groups")
-            return None
-        require((self.references is None) == (reference_groups is None), "references need reference_groups")
-        mine = inputs.as_column(groups, len(self.embeddings), "groups")
-        theirs = None
-        if reference_groups is not None:
-            theirs = inputs.as_column(reference_groups, self.n_references, "reference_groups")
-        both = inputs.coded(mine, theirs)
-        if self._group_rule == "same_group":
-            return both.queries, both.references
-        require(self.classes is not None, "group_rule 'same_class_and_group' needs one label a row")
-        assert self.classes is not None
-        n = len(both.names)
-        return self.classes.queries * n + both.queries, self.classes.references * n + both.references
+    @cached_property
+    def curve(self) -> Curve:
+        """How genuine pairs stand among impostors."""
+        wanted, pairing = self.relevance, self.pairing
+        total = int(wanted.n_relevant.sum())
+        require(total > 0, "verification needs two rows of one class; every class has a single one", DataError)
+        require(
+            total <= GENUINE_LIMIT,
+            f"verification would hold {total} genuine pairs, more than {GENUINE_LIMIT}: take fewer with query_rows",
+        )
+        if self.is_raw:
+            pairing = replace(pairing, query_half_lengths=pairing.queries.half_squared_lengths())
+        stretches = [wanted.lists(*span) for span in blocks(wanted.n_relevant, self.block)]
+        scores = np.concatenate([relevant_scores(pairing, some, threads=self.threads) for some in stretches])
+        genuine, place, count = np.unique(scores, return_inverse=True, return_counts=True)
+        standing = stand(pairing, genuine, threads=self.threads)
+        n_impostors = standing.n_pairs - total
+        require(n_impostors > 0, "verification needs pairs of different classes; there is one class only", DataError)
+        verification = Verification(
+            genuine=count,
+            impostors_above=standing.above - (total - np.cumsum(count)),
+            impostors_equal=standing.equal - count,
+            n_impostors=n_impostors,
+        )
+        return Curve(verification, place, np.repeat(wanted.query_order, wanted.n_relevant))
 
-    def _query_and_reference_groups(self) -> tuple[np.ndarray | None, np.ndarray | None]:
-        if self._groups is None:
-            return None, None
-        mine, theirs = self._groups
-        return (mine if self.query_rows is None else mine[self.query_rows]), theirs
+    @cached_property
+    def singular_values(self) -> np.ndarray:
+        """The singular values of all rows, not centred, descending."""
+        return singular_values(self.row_blocks())
 
+    def neighbour_numbers(self, k: int) -> np.ndarray:
+        """Return the references (n_queries, k) nearest to each query, nearest first; -1 where there are fewer."""
+        found = np.empty((self.n_queries, k), np.int32)
+        found[self.relevance.query_order] = nearest(self.pairing, k, threads=self.threads).numbers
+        return found
 
-def _row_numbers(rows: np.ndarray | None, n: int) -> np.ndarray | None:
-    if rows is None:
-        return None
-    chosen = np.asarray(rows)
-    is_right = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) > 0
-    require(is_right and chosen.min() >= 0 and chosen.max() < n, f"query_rows must be row numbers in 0..{n - 1}")
-    return chosen
+    def row_blocks(self) -> Iterator[np.ndarray]:
+        """Yield the rows in order, unit length if `normalise`, in blocks of bounded size."""
+        for begin in range(0, self.n_rows, BLOCK_ROWS):
+            yield self._some_rows(slice(begin, begin + BLOCK_ROWS), inputs.working_dtype(self.embeddings, exact=False))
+
+    def rows(self, which: np.ndarray) -> np.ndarray:
+        """Return some rows as float64, unit length if `normalise`."""
+        return self._some_rows(which, np.dtype(np.float64))
+
+    def _some_rows(self, which: slice | np.ndarray, dtype: np.dtype) -> np.ndarray:
+        some = self.embeddings[which]
+        block = np.array(some.cpu() if isinstance(some, Tensor) else some, dtype=dtype, order="C")
+        if self.normalise:
+            normalise_rows(block)
+        return block
 
 
 def _tiles(matrix: inputs.Embeddings, index: np.ndarray, edge: int, dtype: np.dtype, is_unit: bool) -> Tiles:
-    if isinstance(matrix, Tensor):
-        raise InputError("tensors on another device are ranked there")
-    tiles = Tiles(matrix, index.astype(np.int32), edge, dtype, is_unit)
-    return tiles if isinstance(matrix, np.memmap) else tiles.in_memory()
+    on_cpu = matrix.cpu().numpy() if isinstance(matrix, Tensor) else matrix
+    tiles = Tiles(on_cpu, index.astype(np.int32), edge, dtype, is_unit)
+    return tiles if isinstance(on_cpu, np.memmap) else tiles.in_memory()

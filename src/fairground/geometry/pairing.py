@@ -23,8 +23,8 @@ class Pairing:
 
     `own[q]` is the place of query q among the references, -1 if it is not one of them. `half_lengths` (of references,
     half their squared length) turns products into an order by Euclidean distance: 2 (q.r - |r|^2 / 2) is |q|^2 minus
-    the squared distance. Pairs of one group are left out, as a query is left out of its own list: they score minus
-    infinity.
+    the squared distance; with the queries' own as well, scores compare between queries too. Pairs of one group are
+    left out, as a query is left out of its own list: they score minus infinity.
     """
 
     queries: Tiles
@@ -32,6 +32,7 @@ class Pairing:
     is_one_set: bool
     own: np.ndarray
     half_lengths: np.ndarray | None = None
+    query_half_lengths: np.ndarray | None = None
     query_groups: np.ndarray | None = None
     reference_groups: np.ndarray | None = None
 
@@ -63,7 +64,10 @@ class Pairing:
             result = hand.scores
         if self.half_lengths is not None:
             lengths = self.half_lengths[column * self.edge : (column + 1) * self.edge]
-            np.subtract(result[:, : len(lengths)], lengths, out=hand.scores[:, : len(lengths)])
+            if self.query_half_lengths is not None:
+                lengths = self.query_half_lengths[row * self.edge : (row + 1) * self.edge, None] + lengths
+            real = (slice(lengths.shape[0] if lengths.ndim == 2 else None), slice(lengths.shape[-1]))
+            np.subtract(result[real], lengths, out=hand.scores[real])
             result = hand.scores
         self._leave_out(row, column, result)
         return result

@@ -13,8 +13,8 @@ import numpy as np
 
 from fairground.geometry import counting, thresholds
 from fairground.geometry.pairing import Hand, Pairing
-from fairground.geometry.thresholds import Thresholds
 from fairground.geometry.threads import share_out, share_stretches
+from fairground.geometry.thresholds import Thresholds
 
 #: bytes of products kept from the first pass for the second
 KEPT_BYTES = 2**26

@@ -1,0 +1,94 @@
+"""How far a score might move with other classes: the cluster bootstrap, which draws whole classes anew.
+
+Queries of one class succeed and fail together, so drawing queries one by one would promise too narrow an interval.
+Where rows have no class, each query is drawn by itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from fairground.contracts.metric import ClusteringMetric, Contingency, VerificationMetric
+from fairground.errors import require
+from fairground.evaluation.view import Curve
+
+#: class draws held at once
+CHUNK = 2**22
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """The middle `confidence` of `n_draws` bootstrap scores, centred on the score itself."""
+
+    low: float
+    high: float
+    confidence: float
+    n_draws: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bootstrap:
+    """`n_draws` times as many classes as there are, with replacement; percentiles of the resulting scores."""
+
+    n_draws: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.n_draws >= 2, f"bootstrap.n_draws must be at least 2; got {self.n_draws}")
+        require(0 < self.confidence < 1, f"bootstrap.confidence must be between 0 and 1; got {self.confidence}")
+
+    def of_mean(self, values: np.ndarray, classes: np.ndarray, *, over_classes: bool = False) -> Interval:
+        """Return the interval of the mean of `values` (n,), or of the mean of their class means."""
+        _, group = np.unique(classes, return_inverse=True)
+        sums: np.ndarray = np.bincount(group, weights=values)
+        sizes: np.ndarray = np.bincount(group).astype(np.float64)
+        if over_classes:
+            sums, sizes = sums / sizes, np.ones_like(sizes)
+        scores = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in self._draws(len(sums))]
+        return self._interval(sums.sum() / sizes.sum(), np.concatenate(scores))
+
+    def of_clustering(self, metric: ClusteringMetric, table: Contingency) -> Interval:
+        """Return the interval of a clustering score; clusters stay, a class drawn twice counts twice."""
+        scores = []
+        for some in self._draws(int(table.classes.max()) + 1):
+            for drawn in some:
+                counts = table.counts * np.bincount(drawn, minlength=some.shape[1])[table.classes]
+                kept = counts > 0
+                scores.append(
+                    metric.score(
+                        Contingency(classes=table.classes[kept], clusters=table.clusters[kept], counts=counts[kept])
+                    )
+                )
+        return self._interval(metric.score(table), np.array(scores))
+
+    def of_verification(self, metric: VerificationMetric, curve: Curve, classes: np.ndarray) -> Interval:
+        """Return the interval of a verification score; genuine pairs are drawn by class, impostors stay as they are."""
+        _, group = np.unique(classes[curve.query], return_inverse=True)
+        whole = curve.verification
+        scores = []
+        for some in self._draws(int(group.max()) + 1):
+            for drawn in some:
+                weight = np.bincount(drawn, minlength=some.shape[1])[group]
+                genuine = np.bincount(curve.place, weights=weight, minlength=len(whole.genuine))
+                scores.append(metric.score(replace(whole, genuine=genuine)))
+        return self._interval(metric.score(whole), np.array(scores))
+
+    def _draws(self, n_classes: int) -> Iterator[np.ndarray]:
+        """Yield drawn class numbers (k, n_classes), a bounded number of draws at a time."""
+        generator = torch.Generator().manual_seed(self.seed)
+        step = max(1, CHUNK // n_classes)
+        for begin in range(0, self.n_draws, step):
+            shape = (min(step, self.n_draws - begin), n_classes)
+            yield torch.randint(n_classes, shape, generator=generator).numpy()
+
+    def _interval(self, score: float, scores: np.ndarray) -> Interval:
+        tail = (1 - self.confidence) / 2
+        low, high = np.quantile(scores, [tail, 1 - tail])
+        # Drawing leaves classes out, which moves scores that are no means (NMI, purity) as a whole; that is not spread.
+        shift = float(score) - float(scores.mean())
+        return Interval(
+            low=float(low) + shift, high=float(high) + shift, confidence=self.confidence, n_draws=self.n_draws
+        )

@@ -1,0 +1,25 @@
+"""Purity: the share of rows that belong to the most frequent class of their k-means cluster.
+
+Formula
+    purity = (1/n) sum_j max_i n_ij
+
+Paper
+    Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 16.3.
+
+Departures from the paper
+    None.
+"""
+
+import numpy as np
+
+from fairground.contracts.metric import ClusteringMetric, Contingency
+
+
+class PurityMetric(ClusteringMetric):
+    """Takes no settings."""
+
+    def score(self, table: Contingency) -> float:
+        """Return the share of rows in the majority of their cluster."""
+        largest = np.zeros(int(table.clusters.max()) + 1)
+        np.maximum.at(largest, table.clusters, table.counts)
+        return float(largest.sum() / table.counts.sum())
