@@ -2,16 +2,15 @@
 
 A batch has up to n^4 quadruplets (a, p, n, l). They are counted by searching each distance d_nl among the thresholds
 d_ap + margin of all classes, and taking back what it passes among those of its own two: O(n^2 log n) time, O(n^2)
-memory. The gradient is a matrix of counts; it is written out and cannot be differentiated a second time.
+memory.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from fairground.geometry.hinges import TupleHinges
 from fairground.geometry.masks import class_groups
 from fairground.geometry.positives import Positives
 
@@ -19,12 +18,26 @@ from fairground.geometry.positives import Positives
 _BLOCK = 2**20
 
 
-def far_pair_hinges(matrix: Tensor, labels: Tensor, positives: Positives, margin: float) -> tuple[Tensor, Tensor]:
-    """Return the sum of [matrix_ap - matrix_nl + margin]_+ over all quadruplets, and how many of them are above 0.
+def far_pair_hinges(matrix: Tensor, labels: Tensor, positives: Positives, margin: float) -> TupleHinges:
+    """Return the sum of [matrix_ap - matrix_nl + margin]_+ over all quadruplets.
 
     a and p are of one class, n and l of two others, n and l in one order only. `matrix` (n, n) is symmetric.
     """
-    return _far_pair_hinges(matrix, labels, positives.rows, positives.exists, margin)
+    group, class_sizes = class_groups(labels)
+    anchor, column = positives.exists.nonzero(as_tuple=True)
+    positive = positives.rows[anchor, column]
+    values, order = (matrix[anchor, positive] + margin).sort()
+    anchor, positive = anchor[order], positive[order]
+    own = group[anchor]
+    keys, by_key = (own * (len(own) + 1) + torch.arange(len(own), device=own.device)).sort()
+    size = torch.bincount(own, minlength=len(class_sizes))
+    thresholds = _Thresholds(values, keys, size.cumsum(0) - size, size)
+
+    slopes = torch.zeros_like(matrix)
+    below_all, below_own, cost = _count_pairs(matrix, group, thresholds, slopes)
+    n_below = below_all.index_add_(0, by_key, below_own, alpha=-1)
+    slopes[anchor, positive] = n_below.to(slopes.dtype)
+    return TupleHinges((values * n_below).sum() - cost, n_below.sum(), slopes)
 
 
 class _Thresholds(NamedTuple):
@@ -40,37 +53,6 @@ class _Thresholds(NamedTuple):
     def passed_of(self, group: Tensor, n_passed: Tensor) -> Tensor:
         """Return how many thresholds of a class are among the lowest `n_passed` of all."""
         return torch.searchsorted(self.keys, group * (len(self.keys) + 1) + n_passed) - self.first[group]
-
-
-class _FarPairHinges(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, matrix: Tensor, labels: Tensor, rows: Tensor, exists: Tensor, margin: float
-    ) -> tuple[Tensor, Tensor]:
-        group, class_sizes = class_groups(labels)
-        anchor, column = exists.nonzero(as_tuple=True)
-        positive = rows[anchor, column]
-        values, order = (matrix[anchor, positive] + margin).sort()
-        anchor, positive = anchor[order], positive[order]
-        own = group[anchor]
-        keys, by_key = (own * (len(own) + 1) + torch.arange(len(own), device=own.device)).sort()
-        size = torch.bincount(own, minlength=len(class_sizes))
-        thresholds = _Thresholds(values, keys, size.cumsum(0) - size, size)
-
-        slopes = torch.zeros_like(matrix)
-        below_all, below_own, cost = _count_pairs(matrix, group, thresholds, slopes)
-        n_below = below_all.index_add_(0, by_key, below_own, alpha=-1)
-        slopes[anchor, positive] = n_below.to(slopes.dtype)
-        ctx.save_for_backward(slopes)
-        n_active = n_below.sum()
-        ctx.mark_non_differentiable(n_active)
-        return (values * n_below).sum() - cost, n_active
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None, None]:
-        (slopes,) = ctx.saved_tensors
-        return slopes * gradients[0], None, None, None, None
 
 
 def _count_pairs(
@@ -115,7 +97,3 @@ def _cumulative_by_class(passed: Tensor, thresholds: _Thresholds) -> Tensor:
     first = thresholds.first + torch.arange(c, device=passed.device)
     before = sums[first] - passed[first]
     return sums[torch.arange(len(own), device=passed.device) + own] - before[own]
-
-
-# `apply` has no types of its own.
-_far_pair_hinges: Callable[..., tuple[Tensor, Tensor]] = _FarPairHinges.apply

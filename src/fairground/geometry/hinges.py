@@ -1,15 +1,13 @@
-"""Sums of hinges over all pairs or all triplets of a batch, exact, without ever listing a triplet.
+"""Sums of hinges over all pairs or all triplets of a batch, and their slopes, without ever listing a triplet.
 
-The gradient of a hinge is 0 or 1, so the gradient of a sum of them is a matrix of counts; both are found together and
-in O(n^2) memory. The gradients are written out and cannot be differentiated a second time.
+The slope of a hinge is 0 or 1, so the slope of a sum of them is a count; both are found together, exactly, in O(n^2)
+memory. The matrix may hold any comparison of row and column; the row is the anchor.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from fairground.geometry.positives import Positives
 
@@ -19,76 +17,51 @@ _MANY = 64
 _BLOCK = 2**22
 
 
-class PairHinges(NamedTuple):
-    """Row sums (n,) of the hinges of positive and of negative pairs, and how many (n,) of them are above 0."""
+class TupleHinges(NamedTuple):
+    """The sum of all hinges, how many are above 0, and the slope (n, n) of the sum at every entry of the matrix."""
 
-    positive: Tensor
-    negative: Tensor
-    n_positive: Tensor
-    n_negative: Tensor
+    total: Tensor
+    n_active: Tensor
+    slopes: Tensor
+
+    def mean(self, n: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the sum over `n` hinges, those above 0 by default, and its slopes, in the place of the old ones."""
+        n = (self.n_active if n is None else n).clamp_min(1)
+        return self.total / n, self.slopes.div_(n)
+
+
+class PairHinges(NamedTuple):
+    """`near` (n, k) and `far` (n, n): the hinges of positive pairs and of negative pairs, 0 for all other entries."""
+
+    near: Tensor
+    far: Tensor
+
+    def slopes(self, positives: Positives, pull: Tensor, push: Tensor) -> Tensor:
+        """Return the slopes (n, n) of a loss that weighs hinges by `pull` and `push`, in the place of the hinges.
+
+        The weights are one number, or one (n, 1) for each row.
+        """
+        return self.far.sign_().mul_(-push).scatter_add_(1, positives.rows, self.near.sign_().mul_(pull))
 
 
 def pair_hinges(matrix: Tensor, positives: Positives, upper: Tensor | float, lower: Tensor | float) -> PairHinges:
-    """Return the sums over each row of [matrix - upper]_+ at its positives and of [lower - matrix]_+ at its negatives.
-
-    `upper` and `lower` are numbers, or one for each row as (n, 1); those have gradients too.
-    """
-    return PairHinges(*_pair_hinges(matrix, positives.rows, positives.exists, upper, lower))
+    """Return [matrix - upper]_+ at positive pairs and [lower - matrix]_+ at negative pairs; borders may be (n, 1)."""
+    near = torch.where(positives.exists, matrix.gather(1, positives.rows) - upper, 0).relu_()
+    return PairHinges(near, (lower - negatives_only(matrix, positives)).relu_())
 
 
-def triplet_hinges(matrix: Tensor, positives: Positives, margin: float) -> tuple[Tensor, Tensor]:
-    """Return the sum of [matrix_ap - matrix_an + margin]_+ over all triplets, and how many of them are above 0."""
-    return _triplet_hinges(matrix, positives.rows, positives.exists, margin)
+def triplet_hinges(matrix: Tensor, positives: Positives, margin: float) -> TupleHinges:
+    """Return the sum of [matrix_ap - matrix_an + margin]_+ over all triplets."""
+    # A negative takes part in as many active triplets as there are thresholds d_ap + margin above it.
+    thresholds = torch.where(positives.exists, matrix.gather(1, positives.rows) + margin, -torch.inf)
+    count = _count_few if thresholds.shape[1] < _MANY else _count_many
+    total, n_below, n_above = count(thresholds, negatives_only(matrix, positives))
+    return TupleHinges(total, n_below.sum(), n_above.neg_().scatter_add_(1, positives.rows, n_below))
 
 
-def negatives_only(matrix: Tensor, rows: Tensor) -> Tensor:
-    """Return a copy with infinity wherever row and column are of one class; `rows` (n, k) are the positives."""
-    return matrix.detach().clone().scatter_(1, rows, torch.inf).fill_diagonal_(torch.inf)
-
-
-class _PairHinges(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, matrix: Tensor, rows: Tensor, exists: Tensor, upper: Tensor | float, lower: Tensor | float
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        near = torch.where(exists, matrix.gather(1, rows) - upper, 0).relu_()
-        far = (lower - negatives_only(matrix, rows)).relu_()
-        sums = near.sum(1), far.sum(1)
-        near, far = near.sign_(), far.sign_()
-        counts = near.sum(1), far.sum(1)
-        ctx.save_for_backward(rows, near, far, *counts)
-        ctx.mark_non_differentiable(*counts)
-        return *sums, *counts
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        rows, near, far, n_near, n_far = ctx.saved_tensors
-        pull, push = gradients[0].unsqueeze(1), gradients[1].unsqueeze(1)
-        matrix = (far * -push).scatter_add_(1, rows, near * pull)
-        upper = -pull * n_near.unsqueeze(1) if ctx.needs_input_grad[3] else None
-        lower = push * n_far.unsqueeze(1) if ctx.needs_input_grad[4] else None
-        return matrix, None, None, upper, lower
-
-
-class _TripletHinges(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, matrix: Tensor, rows: Tensor, exists: Tensor, margin: float) -> tuple[Tensor, Tensor]:
-        # A negative takes part in as many active triplets as there are thresholds d_ap + margin above it.
-        thresholds = torch.where(exists, matrix.gather(1, rows) + margin, -torch.inf)
-        negatives = negatives_only(matrix, rows)
-        count = _count_few if rows.shape[1] < _MANY else _count_many
-        total, n_below, n_above = count(thresholds, negatives)
-        ctx.save_for_backward(n_above.neg_().scatter_add_(1, rows, n_below))
-        n_active = n_below.sum()
-        ctx.mark_non_differentiable(n_active)
-        return total, n_active
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
-        (slopes,) = ctx.saved_tensors
-        return slopes * gradients[0], None, None, None
+def negatives_only(matrix: Tensor, positives: Positives) -> Tensor:
+    """Return a copy with infinity wherever row and column are of one class."""
+    return matrix.scatter(1, positives.rows, torch.inf).fill_diagonal_(torch.inf)
 
 
 def _count_few(thresholds: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -115,17 +88,11 @@ def _count_many(thresholds: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Ten
         block = slice(first, first + step)
         n_passed = torch.searchsorted(ordered[block], values[block], right=True)
         n_above[block] = k - n_passed
-        # A threshold is above all the values that pass no more thresholds than there are before it.
+        # A threshold is above all the values that pass no more thresholds than come before it.
         m = len(n_passed)
         n_passed += torch.arange(m, device=values.device).unsqueeze(1) * (k + 1)
         histogram = torch.bincount(n_passed.view(-1), minlength=m * (k + 1)).view(m, k + 1)
         n_below[block] = histogram[:, :k].cumsum(1)
-    products = torch.where(n_below > 0, ordered * n_below, 0).sum(1) - torch.where(
-        n_above > 0, values * n_above, 0
-    ).sum(1)
-    return products.sum(), torch.empty_like(n_below).scatter_(1, order, n_below), n_above
-
-
-# `apply` has no types of its own.
-_pair_hinges: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]] = _PairHinges.apply
-_triplet_hinges: Callable[[Tensor, Tensor, Tensor, float], tuple[Tensor, Tensor]] = _TripletHinges.apply
+    above = torch.where(n_below > 0, ordered * n_below, 0).sum(1)
+    below = torch.where(n_above > 0, values * n_above, 0).sum(1)
+    return (above - below).sum(), torch.empty_like(n_below).scatter_(1, order, n_below), n_above

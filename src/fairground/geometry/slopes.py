@@ -15,15 +15,13 @@ import torch
 from torch import Tensor
 
 from fairground.errors import require
+from fairground.geometry.unit_rows import across, unit_rows
 
 #: matrix (n, n) -> the loss, and its slope (n, n) at every entry of the matrix
 Rule = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 #: vectors (n, d) -> the loss, and its gradient (n, d) by the vectors
 Work = Callable[[Tensor], tuple[Tensor, Tensor]]
-
-#: shorter vectors have no direction: they are taken as 0, and so is their gradient
-SHORTEST = 1e-12
 
 
 def of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> Tensor:
@@ -70,13 +68,9 @@ class _WithGradient(torch.autograd.Function):
         if not normalise:
             loss, gradient = work(embeddings)
         else:
-            lengths = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
-            inverse = lengths.reciprocal().masked_fill_(lengths < SHORTEST, 0)
-            unit = embeddings * inverse
-            loss, gradient = work(unit)
-            # The gradient by x, given the one by x / |x|: without its part along x, over |x|.
-            along = (gradient * unit).sum(1, keepdim=True)
-            gradient = gradient.addcmul_(unit, along, value=-1).mul_(inverse)
+            units, inverse = unit_rows(embeddings)
+            loss, gradient = work(units)
+            gradient = across(gradient, units, inverse)
         ctx.save_for_backward(gradient)
         return loss
 

@@ -21,10 +21,10 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
-from fairground.geometry.distances import distances, distances_of_pairs, unit
-from fairground.geometry.hinges import pair_hinges
-from fairground.geometry.positives import list_positives
+from fairground.geometry.distances import distances_of_pairs, unit
 from fairground.geometry.reductions import mean_hinges
+from fairground.geometry.slopes import with_gradient
+from fairground.geometry.sphere_hinges import PairShares, PairTotals, over_pairs
 from fairground.spec.space import Real
 
 
@@ -62,19 +62,20 @@ class ContrastiveLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cost of positive pairs plus that of negative pairs; a kind without pairs costs 0."""
-        z = unit(embeddings)
         if tuples is None:
-            return self._over_all_pairs(distances(z, z), labels)
+            return with_gradient(embeddings, lambda z: self._over_all(z, labels), normalise=True)
+        z = unit(embeddings)
         pairs = as_pairs(tuples)
         near = distances_of_pairs(z, pairs.positive_anchor, pairs.positive) - self.positive_margin
         far = self.negative_margin - distances_of_pairs(z, pairs.negative_anchor, pairs.negative)
         return mean_hinges(near, self.reduction) + mean_hinges(far, self.reduction)
 
-    def _over_all_pairs(self, d: Tensor, labels: Tensor) -> Tensor:
-        positives = list_positives(labels)
-        hinges = pair_hinges(d, positives, self.positive_margin, self.negative_margin)
-        n_positive, n_negative = hinges.n_positive.sum(), hinges.n_negative.sum()
-        if self.reduction == "mean_all":
-            n_positive = positives.counts.sum()
-            n_negative = d.numel() - len(d) - n_positive
-        return hinges.positive.sum() / n_positive.clamp_min(1) + hinges.negative.sum() / n_negative.clamp_min(1)
+    def _over_all(self, z: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        found = over_pairs(z, labels, self.positive_margin, self.negative_margin, self._means, by_triplets=False)
+        return found.loss, found.gradient
+
+    def _means(self, totals: PairTotals) -> PairShares:
+        over_active = self.reduction == "mean_nz"
+        n_near = max(1, totals.n_near if over_active else totals.n_positive)
+        n_far = max(1, totals.n_far if over_active else totals.n_negative)
+        return PairShares(totals.near / n_near + totals.far / n_far, 1 / n_near, 1 / n_far)

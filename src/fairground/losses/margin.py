@@ -23,9 +23,10 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
 from fairground.geometry.class_logits import class_indices
-from fairground.geometry.distances import distances, distances_of_pairs, unit
-from fairground.geometry.hinges import pair_hinges
+from fairground.geometry.distances import distances_of_pairs, unit
 from fairground.geometry.positives import list_positives
+from fairground.geometry.slopes import with_gradient
+from fairground.geometry.sphere_hinges import PairShares, PairTotals, over_pairs
 from fairground.spec.space import Real
 
 
@@ -81,10 +82,9 @@ class MarginLoss(Loss):
         """Return the sum over triplets over K, plus the price of beta; 0 without a triplet."""
         beta = self.first_beta + self.shift.to(embeddings.dtype)
         own = class_indices(labels, len(beta), "margin") if self.is_per_class else None
-        z = unit(embeddings)
         if isinstance(tuples, Triplets):
-            return self._over(z, tuples, beta if own is None else beta[own[tuples.anchor]])
-        return self._over_all(z, labels, beta.expand(len(labels)) if own is None else beta[own])
+            return self._over(unit(embeddings), tuples, beta if own is None else beta[own[tuples.anchor]])
+        return self._over_all(embeddings, labels, beta.expand(len(labels)) if own is None else beta[own])
 
     def _over(self, z: Tensor, triplets: Triplets, beta: Tensor) -> Tensor:
         positive = (distances_of_pairs(z, triplets.anchor, triplets.positive) - beta + self.margin).relu()
@@ -98,20 +98,25 @@ class MarginLoss(Loss):
             return loss
         return loss + self.beta_weight * beta.mean()
 
-    def _over_all(self, z: Tensor, labels: Tensor, beta: Tensor) -> Tensor:
-        positives = list_positives(labels)
-        border = beta.unsqueeze(1)
-        hinges = pair_hinges(distances(z, z), positives, border - self.margin, border + self.margin)
-        # Every positive pair stands in as many triplets as its anchor has negatives, and the other way round.
-        n_positives = positives.counts
-        n_negatives = len(labels) - 1 - n_positives
-        n_triplets = n_positives * n_negatives
-        if self.count == "pairs":
-            n_active = n_negatives * hinges.n_positive + n_positives * hinges.n_negative
-        else:
-            n_active = n_triplets - (n_positives - hinges.n_positive) * (n_negatives - hinges.n_negative)
-        total = n_negatives * hinges.positive + n_positives * hinges.negative
-        loss = total.sum() / n_active.sum().clamp_min(1)
+    def _over_all(self, embeddings: Tensor, labels: Tensor, beta: Tensor) -> Tensor:
+        border = beta.detach()
+        slopes: list[Tensor] = []
+
+        def work(z: Tensor) -> tuple[Tensor, Tensor]:
+            found = over_pairs(z, labels, border - self.margin, border + self.margin, self._mean, by_triplets=True)
+            slopes.append(found.border)
+            return found.loss, found.gradient
+
+        loss = with_gradient(embeddings, work, normalise=True)
+        if beta.requires_grad:
+            # Worth 0 as a number, and the slope of beta to autograd.
+            loss = loss + slopes[0] @ (beta - border)
         if self.beta_weight == 0:
             return loss
+        counts = list_positives(labels).counts
+        n_triplets = counts * (len(labels) - 1 - counts)
         return loss + self.beta_weight * (beta * n_triplets).sum() / n_triplets.sum().clamp_min(1)
+
+    def _mean(self, totals: PairTotals) -> PairShares:
+        n = max(1, totals.n_near + totals.n_far if self.count == "pairs" else totals.n_either)
+        return PairShares((totals.near + totals.far) / n, 1 / n, 1 / n)

@@ -32,6 +32,7 @@ from fairground.geometry.hinges import triplet_hinges
 from fairground.geometry.masks import class_groups
 from fairground.geometry.positives import list_positives
 from fairground.geometry.reductions import mean_hinges
+from fairground.geometry.slopes import with_gradient
 from fairground.spec.space import Real
 
 
@@ -81,13 +82,14 @@ class QuadrupletLoss(Loss):
             self.fourth == "strict",
             "quadruplet.fourth = 'roth_code' draws from mined triplets: give a miner, or set it to 'strict'",
         )
-        d = distances(z, z)
+        return with_gradient(distances(z, z), lambda d: self._loss_and_slopes(d, labels), normalise=False)
+
+    def _loss_and_slopes(self, d: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         positives = list_positives(labels)
-        first, n_first = triplet_hinges(d, positives, self.margin)
-        second, n_second = far_pair_hinges(d, labels, positives, self.second_margin)
-        if self.reduction == "mean_all":
-            n_first, n_second = _counts(labels)
-        return first / n_first.clamp_min(1) + second / n_second.clamp_min(1)
+        n_triplets, n_quadruplets = (None, None) if self.reduction == "mean_nz" else _counts(labels)
+        first, slopes = triplet_hinges(d, positives, self.margin).mean(n_triplets)
+        second, more = far_pair_hinges(d, labels, positives, self.second_margin).mean(n_quadruplets)
+        return first + second, slopes.add_(more)
 
     def _over(self, z: Tensor, labels: Tensor, triplets: Triplets, generator: torch.Generator | None) -> Tensor:
         anchor, positive, negative = triplets

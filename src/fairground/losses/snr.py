@@ -27,8 +27,9 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
 from fairground.geometry.distances import distances_of_pairs, squared_distances, unit
 from fairground.geometry.hinges import pair_hinges, triplet_hinges
-from fairground.geometry.positives import list_positives
+from fairground.geometry.positives import Positives, list_positives
 from fairground.geometry.reductions import mean_hinges
+from fairground.geometry.slopes import with_gradient
 from fairground.spec.space import Real
 
 
@@ -101,12 +102,17 @@ class SnrLoss(Loss):
             return mean_hinges(near, self.reduction) + mean_hinges(far, self.reduction)
         positives = list_positives(labels)
         ratios = squared_distances(centred, centred) / signal.unsqueeze(1)
-        hinges = pair_hinges(ratios, positives, self.positive_margin, self.negative_margin)
-        n_positive, n_negative = hinges.n_positive.sum(), hinges.n_negative.sum()
-        if self.reduction == "mean_all":
-            n_positive = positives.counts.sum()
-            n_negative = ratios.numel() - len(ratios) - n_positive
-        return hinges.positive.sum() / n_positive.clamp_min(1) + hinges.negative.sum() / n_negative.clamp_min(1)
+        return with_gradient(ratios, lambda matrix: self._pair_slopes(matrix, positives), normalise=False)
+
+    def _pair_slopes(self, ratios: Tensor, positives: Positives) -> tuple[Tensor, Tensor]:
+        near, far = hinges = pair_hinges(ratios, positives, self.positive_margin, self.negative_margin)
+        if self.reduction == "mean_nz":
+            n_near, n_far = near.count_nonzero(), far.count_nonzero()
+        else:
+            n_near = positives.counts.sum()
+            n_far = ratios.numel() - len(ratios) - n_near
+        n_near, n_far = (n.clamp_min(1).to(ratios.dtype) for n in (n_near, n_far))
+        return near.sum() / n_near + far.sum() / n_far, hinges.slopes(positives, 1 / n_near, 1 / n_far)
 
     def _triplet(self, centred: Tensor, signal: Tensor, labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor]:
         """Return the loss and the anchors it is about."""
@@ -116,10 +122,12 @@ class SnrLoss(Loss):
             return mean_hinges(near - far + self.margin, self.reduction), tuples.anchor
         positives = list_positives(labels)
         ratios = squared_distances(centred, centred) / signal.unsqueeze(1)
-        total, n_active = triplet_hinges(ratios, positives, self.margin)
         n_triplets = positives.counts * (len(labels) - 1 - positives.counts)
-        n = n_active if self.reduction == "mean_nz" else n_triplets.sum()
-        return total / n.clamp_min(1), n_triplets.nonzero().squeeze(1)
+        n = None if self.reduction == "mean_nz" else n_triplets.sum()
+        loss = with_gradient(
+            ratios, lambda matrix: triplet_hinges(matrix, positives, self.margin).mean(n), normalise=False
+        )
+        return loss, n_triplets.nonzero().squeeze(1)
 
 
 def _ratios(centred: Tensor, signal: Tensor, anchor: Tensor, other: Tensor) -> Tensor:

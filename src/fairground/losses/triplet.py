@@ -14,21 +14,21 @@ Departures from the paper
     succeeds, or over all of them (`mean_all`). All triplets of the batch take part unless a miner chooses.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
 from fairground.geometry.distances import distances, distances_of_pairs, squared_distances, unit
-from fairground.geometry.hinges import negatives_only, triplet_hinges
-from fairground.geometry.positives import list_positives
+from fairground.geometry.hinges import negatives_only
+from fairground.geometry.positives import Positives, list_positives
 from fairground.geometry.reductions import mean_hinges
+from fairground.geometry.slopes import with_gradient
+from fairground.geometry.sphere_hinges import mean_over_triplets
 from fairground.spec.space import Real
 
 
@@ -68,8 +68,16 @@ class TripletLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over triplets; 0 when there is none."""
-        z = unit(embeddings)
-        return self._over(z, tuples) if isinstance(tuples, Triplets) else self._over_all(z, labels)
+        if isinstance(tuples, Triplets):
+            return self._over(unit(embeddings), tuples)
+        if self.swap or self.smooth:
+            return self._looped(unit(embeddings), labels)
+        squared, over_active = self.power == 2, self.reduction == "mean_nz"
+        return with_gradient(
+            embeddings,
+            lambda z: mean_over_triplets(z, labels, margin=self.margin, squared=squared, over_active=over_active),
+            normalise=True,
+        )
 
     def _over(self, z: Tensor, triplets: Triplets) -> Tensor:
         anchor, positive, negative = triplets
@@ -83,55 +91,44 @@ class TripletLoss(Loss):
             return functional.softplus(excess).sum() / max(1, excess.numel())
         return mean_hinges(excess, self.reduction)
 
-    def _over_all(self, z: Tensor, labels: Tensor) -> Tensor:
+    def _looped(self, z: Tensor, labels: Tensor) -> Tensor:
+        """Return the mean over all triplets with `swap` or `smooth`, which no counting shortens."""
         matrix = distances(z, z) if self.power == 1 else squared_distances(z, z)
         positives = list_positives(labels)
-        if self.swap or self.smooth:
-            total, n_active = _looped(matrix, positives.rows, positives.exists, self.margin, self.swap, self.smooth)
-        else:
-            total, n_active = triplet_hinges(matrix, positives, self.margin)
-        if self.smooth or self.reduction == "mean_all":
-            n_active = (positives.counts * (len(labels) - 1 - positives.counts)).sum()
-        return total / n_active.clamp_min(1)
+        return with_gradient(matrix, lambda m: self._mean_and_slopes(m, positives), normalise=False)
 
-
-class _Looped(torch.autograd.Function):
-    """All triplets with `swap` or `smooth`, which no sorting shortens: one (n, n) step for each column of positives."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, matrix: Tensor, rows: Tensor, exists: Tensor, margin: float, swap: bool, smooth: bool
-    ) -> tuple[Tensor, Tensor]:
-        negatives = negatives_only(matrix, rows)
-        thresholds = torch.where(exists, matrix.gather(1, rows) + margin, -torch.inf)
+    def _mean_and_slopes(self, matrix: Tensor, positives: Positives) -> tuple[Tensor, Tensor]:
+        """Return the mean over all triplets and its slopes (n, n), one step for each column of positives."""
+        rows = positives.rows
+        negatives = negatives_only(matrix, positives)
+        thresholds = torch.where(positives.exists, matrix.gather(1, rows) + self.margin, -torch.inf)
         pulls = torch.empty_like(thresholds)
         slopes = torch.zeros_like(matrix)
-        total, n_active = matrix.new_zeros(2).unbind()
+        total = matrix.new_zeros(())
         for j, partner in enumerate(rows.unbind(1)):
-            far = torch.minimum(negatives, negatives[partner]) if swap else negatives
-            excess = thresholds[:, j : j + 1] - far
-            # On the sphere the excess is at most 8: its exponential is safe.
-            weights = excess.exp_() if smooth else excess.relu_()
-            total += weights.log1p().sum() if smooth else weights.sum()
-            weights = weights.div_(weights + 1) if smooth else weights.sign_()
+            others = negatives[partner] if self.swap else negatives
+            far = torch.minimum(negatives, others)
+            hinges, weights = self._hinges(thresholds[:, j : j + 1] - far)
+            total += hinges
             pulls[:, j] = weights.sum(1)
-            n_active += pulls[:, j].sum()
-            if swap:
+            if self.swap:
                 # A tie is shared by both distances.
-                own = (negatives <= far).to(far.dtype).add_(negatives[partner] > far).div_(2)
+                own = (negatives <= far).to(far.dtype).add_(others > far).div_(2)
                 slopes.index_add_(0, partner, weights * (1 - own), alpha=-1)
                 weights = weights * own
             slopes -= weights
-        ctx.save_for_backward(slopes.scatter_add_(1, rows, pulls))
-        ctx.mark_non_differentiable(n_active)
-        return total, n_active
+        if self.smooth or self.reduction == "mean_all":
+            n = (positives.counts * (len(matrix) - 1 - positives.counts)).sum()
+        else:
+            n = pulls.sum()
+        n = n.clamp_min(1)
+        return total / n, slopes.scatter_add_(1, rows, pulls).div_(n)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None, None, None]:
-        (slopes,) = ctx.saved_tensors
-        return slopes * gradients[0], None, None, None, None, None
-
-
-# `apply` has no types of its own.
-_looped: Callable[..., tuple[Tensor, Tensor]] = _Looped.apply
+    def _hinges(self, excess: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sum of [x]_+ or log(1 + e^x) and its slopes; `excess` is overwritten."""
+        if not self.smooth:
+            hinges = excess.relu_()
+            return hinges.sum(), hinges.sign_()
+        # On the sphere the excess is at most 8: its exponential is safe.
+        odds = excess.exp_()
+        return odds.log1p().sum(), odds.div_(odds + 1)
