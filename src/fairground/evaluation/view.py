@@ -17,15 +17,17 @@ from torch import Tensor
 from fairground.contracts.metric import Contingency, Ranking, Verification
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
+from fairground.evaluation.arrangement import arranged, arranged_on_device
 from fairground.evaluation.groups import GroupRule, coded_groups
 from fairground.evaluation.relevance import Relevance, RelevanceFunction, relevance_of
 from fairground.geometry.contingency import contingency
+from fairground.geometry.device_ranks import rank_on_device
 from fairground.geometry.kmeans import Clusters, kmeans
 from fairground.geometry.neighbours import nearest
 from fairground.geometry.pairing import Pairing
-from fairground.geometry.ranks import Ranked, blocks, rank_blocks, relevant_scores
+from fairground.geometry.ranks import Ranked, blocks, rank, relevant_scores
 from fairground.geometry.spectrum import singular_values
-from fairground.geometry.tiles import Tiles, edge_for, normalise_rows
+from fairground.geometry.tiles import normalise_rows
 from fairground.geometry.verification import stand
 
 Distance = Literal["cosine", "euclidean"]
@@ -145,23 +147,8 @@ class EmbeddingView:
     @cached_property
     def pairing(self) -> Pairing:
         """Queries and references in search order, with the rules of their comparison."""
-        relevance = self.relevance
-        theirs = self.embeddings if self.references is None else self.references
-        rows = relevance.query_order if self.query_rows is None else self.query_rows[relevance.query_order]
-        is_one_set = self.references is None and self.query_rows is None
-        dtype = inputs.working_dtype(self.embeddings, theirs, exact=self.is_raw)
-        edge = edge_for(len(rows), len(theirs))
-        references = _tiles(theirs, relevance.reference_order, edge, dtype, not self.is_raw)
-        queries = references if is_one_set else _tiles(self.embeddings, rows, edge, dtype, not self.is_raw)
-        mine, other = self.groups
-        return Pairing(
-            queries=queries,
-            references=references,
-            is_one_set=is_one_set,
-            own=relevance.own,
-            half_lengths=references.half_squared_lengths() if self.is_raw else None,
-            query_groups=None if mine is None else mine[relevance.query_order],
-            reference_groups=None if other is None else other[relevance.reference_order],
+        return arranged(
+            self.embeddings, self.references, self.query_rows, self.relevance, self.groups, is_raw=self.is_raw
         )
 
     def rankings(self) -> Iterator[RankingBlock]:
@@ -179,7 +166,12 @@ class EmbeddingView:
 
     def _fresh_rankings(self) -> Iterator[Ranked]:
         wanted = self.relevance
-        return rank_blocks(self.pairing, wanted.n_relevant, wanted.lists, threads=self.threads, limit=self.block)
+        spans = blocks(wanted.n_relevant, self.block)
+        if isinstance(self.embeddings, Tensor):
+            sides = (self.embeddings, self.references, self.query_rows, wanted, self.groups)
+            on_device = arranged_on_device(*sides, is_raw=self.is_raw)
+            return (rank_on_device(on_device, wanted.lists(*span)) for span in spans)
+        return (rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
 
     @cached_property
     def clusters(self) -> Clusters:
@@ -247,9 +239,3 @@ class EmbeddingView:
         if self.normalise:
             normalise_rows(block)
         return block
-
-
-def _tiles(matrix: inputs.Embeddings, index: np.ndarray, edge: int, dtype: np.dtype, is_unit: bool) -> Tiles:
-    on_cpu = matrix.cpu().numpy() if isinstance(matrix, Tensor) else matrix
-    tiles = Tiles(on_cpu, index.astype(np.int32), edge, dtype, is_unit)
-    return tiles if isinstance(on_cpu, np.memmap) else tiles.in_memory()

@@ -6,7 +6,7 @@ tile, the scores above each threshold. Both passes use the same products (`tiles
 above itself. When queries and references are one set, a tile serves its rows and, transposed, its columns.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -40,22 +40,6 @@ class Ranked(NamedTuple):
     offsets: np.ndarray
     ranks: np.ndarray
     scores: np.ndarray
-
-
-def rank_blocks(
-    pairing: Pairing,
-    n_relevant: np.ndarray,
-    relevant: Callable[[int, int], Relevant],
-    *,
-    threads: int,
-    limit: int,
-) -> Iterator[Ranked]:
-    """Yield the ranked relevant references of all queries, in blocks of at most about `limit` relevant references.
-
-    `n_relevant` (of each query) bounds a block's size; `relevant(start, stop)` lists those of a block.
-    """
-    for start, stop in blocks(n_relevant, limit):
-        yield rank(pairing, relevant(start, stop), threads=threads)
 
 
 def blocks(n_relevant: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
