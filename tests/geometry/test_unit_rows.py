@@ -19,3 +19,10 @@ def test_a_transposed_tensor_gives_what_its_copy_gives():
 def test_only_the_part_across_the_row_comes_back_divided_by_its_length():
     units, inverse = unit_rows(torch.tensor([[5.0, 0.0]]))
     assert across(torch.tensor([[7.0, 10.0]]), units, inverse).tolist() == [[0.0, 2.0]]
+
+
+def test_rows_may_lie_in_a_block():
+    block = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(0))
+    units, inverse = unit_rows(block)
+    assert inverse.shape == (3, 4, 1)
+    torch.testing.assert_close(units.flatten(0, 1), unit_rows(block.flatten(0, 1))[0])

@@ -14,27 +14,29 @@ SHORTEST = 1e-12
 
 
 def unit_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Return x / |x| for every row (n, d), and 1 / |x| as (n, 1); 0 for both where |x| is below 1e-12."""
+    """Return x / |x| for every row (..., d), and 1 / |x| as (..., 1); 0 for both where |x| is below 1e-12."""
     if not vectors.is_cpu:
-        lengths = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
+        lengths = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
         inverse = lengths.reciprocal().masked_fill_(lengths < SHORTEST, 0)
         return vectors * inverse, inverse
-    units, inverse = (
-        torch.empty_like(vectors, memory_format=torch.contiguous_format),
-        vectors.new_empty(len(vectors), 1),
-    )
-    _normalise(vectors.detach().contiguous().numpy(), units.numpy(), inverse.numpy())
+    given = vectors.detach().contiguous()
+    units, inverse = torch.empty_like(given), given.new_empty(*given.shape[:-1], 1)
+    _normalise(_rows(given), _rows(units), _rows(inverse))
     return units, inverse
 
 
 def across(gradient: Tensor, units: Tensor, inverse: Tensor) -> Tensor:
     """Return the gradient by x, given the one by x / |x|: without its part along x, over |x|. Overwrites it."""
     if not gradient.is_cpu:
-        along = (gradient * units).sum(1, keepdim=True)
+        along = (gradient * units).sum(-1, keepdim=True)
         return gradient.addcmul_(units, along, value=-1).mul_(inverse)
     gradient = gradient.contiguous()
-    _take_across(gradient.numpy(), units.numpy(), inverse.numpy())
+    _take_across(_rows(gradient), _rows(units), _rows(inverse))
     return gradient
+
+
+def _rows(tensor: Tensor) -> np.ndarray:
+    return tensor.view(-1, tensor.shape[-1]).numpy()
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
