@@ -9,12 +9,19 @@ def _labels(n, n_classes):
     return torch.randint(-n_classes, n_classes, (n,), generator=torch.Generator().manual_seed(n))
 
 
+class _Elsewhere(torch.Tensor):
+    """A tensor that says it is not in main memory, to take the way of other devices."""
+
+    is_cpu = False
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
 @pytest.mark.parametrize(
     ("n", "n_classes"), [(0, 1), (1, 1), (2, 1), (40, 6), (256, 30), (257, 30), (300, 1), (300, 999)]
 )
-def test_every_ordered_pair_of_a_class_once(n, n_classes):
+def test_every_ordered_pair_of_a_class_once(n, n_classes, elsewhere):
     labels = _labels(n, n_classes)
-    anchor, positive = positive_pairs(labels)
+    anchor, positive = positive_pairs(labels.as_subclass(_Elsewhere) if elsewhere else labels)
     same = (labels.unsqueeze(1) == labels).fill_diagonal_(False)
     found = torch.zeros(n, n, dtype=torch.long)
     found.index_put_((anchor, positive), torch.ones(len(anchor), dtype=torch.long), accumulate=True)

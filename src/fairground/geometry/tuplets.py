@@ -4,6 +4,7 @@ The sum over negatives depends on the anchor alone: with U_a = log sum_n exp(u_a
 softplus(U_a - v_ap). One log-sum-exp a row and one softplus a positive pair make O(n^2) of what looks like O(n^3).
 """
 
+from math import inf
 from typing import NamedTuple
 
 from torch import Tensor
@@ -30,9 +31,12 @@ class Tuplets(NamedTuple):
         return slopes.put_(self.pairs.place, -pull, accumulate=True)
 
 
-def tuplets_(logits: Tensor, positive: Tensor, pairs: BatchPairs) -> Tuplets:
-    """Return the terms for u = `logits` (n, n), which are overwritten, and v = `positive` (k,)."""
-    negatives = row_sums_(pairs.keep_negatives_(logits))
+def tuplets_(logits: Tensor, positive: Tensor, pairs: BatchPairs, *, within: float = inf) -> Tuplets:
+    """Return the terms for u = `logits` (n, n), which are overwritten, and v = `positive` (k,).
+
+    `within` bounds the magnitude of the logits.
+    """
+    negatives = row_sums_(pairs.keep_negatives_(logits), within=within)
     gap = negatives.log.take(pairs.anchor) - positive
     return Tuplets(pairs, negatives, softplus(gap), gap.sigmoid())
 
@@ -41,7 +45,7 @@ def tuplet_loss(embeddings: Tensor, pairs: BatchPairs, *, normalise: bool) -> Te
     """Return the mean term for u = v = the products, or the cosines, of the embeddings: the N-pair loss."""
 
     def loss_and_slopes(products: Tensor) -> tuple[Tensor, Tensor]:
-        tuplets = tuplets_(products, products.take(pairs.place), pairs)
+        tuplets = tuplets_(products, products.take(pairs.place), pairs, within=1 if normalise else inf)
         pull = tuplets.pull / len(tuplets.pull)
         return tuplets.terms.mean(), tuplets.slopes_(pull, pull)
 

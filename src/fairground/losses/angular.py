@@ -102,7 +102,7 @@ class AngularLoss(Loss):
             anchor, positive = pairs.anchor[block], pairs.positive[block]
             exponents = by_anchor.index_select(0, anchor).add_(by_positive.index_select(0, positive))
             exponents.sub_(closeness[block].unsqueeze(1))
-            sums = row_sums_(exponents, plus_one=True)
+            sums = row_sums_(exponents, plus_one=True, within=10 * t2 + 2)
             loss += sums.log.sum()
             shares = sums.shares_(torch.full_like(sums.log, share))
             closer = shares.sum(1)

@@ -13,6 +13,7 @@ Departures from the paper
     pytorch-metric-learning normalises, and counts anchors without a positive, which are left out here.
 """
 
+from math import inf
 from typing import ClassVar, Literal
 
 import torch
@@ -73,8 +74,9 @@ class GeneralisedLiftedStructureLoss(Loss):
         return with_norm_penalty(loss, embeddings, self.norm_weight, self.norm_power)
 
     def _loss_and_slopes(self, distances: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        positives = group_sums(distances.take(pairs.place), pairs.anchor, pairs.n)
-        negatives = row_sums_(pairs.keep_negatives_(self.margin - distances))
+        widest = abs(self.margin) + 2 if self.normalise else inf
+        positives = group_sums(distances.take(pairs.place), pairs.anchor, pairs.n, within=widest)
+        negatives = row_sums_(pairs.keep_negatives_(self.margin - distances), within=widest)
         # Minus infinity, and so 0, where an anchor lacks either.
         violation = positives.log + negatives.log
         eligible = (violation > -torch.inf).sum() if self.reduction == "mean_anchor" else 1

@@ -53,7 +53,7 @@ class LiftedStructureLoss(Loss):
 
     def _loss_and_slopes(self, distances: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         apart = distances.take(pairs.place)
-        negatives = row_sums_(pairs.keep_negatives_(self.margin - distances))
+        negatives = row_sums_(pairs.keep_negatives_(self.margin - distances), within=abs(self.margin) + 2)
         at_anchor, at_positive = negatives.log.take(pairs.anchor), negatives.log.take(pairs.positive)
         violation = (torch.logaddexp(at_anchor, at_positive) + apart).clamp_min_(0)
         pull = violation / len(apart)

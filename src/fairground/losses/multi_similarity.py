@@ -90,8 +90,11 @@ class MultiSimilarityLoss(Loss):
         if self.epsilon is not None:
             pairs, positive = self._mine_(negative, positive, pairs, self.epsilon)
         weights = self._weights(negative, pairs)
-        positives = group_sums(self.alpha * (self.base - positive), pairs.anchor, pairs.n, plus_one=True)
-        negatives = row_sums_(negative.sub_(self.base).mul_(self.beta), plus_one=True)
+        widest = 1 + abs(self.base)
+        logits = self.alpha * (self.base - positive)
+        positives = group_sums(logits, pairs.anchor, pairs.n, plus_one=True, within=self.alpha * widest)
+        logits = negative.sub_(self.base).mul_(self.beta)
+        negatives = row_sums_(logits, plus_one=True, within=self.beta * widest)
         terms = positives.log / self.alpha + negatives.log / self.beta
         slopes = negatives.shares_(weights)
         slopes.put_(pairs.place, -positives.shares * weights.take(pairs.anchor), accumulate=True)

@@ -95,17 +95,11 @@ def _first_pair_per_class(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor
     """Return the first two samples of each class that has two, or the first positive pair given of each class."""
     if tuples is None:
         ordered, order = labels.sort(stable=True)
-        first = (ordered[1:] == ordered[:-1]).nonzero().squeeze(1)
-        first = first[_begins(ordered[first])]
-        return order[first], order[first + 1]
+        _, sizes = torch.unique_consecutive(ordered, return_counts=True)
+        first = (sizes.cumsum(0) - sizes)[sizes > 1]
+        return order.take(first), order.take(first + 1)
     anchor, positive, _, _ = as_pairs(tuples)
     ordered, order = labels[anchor].sort(stable=True)
-    first = order[_begins(ordered)]
+    _, sizes = torch.unique_consecutive(ordered, return_counts=True)
+    first = order.take(sizes.cumsum(0) - sizes)
     return anchor[first], positive[first]
-
-
-def _begins(ordered: Tensor) -> Tensor:
-    """Mark where a new value begins."""
-    is_first = torch.ones_like(ordered, dtype=torch.bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return is_first

@@ -48,8 +48,8 @@ class NcaLoss(Loss):
 
     def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         logits = cosines.mul_(2 * self.scale)
-        positives = group_sums(logits.take(pairs.place), pairs.anchor, pairs.n)
-        negatives = row_sums_(pairs.keep_negatives_(logits))
+        positives = group_sums(logits.take(pairs.place), pairs.anchor, pairs.n, within=2 * self.scale)
+        negatives = row_sums_(pairs.keep_negatives_(logits), within=2 * self.scale)
         has_positive = positives.log > -torch.inf
         gap = torch.where(has_positive, negatives.log - positives.log, -torch.inf)
         n_anchors = has_positive.sum()

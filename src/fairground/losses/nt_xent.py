@@ -57,7 +57,7 @@ class NtXentLoss(Loss):
 
     def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         logits = cosines.div_(self.temperature)
-        tuplets = tuplets_(logits, logits.take(pairs.place), pairs)
+        tuplets = tuplets_(logits, logits.take(pairs.place), pairs, within=1 / self.temperature)
         terms, pull = tuplets.terms, tuplets.pull
         if self.log_floor is not None:
             floor = torch.finfo(terms.dtype).tiny if self.log_floor == "tiny" else self.log_floor

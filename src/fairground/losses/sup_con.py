@@ -51,7 +51,7 @@ class SupConLoss(Loss):
         logits = cosines.div_(self.temperature)
         n_positives = pairs.n_positives(logits)
         mean_positive = pairs.per_anchor(logits.take(pairs.place)) / n_positives
-        everyone = row_sums_(pairs.keep_pairs_(logits))
+        everyone = row_sums_(pairs.keep_pairs_(logits), within=1 / self.temperature)
         # 0 / 0 where an anchor has no positive.
         terms = (everyone.log - mean_positive).nan_to_num_(nan=0)
         is_active = terms > 0

@@ -56,7 +56,7 @@ class TupletMarginLoss(Loss):
         kept = cosine.clamp(-1 + 1e-7, 1 - 1e-7)
         theta = kept.arccos()
         eased = theta - radians(self.margin)
-        tuplets = tuplets_(cosines.mul_(self.scale), self.scale * eased.cos(), pairs)
+        tuplets = tuplets_(cosines.mul_(self.scale), self.scale * eased.cos(), pairs, within=self.scale)
         push = tuplets.pull * (self.scale / len(cosine))
         # d cos(theta - margin) / d cos(theta)
         slope = eased.sin() / theta.sin() * (kept == cosine)
