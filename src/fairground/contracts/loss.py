@@ -58,35 +58,6 @@ class Loss(nn.Module, ABC):
         """Return the loss; inputs have been checked and are float32 or float64."""
 
     def _refuse(self, embeddings: Tensor, labels: Tensor) -> None:
-        self._check(embeddings, labels, tuples)
-        # Half precision cannot hold squared distances or exponentials: the arithmetic of a loss is float32 at least.
-        wide = embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
-        if not torch.is_autocast_enabled(embeddings.device.type):
-            return self.compute(wide, labels, tuples, generator=generator)
-        with torch.autocast(device_type=embeddings.device.type, enabled=False):
-            return self.compute(wide, labels, tuples, generator=generator)
-
-    def _check(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None) -> None:
-        is_batch = embeddings.ndim == 2 and labels.shape == embeddings.shape[:1] and not labels.is_floating_point()
-        if is_batch and (tuples is None or isinstance(tuples, self.accepts)):
-            return
-        # Sentences are put together only when one is needed: a small batch would feel the cost.
-        name = type(self).__name__
-        require(embeddings.ndim == 2, f"{name} takes embeddings of shape (n, d); got {tuple(embeddings.shape)}")
-        require(
-            labels.shape == embeddings.shape[:1],
-            f"{name} takes one label per embedding; got {tuple(labels.shape)} labels for {len(embeddings)} embeddings",
-        )
-        require(not labels.is_floating_point(), f"{name} takes integer labels; got {labels.dtype}")
-        require(False, f"{name} takes {_kinds(self.accepts)} from a miner; got {type(tuples).__name__}")
-
-    @abstractmethod
-    def compute(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
-        """Return the loss; inputs have been checked and are float32 or float64."""
-
-    def _refuse(self, embeddings: Tensor, labels: Tensor) -> None:
         name = type(self).__name__
         require(embeddings.ndim == 2, f"{name} takes embeddings of shape (n, d); got {tuple(embeddings.shape)}")
         require(
