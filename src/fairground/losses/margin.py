@@ -81,7 +81,7 @@ class MarginLoss(Loss):
     ) -> Tensor:
         """Return the sum over triplets over K, plus the price of beta; 0 without a triplet."""
         beta = self.first_beta + self.shift.to(embeddings.dtype)
-        own = class_indices(labels, len(beta), "margin") if self.is_per_class else None
+        own = class_indices(labels, len(beta), "margin").squeeze(1) if self.is_per_class else None
         if isinstance(tuples, Triplets):
             return self._over(unit(embeddings), tuples, beta if own is None else beta[own[tuples.anchor]])
         return self._over_all(embeddings, labels, beta.expand(len(labels)) if own is None else beta[own])
