@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
-from torch.nn import functional
 
 from fairground.errors import require
 from fairground.geometry.distances import unit
 from fairground.geometry.reductions import zero_of
+from fairground.geometry.unit_rows import across, unit_rows
 
 #: cosines (n, m) to the loss, its slopes (n, m), and perhaps its slopes (n, 1) by length
 Rule = Callable[[Tensor], tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Tensor]]
@@ -133,13 +133,12 @@ class _WithGradients(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, embeddings: Tensor, vectors: Tensor, rule: Rule) -> Tensor:
-        shrink_left, shrink_right = _inverse_lengths(embeddings), _inverse_lengths(vectors)
-        left, right = embeddings * shrink_left, vectors * shrink_right
+        (left, shrink_left), (right, shrink_right) = unit_rows(embeddings), unit_rows(vectors)
         loss, slopes, *by_length = rule(left @ right.T)
-        by_left = _across(slopes @ right, left, shrink_left)
+        by_left = across(slopes @ right, left, shrink_left)
         for slope in by_length:
             by_left.addcmul_(left, slope)
-        ctx.save_for_backward(by_left, _across(slopes.T @ left, right, shrink_right))
+        ctx.save_for_backward(by_left, across(slopes.T @ left, right, shrink_right))
         return loss
 
     @staticmethod
@@ -151,15 +150,3 @@ class _WithGradients(torch.autograd.Function):
 
 # `apply` has no types of its own.
 _with_gradients: Callable[[Tensor, Tensor, Rule], Tensor] = _WithGradients.apply
-
-
-def _inverse_lengths(vectors: Tensor) -> Tensor:
-    """Return 1 / |v| as (n, 1), and 0 where a vector is too short to have a direction."""
-    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
-    return functional.threshold(lengths, 1e-12, torch.inf).reciprocal_()
-
-
-def _across(gradient: Tensor, unit_vectors: Tensor, shrink: Tensor) -> Tensor:
-    """Return the gradient by x, given that by x / |x|: without its part along x, over |x|."""
-    along = (gradient * unit_vectors).sum(1, keepdim=True)
-    return gradient.addcmul_(unit_vectors, along, value=-1).mul_(shrink)
