@@ -2,10 +2,13 @@
 
 Formula
     t:          mean ± t(1 - alpha/2, n - 1) * s / sqrt(n), with s the standard deviation over n - 1
-    bootstrap:  bias-corrected and accelerated percentiles of the means of resamples drawn with replacement
+    bootstrap:  bias-corrected and accelerated percentiles of the means of resamples drawn with replacement, taken at
+                z = sqrt(n / (n - 1)) t(1 - alpha/2, n - 1) instead of the normal quantile
 
 Paper
     Student, "The probable error of a mean", Biometrika 1908. Efron, "Better bootstrap confidence intervals", JASA 1987.
+    Hesterberg, "What teachers should know about the bootstrap", 2015, section 4.3.3, for the wider z: a resample
+    scatters by s sqrt((n - 1) / n) and like a normal, so that plain percentiles cover less than they say.
 """
 
 import math
@@ -58,7 +61,7 @@ def t_interval(values: Sequence[float], *, level: float = LEVEL) -> Interval:
 def bootstrap_interval(
     values: Sequence[float], *, level: float = LEVEL, resamples: int = 10_000, seed: int = 0
 ) -> Interval:
-    """Return the mean with its bootstrap interval: assumes no bell curve, but is too narrow under ten values."""
+    """Return the mean with its bootstrap interval: assumes no bell curve; covers at its rate from twenty values on."""
     require(resamples >= 100, f"resamples must be at least 100; got {resamples}")
     mean = _mean(values, level)
     n = len(values)
@@ -76,7 +79,7 @@ def _corrected_percentiles(
 ) -> tuple[float, float]:
     """Return the two percentiles, moved for how lopsided the resampled means are (z0) and their spread (a)."""
     import numpy as np
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtr, ndtri, stdtrit
 
     sample = np.asarray(values, dtype=float)
     n = len(sample)
@@ -86,7 +89,7 @@ def _corrected_percentiles(
     without_one = (sample.sum() - sample) / (n - 1)
     gaps = without_one.mean() - without_one
     a = np.sum(gaps**3) / (6 * np.sum(gaps**2) ** 1.5)
-    z = z0 + ndtri(np.array([1 - level, 1 + level]) / 2)
+    z = z0 + math.sqrt(n / (n - 1)) * stdtrit(n - 1, np.array([1 - level, 1 + level]) / 2)
     low, high = np.quantile(means, ndtr(z0 + z / (1 - a * z)))
     return float(low), float(high)
 
