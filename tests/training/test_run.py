@@ -1,10 +1,15 @@
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
 from fairground.errors import InputError, SealError, StoreError
 from fairground.records.artefacts import RunFolder
 from fairground.records.claim import claimed
@@ -162,6 +167,27 @@ def test_a_full_disk_is_said_in_a_sentence_and_nothing_is_lost(tmp_path: Path, m
         with pytest.raises(StoreError, match="disk is full"):
             run(tiny(), home=tmp_path / "full")
     assert run(tiny(), home=tmp_path / "full").digits() == run(tiny(), home=tmp_path / "other").digits()
+
+
+def test_a_collapse_is_named_once_in_the_record_and_on_the_way(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def listen(event: Mapping[str, Any]) -> None:
+        told.extend([event["sentence"]] if event["kind"] == "warning" else [])
+
+    words = ("loss=tests.training.test_run:ShrinkingLoss", "optimiser.lr=0.1", "training.batches_per_epoch=30")
+    record = run(tiny(*words), home=tmp_path, listen=listen)
+    assert [note for note in record.notes if note.startswith("collapse (point)")] == [told[0]]
+    assert "all embeddings lie at one point" in told[0]
+
+
+class ShrinkingLoss(Loss):
+    """Pulls everything together and nothing apart."""
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        return (embeddings - embeddings.detach().mean(0) - 1).square().mean()
 
 
 def test_the_spec_lies_beside_the_run(tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
 
 
 def _line(event: Mapping[str, Any], select_by: str) -> None:
-    if event["kind"] == "epoch":
+    if event["kind"] == "warning":
+        print(f"warning: {event['sentence']}", file=sys.stderr)
+    elif event["kind"] == "epoch":
         score = event["validation"].get(select_by)
         shown = "" if score is None else f"  validation {select_by} {score:.4f}"
         speed = f"{event['images_per_second']:.0f} images/s"
@@ -47,7 +49,9 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
 
         def listen(event: Mapping[str, Any]) -> None:
             nonlocal shown
-            if event["kind"] == "epoch":
+            if event["kind"] == "warning":
+                progress.console.print(f"warning: {event['sentence']}")
+            elif event["kind"] == "epoch":
                 score = event["validation"].get(select_by)
                 progress.update(task, score="-" if score is None else f"{score:.4f}")
             elif time.monotonic() - shown > 0.1:

@@ -13,6 +13,7 @@ from torch import Tensor
 from fairground.errors import DivergedError
 from fairground.evaluation.embed import embed
 from fairground.evaluation.scores import evaluate
+from fairground.geometry.collapse import collapse_of
 from fairground.records.provenance import Clock, begin
 from fairground.records.record import EpochRow
 from fairground.spec.run import RunSpec
@@ -22,6 +23,10 @@ from fairground.training.snapshot import Place, put_back, take_snapshot
 
 #: progress, told after every batch and every epoch; plain data, so that a worker can send it to another process
 Listener = Callable[[Mapping[str, Any]], None]
+
+
+#: how many validation embeddings are looked at for signs of collapse
+COLLAPSE_ROWS = 2048
 
 
 class StoppedError(KeyboardInterrupt):
@@ -44,7 +49,7 @@ class Training:
     def train(self) -> None:
         """Train to the end, from wherever the run is."""
         if self.place.epoch == 0:
-            self._begin()
+            self.begin()
         while self.place.epoch <= self.spec.training.epochs and not self._is_out_of_patience():
             self._epoch()
 
@@ -61,7 +66,8 @@ class Training:
         if self.place.best is not None:
             self.parts.model.load_state_dict(self.checkpoints.load_best(self.place.best))
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Measure the untrained model and stand ready for the first batch."""
         sampler = self.parts.loader.sampler
         if sampler.needs_embeddings:
             sampler.fill(self._embed(self.parts.parts.train).cpu())
@@ -150,7 +156,18 @@ class Training:
 
     def _validate(self) -> dict[str, float]:
         rows = self.parts.parts.validation
-        return evaluate_run(self.spec, self.parts, self._embed(rows), self.parts.table.labels[rows])
+        embeddings = self._embed(rows)
+        if self.place.epoch > 0:
+            self._watch_for_collapse(embeddings)
+        return evaluate_run(self.spec, self.parts, embeddings, self.parts.table.labels[rows])
+
+    def _watch_for_collapse(self, embeddings: Tensor) -> None:
+        """Note each kind of collapse once, when it is first seen: the loss alone often looks healthy meanwhile."""
+        seen = collapse_of(embeddings[:: -(-len(embeddings) // COLLAPSE_ROWS)])
+        if seen.is_collapsed and not any(f"collapse ({seen.kind})" in note for note in self.place.notes):
+            note = f"collapse ({seen.kind}) at epoch {self.place.epoch}: {seen.sentence}"
+            self.place.notes.append(note)
+            self.listen({"kind": "warning", "sentence": note})
 
     def _save(self) -> None:
         self.place.seconds, self.place.peak_memory = self.clock.seconds(), self.clock.peak()

@@ -115,7 +115,7 @@ def _record(training: Training, *, scores: tuple[Score, ...], failure: str | Non
         epochs=tuple(place.rows),
         best_epoch=place.best_epoch,
         scores=scores,
-        notes=(*parts.notes, *training.checkpoints.notes),
+        notes=(*parts.notes, *training.checkpoints.notes, *place.notes),
         failure=failure,
         provenance=training.clock.finish(
             data_fingerprint=parts.data_fingerprint,

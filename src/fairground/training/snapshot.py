@@ -26,6 +26,7 @@ class Place:
     peak_memory: int = 0
     threads: int = 0
     rows: list[EpochRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     best_epoch: int | None = None
     best_score: float | None = None
     best: dict[str, str] | None = None
