@@ -85,8 +85,9 @@ class SubCentreArcFaceLoss(Loss):
 
     def _loss_and_slopes(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
         """Return the loss of cosines (n, K * C), and its slopes, which only the nearest centres have."""
-        nearest, centre = cosine.view(len(own), -1, self.n_classes).max(1, keepdim=True)
+        to_centres = cosine.view(len(own), -1, self.n_classes)
+        nearest = to_centres.amax(1, keepdim=True)
+        is_nearest = to_centres.eq_(nearest)
         curve = partial(widened_angle, margin=self.margin, fallback=self.fallback)
         loss, slopes = bent_cross_entropy_(nearest.squeeze(1), own, self.scale, curve)
-        by_centre = cosine.zero_().view(len(own), -1, self.n_classes)
-        return loss, by_centre.scatter_(1, centre, slopes.unsqueeze(1)).flatten(1)
+        return loss, is_nearest.mul_(slopes.unsqueeze(1)).flatten(1)
