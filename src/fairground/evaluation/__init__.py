@@ -15,6 +15,10 @@ _HOMES = {
     "Bootstrap": "bootstrap",
     "Interval": "bootstrap",
     "score_file": "score",
+    "analyse": "analyses",
+    "evaluate_ensemble": "ensemble",
+    "concatenate": "ensemble",
+    "EnsembleScores": "ensemble",
 }
 
 

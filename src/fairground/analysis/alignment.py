@@ -1,0 +1,38 @@
+"""Alignment: how near the embeddings of one class lie to each other.
+
+Formula
+    alignment = mean over pairs i < j of one class of |z_i - z_j|^alpha
+
+Paper
+    Wang and Isola, "Understanding contrastive representation learning through alignment and uniformity on the
+    hypersphere", ICML 2020.
+
+Departures from the paper
+    Positive pairs are all pairs of one class, where the paper has pairs of views of one image.
+"""
+
+import numpy as np
+
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
+from fairground.errors import DataError, require
+from fairground.geometry.sampled_pairs import pair_blocks
+
+
+class AlignmentAnalysis(Analysis):
+    """`alpha` is the power of the distance."""
+
+    def __init__(self, *, alpha: float = 2.0) -> None:
+        require(alpha > 0, f"alignment.alpha must be above 0; got {alpha}")
+        self.alpha = alpha
+
+    def measure(self, space: EmbeddingSpace) -> Findings:
+        """Return the mean powered distance; low is well aligned."""
+        order = np.argsort(space.row_classes, kind="stable")
+        members = np.split(order, np.flatnonzero(np.diff(space.row_classes[order])) + 1)
+        total, count = 0.0, 0
+        for rows in members:
+            for block in pair_blocks(space.rows(rows), space.row_classes[rows]):
+                total += float((block.squared ** (self.alpha / 2)).sum())
+                count += len(block.squared)
+        require(count > 0, "alignment needs a class of two rows at least", DataError)
+        return Findings(values={"alignment": total / count})

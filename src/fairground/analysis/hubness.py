@@ -1,0 +1,40 @@
+"""Hubness: whether a few rows are among the nearest neighbours of very many others.
+
+Formula
+    N_k(i) = number of rows that have i among their k nearest;  hubness = skewness of N_k
+    orphans = share of rows with N_k = 0;  largest_hub = max N_k / k
+
+Paper
+    Radovanović, Nanopoulos and Ivanović, "Hubs in space", JMLR 2010.
+
+Departures from the paper
+    None.
+"""
+
+import numpy as np
+
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
+from fairground.errors import require
+
+
+class HubnessAnalysis(Analysis):
+    """`k` is how many nearest neighbours each row names; fewer where there are fewer other rows."""
+
+    def __init__(self, *, k: int = 10) -> None:
+        require(k >= 1, f"hubness.k must be at least 1; got {k}")
+        self.k = k
+
+    def measure(self, space: EmbeddingSpace) -> Findings:
+        """Return the skewness, the share of orphans and the largest hub."""
+        k = max(1, min(self.k, space.n_rows - 1))
+        named = space.neighbour_numbers(k)
+        counts = np.bincount(named[named >= 0], minlength=space.n_rows).astype(np.float64)
+        gap = counts - counts.mean()
+        deviation = np.sqrt((gap**2).mean())
+        skewness = float((gap**3).mean() / deviation**3) if deviation > 0 else 0.0
+        values = {
+            "hubness": skewness,
+            "orphans": float((counts == 0).mean()),
+            "largest_hub": float(counts.max() / k),
+        }
+        return Findings(values=values, curves={"named_by": counts})

@@ -1,0 +1,59 @@
+"""Spectral decay rho: how far the singular values of an embedding space are from all being equal.
+
+Formula
+    rho = KL(U || q) = (1/D') sum_i log((1/D') / q_i),  q = s / sum(s) over the D' singular values left
+    s: singular values of the matrix of unit embeddings, not centred, the largest `drop_top` (and the smallest
+    `drop_last`) left out;  `direction="to_uniform"`: KL(q || U) = sum_i q_i log(q_i D')
+
+Paper
+    Roth et al., "Revisiting training strategies and generalization performance in deep metric learning", ICML 2020,
+    section 5. Their code's options: @1 drops none, @2 one, @10 nine; a negative one turns the divergence round.
+
+Departures from the paper
+    U has as many entries as values are left; the paper prints D although one is dropped. Their CPU code's truncated SVD
+    also loses the smallest value: `drop_last=1`. Values of zero would make rho infinite: q is floored at 1e-12, and a
+    remark says so.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
+from fairground.errors import require
+from fairground.geometry.spectral_decay import decay
+
+
+class RhoAnalysis(Analysis):
+    """`drop_top` and `drop_last` leave out the largest and smallest singular values."""
+
+    def __init__(
+        self,
+        *,
+        drop_top: int = 1,
+        drop_last: int = 0,
+        direction: Literal["from_uniform", "to_uniform"] = "from_uniform",
+    ) -> None:
+        require(drop_top >= 0, f"rho.drop_top must be 0 or more; got {drop_top}")
+        require(drop_last >= 0, f"rho.drop_last must be 0 or more; got {drop_last}")
+        require(
+            direction in ("from_uniform", "to_uniform"),
+            f"rho.direction must be 'from_uniform' or 'to_uniform'; got '{direction}'",
+        )
+        self.drop_top = drop_top
+        self.drop_last = drop_last
+        self.direction = direction
+
+    def measure(self, space: EmbeddingSpace) -> Findings:
+        """Return rho; high means that few directions carry most of the space."""
+        values = space.singular_values
+        n_left = len(values) - self.drop_top - self.drop_last
+        require(
+            n_left >= 1, f"rho drops {self.drop_top + self.drop_last} of {len(values)} singular values: none is left"
+        )
+        left = values[self.drop_top : self.drop_top + n_left]
+        rho, n_floored = decay(left, from_uniform=self.direction == "from_uniform")
+        remarks = (
+            (f"{n_floored} of {n_left} singular values are zero: rho is a floor of infinity",) if n_floored else ()
+        )
+        return Findings(values={"rho": rho}, remarks=remarks, curves={"kept_singular_values": np.array(left)})

@@ -1,0 +1,39 @@
+"""Uniformity: how evenly embeddings spread over the sphere.
+
+Formula
+    uniformity = log mean over pairs i < j of exp(-t |z_i - z_j|^2)
+
+Paper
+    Wang and Isola, "Understanding contrastive representation learning through alignment and uniformity on the
+    hypersphere", ICML 2020.
+
+Departures from the paper
+    At most `max_rows` evenly spaced rows are paired; a remark says so when there are more.
+"""
+
+import numpy as np
+
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
+from fairground.errors import DataError, require
+from fairground.geometry.sampled_pairs import pair_blocks, spaced_rows
+
+
+class UniformityAnalysis(Analysis):
+    """`t` is the sharpness of the kernel, `max_rows` how many rows are paired at most."""
+
+    def __init__(self, *, t: float = 2.0, max_rows: int = 8192) -> None:
+        require(t > 0, f"uniformity.t must be above 0; got {t}")
+        require(max_rows >= 2, f"uniformity.max_rows must be at least 2; got {max_rows}")
+        self.t = t
+        self.max_rows = max_rows
+
+    def measure(self, space: EmbeddingSpace) -> Findings:
+        """Return the logarithm of the mean kernel; low is evenly spread."""
+        require(space.n_rows > 1, "uniformity needs two rows at least", DataError)
+        rows = spaced_rows(space.n_rows, self.max_rows)
+        total, count = 0.0, 0
+        for block in pair_blocks(space.rows(rows), np.zeros(len(rows))):
+            total += float(np.exp(-self.t * block.squared).sum())
+            count += len(block.squared)
+        remarks = (f"uniformity over {len(rows)} of {space.n_rows} rows",) if len(rows) < space.n_rows else ()
+        return Findings(values={"uniformity": float(np.log(total / count))}, remarks=remarks)

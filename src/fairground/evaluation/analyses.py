@@ -1,0 +1,37 @@
+"""What kind of space the embeddings form: `analyse` runs analyses by name over one view."""
+
+from collections.abc import Sequence
+
+from fairground.catalogue import find, list_room
+from fairground.contracts.analysis import Analysis, Findings
+from fairground.errors import require
+from fairground.evaluation import inputs
+from fairground.evaluation.view import EmbeddingView
+
+
+def analyse(
+    embeddings: inputs.Embeddings | EmbeddingView,
+    labels: inputs.Labels | None = None,
+    analyses: Sequence[str | Analysis] | None = None,
+    *,
+    normalise: bool = True,
+    threads: int | None = None,
+) -> dict[str, Findings]:
+    """Return the findings of each analysis, all there are by default, under its name.
+
+    Takes embeddings and labels, or a view that has computed something already.
+    """
+    if isinstance(embeddings, EmbeddingView):
+        view = embeddings
+    else:
+        view = EmbeddingView(embeddings, labels, normalise=normalise, threads=threads)
+    require(
+        view.references is None and view.query_rows is None,
+        "analyse looks at one set of embeddings as a whole: no references, no query_rows",
+    )
+    found = {}
+    for asked in list_room("analysis") if analyses is None else analyses:
+        analysis = find("analysis", asked)() if isinstance(asked, str) else asked
+        name = asked if isinstance(asked, str) else type(asked).__name__
+        found[name] = analysis.measure(view)
+    return found

@@ -1,0 +1,104 @@
+"""Every ranking metric against its definition in loops, on random lists, and against values a reader can check."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from fairground.errors import InputError
+from fairground.metrics import (
+    MapAtCMetric,
+    MapAtRMetric,
+    MapMetric,
+    MrrMetric,
+    NdcgMetric,
+    PrecisionAtCMetric,
+    PrecisionMetric,
+    RecallMetric,
+    RPrecisionMetric,
+)
+from tests.metrics.oracle import average_precision, hits_at, precision_at, ranking
+
+
+def ndcg(hits, k):
+    gain = sum(1 / math.log2(place + 1) for place, is_hit in enumerate(hits[:k], 1) if is_hit)
+    return gain / sum(1 / math.log2(place + 1) for place in range(1, min(k, sum(hits)) + 1))
+
+
+DEFINITIONS = [
+    (RecallMetric(k=3), lambda hits, r: float(any(hits[:3]))),
+    (RecallMetric(k=1000), lambda hits, r: 1.0),
+    (PrecisionMetric(k=4), lambda hits, r: precision_at(hits, 4)),
+    (PrecisionMetric(k=1000), lambda hits, r: r / 1000),
+    (RPrecisionMetric(), precision_at),
+    (MapAtRMetric(), lambda hits, r: average_precision(hits, r) / r),
+    (MapMetric(), lambda hits, r: average_precision(hits, len(hits)) / r),
+    (MapMetric(limit=5), lambda hits, r: average_precision(hits, 5) / (r + 1)),
+    (MapMetric(limit=5, divisor="relevant"), lambda hits, r: average_precision(hits, 5) / r),
+    (MapAtCMetric(), lambda hits, r: average_precision(hits, r + 1) / (r + 1)),
+    (PrecisionAtCMetric(), lambda hits, r: sum(hits[: r + 1]) / (r + 1)),
+    (MrrMetric(), lambda hits, r: 1 / (hits.index(True) + 1)),
+    (NdcgMetric(), lambda hits, r: ndcg(hits, len(hits))),
+    (NdcgMetric(k=3), lambda hits, r: ndcg(hits, 3)),
+]
+
+
+@pytest.mark.parametrize(("metric", "definition"), DEFINITIONS)
+def test_agrees_with_its_definition(metric, definition):
+    draw = random.Random(5)
+    lists = [[draw.random() < 0.3 for _ in range(draw.randint(6, 30))] + [True] for _ in range(200)]
+    expected = [definition(hits, sum(hits)) for hits in lists]
+    np.testing.assert_allclose(metric.per_query(ranking(lists)), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("metric", [metric for metric, _ in DEFINITIONS])
+def test_a_query_with_nothing_to_find_has_zero(metric):
+    lists = [hits_at({1}, 4), hits_at(set(), 4), hits_at({4}, 4), hits_at(set(), 4)]
+    values = metric.per_query(ranking(lists))
+    assert values[1] == values[3] == 0
+    assert np.isfinite(values).all()
+
+
+# Musgrave et al., table 3: ten relevant references; Recall@1 cannot tell the four apart.
+@pytest.mark.parametrize(
+    ("places", "r_precision", "map_at_r"),
+    [({1}, 0.10, 0.10), ({1, 10}, 0.20, 0.12), ({1, 2}, 0.20, 0.20), (set(range(1, 11)), 1.0, 1.0)],
+)
+def test_table_three_of_the_reality_check(places, r_precision, map_at_r):
+    late = {90 + k for k in range(10 - len(places))}
+    evidence = ranking([hits_at(places | late, 120)])
+    assert RecallMetric(k=1).per_query(evidence) == 1
+    assert RPrecisionMetric().per_query(evidence) == pytest.approx(r_precision)
+    assert MapAtRMetric().per_query(evidence) == pytest.approx(map_at_r)
+
+
+def test_a_perfect_embedding_scores_three_quarters_on_classes_of_four_in_roths_count():
+    evidence = ranking([hits_at({1, 2, 3}, 50)])
+    assert MapAtRMetric().per_query(evidence) == 1
+    assert MapAtCMetric().per_query(evidence) == 0.75
+    assert PrecisionAtCMetric().per_query(evidence) == 0.75
+    assert MapMetric(limit=1000).per_query(evidence) == 0.75
+    assert MapMetric().per_query(evidence) == 1
+
+
+def test_ndcg_by_hand():
+    # Hits at 2 and 3 of two relevant: (1/log2(3) + 1/log2(4)) / (1 + 1/log2(3)).
+    value = NdcgMetric(k=10).per_query(ranking([hits_at({2, 3}, 5)]))
+    assert value == pytest.approx((0.6309297536 + 0.5) / 1.6309297536)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: RecallMetric(k=0), "recall.k must be a whole number from 1; got 0"),
+        (lambda: PrecisionMetric(k=1.5), "precision.k must be a whole number from 1; got 1.5"),
+        (lambda: MapMetric(limit=0), "map.limit must be a whole number from 1, or nothing for the whole list; got 0"),
+        (lambda: MapMetric(divisor="R"), "map.divisor must be 'relevant' or 'class_size'; got 'R'"),
+        (lambda: NdcgMetric(k=-1), "ndcg.k must be a whole number from 1, or nothing for the whole list; got -1"),
+    ],
+)
+def test_refusals(make, sentence):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == sentence
