@@ -22,13 +22,15 @@ class SoftRanks(NamedTuple):
     temperature: float
     counts_anchor: bool
 
-    def among(self, members: Tensor | None) -> Tensor:
-        """Return the rank (k,) of each pair, among those marked 1 in the anchor's row of `members` (n, n), or all."""
-        ranks = []
+    def ranks(self, members: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the rank (k,) of each pair among all, and among those marked 1 in the anchor's row of `members`."""
+        among_all, among_members = [], []
         for block, above in self._blocks():
-            chosen = above if members is None else above * members.index_select(0, self.pairs.anchor[block])
-            ranks.append(chosen.sum(1))
-        return torch.cat(ranks).add_(1)
+            among_all.append(above.sum(1))
+            if members is not None:
+                among_members.append(above.mul_(members.index_select(0, self.pairs.anchor[block])).sum(1))
+        whole = torch.cat(among_all).add_(1)
+        return whole, torch.cat(among_members).add_(1) if among_members else whole
 
     def slopes(self, by_rank: Tensor, by_member_rank: Tensor | None, members: Tensor | None) -> Tensor:
         """Return the slope (n, n) by the cosines of a loss with these slopes (k,) by the ranks."""

@@ -50,10 +50,10 @@ class FastApLoss(Loss):
         # D bins / 4 with D = 2 - 2 s; the anchor itself has no place in its own ranking.
         positions = cosines.sub_(1).mul_(-self.bins / 2).clamp_(0, self.bins).fill_diagonal_(-torch.inf)
         slot, fraction = soft_bins_(positions, self.bins)
-        place = torch.arange(0, pairs.n * (self.bins + 2), self.bins + 2, device=slot.device)
-        where = place.take(pairs.anchor) + slot.take(pairs.place)
+        row = torch.arange(0, pairs.n * (self.bins + 2), self.bins + 2, device=slot.device)
+        where = row.take(pairs.anchor) + slot.take(pairs.place)
         positives = self._cumulative(where, fraction.take(pairs.place), pairs.n)
-        everyone = self._cumulative(slot.add_(place.unsqueeze(1)).view(-1), fraction.view(-1), pairs.n)
+        everyone = self._cumulative(slot.add_(row.unsqueeze(1)).view(-1), fraction.view(-1), pairs.n)
         precision, push, pull = _precision_and_slopes(positives, everyone)
         n_positives = positives[:, -1]
         weights = (n_positives > 0) / n_positives.clamp_min(1) / n_positives.count_nonzero()

@@ -39,7 +39,6 @@ class MultiSimilarityLoss(Loss):
         "alpha": Real(low=0.01, high=100),
         "beta": Real(low=0.01, high=100),
         "base": Real(low=0, high=1),
-        "epsilon": Real(low=0, high=1),
     }
 
     def __init__(

@@ -66,15 +66,16 @@ class RecallAtKLoss(Loss):
 
     def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         ks = cosines.new_tensor(self.ks)
-        ranks = SoftRanks(cosines, pairs, self.rank_temperature, self.query_in_ranking)
-        is_within = ((ks - ranks.among(None).unsqueeze(1)) / self.count_temperature).sigmoid_()
+        ranking = SoftRanks(cosines, pairs, self.rank_temperature, self.query_in_ranking)
+        ranks, _ = ranking.ranks()
+        is_within = ((ks - ranks.unsqueeze(1)) / self.count_temperature).sigmoid_()
         n_within = cosines.new_zeros(pairs.n, len(ks)).index_add_(0, pairs.anchor, is_within)
         n_positives = pairs.n_positives(cosines).unsqueeze(1)
         # An anchor without positives has a recall of 0 / 0, and no part in the mean.
         weights = torch.where(n_positives > 0, 1 / torch.minimum(ks, n_positives), 0) / (pairs.n_anchors * len(ks))
         recall = (torch.minimum(n_within, ks) * weights).sum()
         rate = (weights * (n_within <= ks))[pairs.anchor] * (is_within - is_within.square())
-        return 1 - recall, ranks.slopes(rate.sum(1) / self.count_temperature, None, None)
+        return 1 - recall, ranking.slopes(rate.sum(1) / self.count_temperature, None, None)
 
     def known_bugs(self) -> tuple[str, ...]:
         """Return what `query_in_ranking` does."""

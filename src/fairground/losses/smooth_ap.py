@@ -58,10 +58,10 @@ class SmoothApLoss(Loss):
             n_positives = n_positives + 1
         weights = 1 / (n_positives.take(pairs.anchor) * pairs.n_anchors)
         members = torch.zeros_like(cosines).put_(pairs.place, cosines.new_ones(len(weights)))
-        ranks = SoftRanks(cosines, pairs, self.temperature, self.query_in_ranking)
-        among_all, among_members = ranks.among(None), ranks.among(members)
+        ranking = SoftRanks(cosines, pairs, self.temperature, self.query_in_ranking)
+        among_all, among_members = ranking.ranks(members)
         precision = among_members / among_all
-        slopes = ranks.slopes(weights * precision / among_all, -weights / among_all, members)
+        slopes = ranking.slopes(weights * precision / among_all, -weights / among_all, members)
         return 1 - precision @ weights, slopes
 
     def known_bugs(self) -> tuple[str, ...]:
