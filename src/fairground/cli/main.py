@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from fairground.cli import browse, demo, evaluate, score, train
+from fairground.cli import browse, demo, evaluate, published, score, train
 from fairground.errors import FairgroundError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
 app.command("list")(browse.list_things)
 app.command("show")(browse.show)
+app.command("published")(published.published)
 
 
 def main() -> None:

@@ -1,0 +1,160 @@
+"""`fairground published`: what the papers printed, with spreads, what they mean, and what is known against them."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairground.cli.options import HOME, AsJson, Home
+
+if TYPE_CHECKING:
+    from fairground.records.published import PublishedRow, PublishedTable
+
+_SELECTION = {
+    "test": "SELECTED ON THE TEST SET: optimistic numbers, which a run with a sealed test set need not reach.",
+    "validation": "Selected on validation classes.",
+    "nothing": "Nothing was selected.",
+}
+
+
+def published(
+    table: Annotated[
+        str | None, typer.Argument(help="A table (roth2020/table2) or a paper (mlrc2020); left out, all are listed.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option("--dataset", "-d", help="cub200, cars196 or sop")] = None,
+    metric: Annotated[str | None, typer.Option("--metric", "-m", help="recall@1, map@r, nmi, ...")] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", help="A loss (margin) or a loss with its preset (margin@mlrc-cub200).")
+    ] = None,
+    beside: Annotated[bool, typer.Option("--beside", help="Hold our own runs against each number.")] = False,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Show the numbers printed in the two papers, as printed, with their spread and errata.
+
+    Examples: fairground published · fairground published roth2020/table2 --dataset cub200 --metric recall@1 ·
+    fairground published --method margin --metric map@r --beside
+    """
+    from fairground.records.published import published_rows, published_tables
+
+    rows = published_rows(table, dataset=dataset, method=method, metric=metric)
+    names = {row.table_name for row in rows}
+    tables = [found for found in published_tables() if found.name in names]
+    is_list = not any((dataset, metric, method, beside)) and (table is None or "/" not in table)
+    if is_list:
+        _list_tables(tables, rows, as_json=as_json)
+        return
+    verdicts = _verdicts(rows, home) if beside else []
+    if as_json:
+        print(json.dumps({"rows": [_plain(row, tables) for row in rows], "errata": _errata(rows), "beside": verdicts}))
+        return
+    for found in tables:
+        _print_table(found, [row for row in rows if row.table_name == found.name])
+    for verdict in verdicts:
+        print(f"{verdict['runs']}: {verdict['sentence']}")
+
+
+def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRow"], *, as_json: bool) -> None:
+    from fairground.records.published import published_papers
+
+    counts = {found.name: sum(row.table_name == found.name for row in rows) for found in tables}
+    if as_json:
+        print(json.dumps([dataclasses.asdict(t) | {"name": t.name, "numbers": counts[t.name]} for t in tables]))
+        return
+    width = max(len(found.name) for found in tables)
+    for paper, citation in published_papers().items():
+        mine = [found for found in tables if found.paper == paper]
+        if mine:
+            print(f"{paper}: {citation}")
+        for found in mine:
+            mark = "  (selected on the test set)" if found.selected_on == "test" else ""
+            print(f"  {found.name:<{width}}  {counts[found.name]:>4}  {found.title}{mark}")
+
+
+def _plain(row: "PublishedRow", tables: Iterable["PublishedTable"]) -> dict[str, object]:
+    selected_on = next(found.selected_on for found in tables if found.name == row.table_name)
+    return dataclasses.asdict(row) | {"unit": row.unit, "protocol": row.protocol, "selected_on": selected_on}
+
+
+def _errata(rows: Iterable["PublishedRow"]) -> dict[str, str]:
+    from fairground.records.published import published_errata
+
+    used = {erratum for row in rows for erratum in row.errata}
+    return {erratum: about for erratum, about in published_errata().items() if erratum in used}
+
+
+def _print_table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> None:
+    """Print one line for each method and data set, the metrics side by side, then everything a reader must know."""
+    print(f"{table.name}: {table.title}")
+    print(_SELECTION[table.selected_on])
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    lines: dict[tuple[str, ...], dict[str, PublishedRow]] = {}
+    for row in rows:
+        dimension = "" if row.embedding_dim is None else str(row.embedding_dim)
+        place = (row.row, row.method, row.dataset, row.network, dimension, row.setting)
+        lines.setdefault(place, {})[row.metric] = row
+    texts = [["row", "method", "data", "network", "dim", "setting", *metrics, "errata"]]
+    for key, cells in lines.items():
+        errata = _errata(cells.values())
+        texts.append([*key, *(_cell(cells.get(metric)) for metric in metrics), " ".join(errata)])
+    _print_columns(texts)
+    meanings = dict.fromkeys(row.spread_meaning for row in rows if row.spread_meaning)
+    for meaning in meanings:
+        print(f"± {meaning}")
+    for erratum, about in _errata(rows).items():
+        print(f"{erratum}: {about}")
+    for note, where in _notes(rows).items():
+        print(f"note ({where}): {note}")
+    print()
+
+
+def _cell(row: "PublishedRow | None") -> str:
+    if row is None:
+        return ""
+    return row.printed if row.corrected is None else f"{row.printed} (right: {row.corrected:g})"
+
+
+def _print_columns(texts: Sequence[Sequence[str]]) -> None:
+    """Print rows of text in columns as wide as they need; a column that says nothing is left out."""
+    kept = [column for column in range(len(texts[0])) if any(text[column] for text in texts[1:])]
+    widths = {column: max(len(text[column]) for text in texts) for column in kept}
+    for text in texts:
+        print("  ".join(f"{text[column]:<{widths[column]}}" for column in kept).rstrip())
+
+
+def _notes(rows: Sequence["PublishedRow"]) -> dict[str, str]:
+    """Return each note once, with the first rows it is about and how many more there are."""
+    about: dict[str, list[str]] = {}
+    for row in rows:
+        places = about.setdefault(row.note, [])
+        place = " ".join(word for word in (row.row, row.dataset, row.metric) if word)
+        if place not in places:
+            places.append(place)
+    about.pop("", None)
+    return {note: ", ".join(p[:2]) + (f" and {len(p) - 2} more" if len(p) > 2 else "") for note, p in about.items()}
+
+
+def _verdicts(rows: Sequence["PublishedRow"], home: Path) -> list[dict[str, str]]:
+    """Hold every set of repeats in the store against the numbers of its own loss and protocol."""
+    from fairground.records.store import Store
+    from fairground.report.verdict import repeats_of, verdict_of
+
+    found: list[dict[str, str]] = []
+    groups = repeats_of(Store(home).records())
+    for row in rows:
+        for group in groups:
+            loss = group[0].spec["loss"]
+            assert isinstance(loss, dict)
+            if row.preset and loss["name"] == row.loss and group[0].spec["protocol"] == row.protocol:
+                verdict = verdict_of(group, row)
+                names = ", ".join(record.name for record in group)
+                told = {"outcome": str(verdict.outcome), "sentence": verdict.sentence}
+                found.append({"runs": names, "row": f"{row.table_name} {row.row}", **told})
+    if not found:
+        asked = ", ".join(dict.fromkeys(row.protocol for row in rows if row.preset))
+        none = f"no run in {home} follows {asked} with one of these losses"
+        found.append({"runs": "ours", "row": "", "outcome": "not comparable", "sentence": none})
+    return found
