@@ -126,6 +126,11 @@ def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
         ),
         (["loss=no_such_lab.part:MyLoss"], "no_such_lab is not installed"),
         (["data.n_classes=2"], "class"),
+        (["training.gradient_chunk=8"], "say training.freeze_batch_norm=stats"),
+        (
+            ["training.gradient_chunk=8", "training.freeze_batch_norm=stats", "regulariser=manifold_mixup"],
+            "the regulariser mixes across it",
+        ),
         (["trunk.widths=[0]"], "small_conv.widths must be positive whole numbers"),
         (["head.embedding_dim=0"], "linear.embedding_dim must be in [1, 65536]; got 0"),
     ],
@@ -167,6 +172,13 @@ def test_a_full_disk_is_said_in_a_sentence_and_nothing_is_lost(tmp_path: Path, m
         with pytest.raises(StoreError, match="disk is full"):
             run(tiny(), home=tmp_path / "full")
     assert run(tiny(), home=tmp_path / "full").digits() == run(tiny(), home=tmp_path / "other").digits()
+
+
+def test_a_batch_in_chunks_trains_like_the_whole_batch(tmp_path: Path) -> None:
+    words = ("training.freeze_batch_norm=stats", "loss=triplet", "miner=distance_weighted")
+    whole = run(tiny(*words), home=tmp_path)
+    chunked = run(tiny(*words, "training.gradient_chunk=5"), home=tmp_path)
+    assert [row.loss for row in chunked.epochs[1:]] == pytest.approx([row.loss for row in whole.epochs[1:]], rel=1e-3)
 
 
 def test_a_collapse_is_named_once_in_the_record_and_on_the_way(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ class Regulariser(nn.Module):
     tunable: ClassVar[Mapping[str, Range]] = {}
     #: whether the hook `change_tuples` does anything, so that `assemble` can refuse it without a ranking loss
     changes_tuples: ClassVar[bool] = False
+    #: whether `plan_mixing` does anything: mixed samples depend on each other, so a batch cannot be cut into chunks
+    mixes: ClassVar[bool] = False
 
     def check_loss(self, loss: Loss) -> None:
         """Refuse, in a sentence, a loss that this regulariser can do nothing for; called once, before training."""

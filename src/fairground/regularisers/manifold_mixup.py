@@ -31,6 +31,7 @@ class ManifoldMixupRegulariser(Regulariser):
     `deepest` is the last stage that samples may be mixed before, counted from 0; 0 is mixup of images alone.
     """
 
+    mixes: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"alpha": LogReal(low=0.1, high=10.0)}
 
     def __init__(self, *, alpha: float = 2.0, deepest: int | None = None) -> None:

@@ -27,6 +27,7 @@ from fairground.contracts.table import ImageTable
 from fairground.errors import require
 from fairground.spec.run import ROOM_OF, Part, RunSpec
 from fairground.spec.seeds import Purpose, child_seed
+from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import build_optimiser
@@ -88,6 +89,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
     sampler = _build("sampler", spec.sampler, sampler_facts)
     transform = _build("transform", spec.transform, {})
+    _check_chunks(spec, model, regulariser)
     generators: dict[str, torch.Generator] = {
         purpose: _generator(spec.seed, purpose, device) for purpose in _GENERATORS
     }
@@ -163,6 +165,14 @@ def _regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser 
     )
     found.check_loss(loss)
     return found
+
+
+def _check_chunks(spec: RunSpec, model: EmbeddingModel, regulariser: Regulariser | None) -> None:
+    """Refuse to cut a batch into chunks where samples of a batch depend on each other."""
+    if spec.training.gradient_chunk:
+        require_chunks_alone(model.train(), spec.training.gradient_chunk)
+        mixes = regulariser is not None and regulariser.mixes
+        require(not mixes, "training.gradient_chunk cuts a batch into chunks, but the regulariser mixes across it")
 
 
 def _build(key: str, part: Part, facts: Mapping[str, object]) -> Any:

@@ -25,7 +25,7 @@ def cached_backward(
     `chunk` images are in a graph at a time. Every chunk sees the same random numbers and buffers both times, and
     leaves buffers behind as if it had been seen once.
     """
-    _require_chunks_alone(model, chunk)
+    require_chunks_alone(model, chunk)
     if len(images) <= chunk:
         embeddings = model(images)
         loss = loss_of(embeddings)
@@ -54,7 +54,7 @@ def cached_backward(
     return loss.detach(), embeddings.detach()
 
 
-def _require_chunks_alone(model: nn.Module, chunk: int) -> None:
+def require_chunks_alone(model: nn.Module, chunk: int) -> None:
     """Refuse a model whose embedding of one image depends on the others it is seen with."""
     require(chunk >= 1, f"a gradient-cached step needs a chunk of at least 1 image; got {chunk}")
     for name, module in model.named_modules():
