@@ -67,6 +67,13 @@ def test_mined_pairs_count_once_and_anchors_lacking_a_side_do_not_count():
     )
 
 
+def test_no_anchor_with_both_sides_is_no_loss():
+    pairs = Pairs(*(torch.tensor(index) for index in ([3], [4], [5], [1])))
+    value, gradient = loops.gradient_of(GeneralisedLiftedStructureLoss(), X, F8, pairs)
+    assert value == 0
+    assert not gradient.any()
+
+
 @pytest.mark.parametrize("settings", [{}, {"normalise": True, "reduction": "sum"}, {"margin": -2.2, "norm_weight": 1}])
 def test_gradient_by_finite_differences(settings):
     loops.check_gradient(GeneralisedLiftedStructureLoss(**settings))

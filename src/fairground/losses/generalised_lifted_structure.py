@@ -79,7 +79,7 @@ class GeneralisedLiftedStructureLoss(Loss):
         negatives = row_sums_(pairs.keep_negatives_(self.margin - distances), within=widest)
         # Minus infinity, and so 0, where an anchor lacks either.
         violation = positives.log + negatives.log
-        eligible = (violation > -torch.inf).sum() if self.reduction == "mean_anchor" else 1
+        eligible = (violation > -torch.inf).sum().clamp_min_(1) if self.reduction == "mean_anchor" else 1
         pull = (violation > 0).to(violation.dtype) / eligible
         slopes = negatives.shares_(-pull)
         slopes.put_(pairs.place, positives.shares * pull.take(pairs.anchor), accumulate=True)
