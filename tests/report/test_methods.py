@@ -1,4 +1,5 @@
-from fairground.report.methods import differing, flatten, methods_of, shared
+from fairground.report.methods import methods_of
+from fairground.spec.flat import differing, flatten, shared
 from tests.records.factory import make_record, make_spec
 from tests.report.fixtures import make_study
 

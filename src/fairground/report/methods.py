@@ -1,11 +1,10 @@
 """Records grouped into methods: what each is called, what they share, and in what they differ."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from fairground.records.record import RunRecord, SplitName
-from fairground.spec.identity import canonical_json
+from fairground.spec.flat import differing, flatten
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,34 +46,6 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
     ]
 
 
-def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return a spec as dotted settings without the seed: `loss` is the loss' name, `loss.margin` a setting of it."""
-    found: dict[str, str] = {}
-    for key, value in spec.items():
-        if prefix == "" and key == "seed":
-            continue
-        dotted = prefix if key == "name" and prefix else f"{prefix}.{key}".removeprefix(".")
-        if isinstance(value, Mapping):
-            found |= flatten(value, dotted)
-        else:
-            found[dotted] = _text(value)
-    return found
-
-
-def differing(flat: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return the settings that are not the same everywhere, in the order they are first met."""
-    specs = list(flat)
-    keys = dict.fromkeys(key for spec in specs for key in spec)
-    return [key for key in keys if len({spec.get(key) for spec in specs}) > 1]
-
-
-def shared(flat: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the settings that are the same everywhere."""
-    specs = list(flat)
-    apart = set(differing(specs))
-    return {key: value for key, value in (specs[0] if specs else {}).items() if key not in apart}
-
-
 def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Call a method by its loss, then by the other parts that vary, then by the settings that still tell it apart."""
     parts = [key for key in differing(flat.values()) if "." not in key and key != "loss"]
@@ -88,16 +59,6 @@ def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
             settings = [f"{name}={flat[key].get(name, 'none')}" for name in differing(flat[k] for k in alike)]
             labels[key] = f"{label}, {', '.join(settings)}"
     return labels
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_text(item) for item in value)
-    return value if isinstance(value, str) else canonical_json({"": value})[4:-1]
 
 
 def _seed(record: RunRecord) -> tuple[int, str]:

@@ -10,9 +10,9 @@ from fairground.report.figures.bars import Bars, bars_of, draw_bars, height_of
 from fairground.report.figures.curves import Curves, curves_of, draw_curves
 from fairground.report.formats import caption
 from fairground.report.headings import clean
-from fairground.report.methods import flatten, shared
 from fairground.report.notes import Note, notes_of
 from fairground.report.tables import ResultTable
+from fairground.spec.flat import flatten, shared
 
 
 @dataclass(frozen=True, kw_only=True)
