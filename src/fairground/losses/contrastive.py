@@ -21,8 +21,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
-from fairground.geometry.distances import distances_of_pairs, unit
-from fairground.geometry.reductions import mean_hinges
+from fairground.geometry.listed_hinges import over_listed_pairs
 from fairground.geometry.slopes import with_gradient
 from fairground.geometry.sphere_hinges import PairShares, PairTotals, over_pairs
 from fairground.spec.space import Real
@@ -64,11 +63,8 @@ class ContrastiveLoss(Loss):
         """Return the mean cost of positive pairs plus that of negative pairs; a kind without pairs costs 0."""
         if tuples is None:
             return with_gradient(embeddings, lambda z: self._over_all(z, labels), normalise=True)
-        z = unit(embeddings)
         pairs = as_pairs(tuples)
-        near = distances_of_pairs(z, pairs.positive_anchor, pairs.positive) - self.positive_margin
-        far = self.negative_margin - distances_of_pairs(z, pairs.negative_anchor, pairs.negative)
-        return mean_hinges(near, self.reduction) + mean_hinges(far, self.reduction)
+        return over_listed_pairs(embeddings, pairs, self.positive_margin, self.negative_margin, self._means)
 
     def _over_all(self, z: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         found = over_pairs(z, labels, self.positive_margin, self.negative_margin, self._means, by_triplets=False)
