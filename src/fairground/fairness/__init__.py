@@ -1,0 +1,1 @@
+"""Which runs may share a table, and what a reader must be told about those that do."""

@@ -1,0 +1,69 @@
+"""Which runs may share a table: every rule and every flag asked, every difference listed by name.
+
+What is compared may differ: loss, miner, regulariser, sampler, their settings and the optimiser's rate for the loss'
+own weights. Everything else must agree.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+from fairground.errors import require
+from fairground.fairness import flags, rules
+from fairground.fairness.evidence import Difference, Evidence, Flag
+from fairground.records.record import RunRecord, SplitName
+from fairground.spec.space import Range
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The guard's word on some methods: they may share a table when there is no difference; flags go with it."""
+
+    methods: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    flags: tuple[Flag, ...]
+
+    @property
+    def is_fair(self) -> bool:
+        """Tell whether the methods may share a table."""
+        return not self.differences
+
+    def refusal(self) -> str:
+        """Return in one line that, and by which rules, the methods may not share a table."""
+        rules_broken = ", ".join(dict.fromkeys(difference.rule for difference in self.differences))
+        n = len(self.methods)
+        return f"these {n} methods differ in more than what is compared ({rules_broken}), so that no table is fair:"
+
+
+def compare(
+    methods: Mapping[str, Sequence[RunRecord]],
+    *,
+    metric: str,
+    split: SplitName = "test",
+    claims: Sequence[tuple[str, str]] = (),
+    ranges: Mapping[str, Range] | None = None,
+) -> Comparison:
+    """Ask every rule and flag about the runs of each method, given under its label."""
+    require(len(methods) > 0, "there is nothing to compare: no method was given")
+    for label, records in methods.items():
+        require(len(records) > 0, f"method '{label}' has no runs")
+    evidence = Evidence(
+        methods={label: tuple(records) for label, records in methods.items()},
+        metric=metric,
+        split=split,
+        claims=tuple(claims),
+        ranges=dict(ranges or {}),
+    )
+    return Comparison(
+        methods=tuple(methods),
+        differences=tuple(found for rule in modules(rules) for found in rule.check(evidence)),
+        flags=tuple(found for flag in modules(flags) for found in flag.check(evidence)),
+    )
+
+
+def modules(room: ModuleType) -> list[ModuleType]:
+    """Return the rules or flags of a folder by file name; a new file is found without being registered anywhere."""
+    names = sorted(module.name for module in pkgutil.iter_modules(room.__path__))
+    return [importlib.import_module(f"{room.__name__}.{name}") for name in names]

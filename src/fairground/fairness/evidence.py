@@ -1,0 +1,84 @@
+"""What the guard looks at, and what it finds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from fairground.records.record import RunRecord, SplitName
+from fairground.spec.flat import flatten
+from fairground.spec.space import Range
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Something that must agree and does not: by which rule, which setting, each method's value, why it matters."""
+
+    rule: str
+    what: str
+    values: Mapping[str, str]
+    why: str
+
+    def __str__(self) -> str:
+        by_value: dict[str, list[str]] = {}
+        for label, value in self.values.items():
+            by_value.setdefault(value, []).append(label)
+        told = "; ".join(f"{value} ({', '.join(labels)})" for value, labels in by_value.items())
+        return f"{self.what}: {told}. {self.why}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag:
+    """Something a reader must be told: by which flag, about which methods, in a sentence, and why it matters."""
+
+    flag: str
+    methods: tuple[str, ...]
+    text: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.why}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The runs of each method under its label, and what is to be concluded from them.
+
+    `claims` are pairs (better, worse) that somebody is about to assert. `ranges` are the ranges that were searched, by
+    part, component and setting (`loss.triplet.margin`) or by setting alone (`optimiser.loss_lr`).
+    """
+
+    methods: Mapping[str, tuple[RunRecord, ...]]
+    metric: str
+    split: SplitName = "test"
+    claims: tuple[tuple[str, str], ...] = ()
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+
+    @cached_property
+    def done(self) -> Mapping[str, tuple[RunRecord, ...]]:
+        """The finished runs of each method."""
+        return {label: tuple(r for r in runs if r.state == "done") for label, runs in self.methods.items()}
+
+    @cached_property
+    def settings(self) -> Mapping[str, Mapping[str, str]]:
+        """Each method's spec laid flat; where its own runs disagree, all their values."""
+        return {label: _merged([flatten(run.spec) for run in runs]) for label, runs in self.methods.items()}
+
+    def values(self, label: str, metric: str | None = None) -> dict[int, float]:
+        """Return a method's metric by seed; runs that share a seed are averaged."""
+        found: dict[int, list[float]] = {}
+        for record in self.done[label]:
+            value = record.score(metric or self.metric, self.split)
+            if value is not None:
+                found.setdefault(seed_of(record), []).append(value)
+        return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
+
+
+def seed_of(record: RunRecord) -> int:
+    """Return the seed of a run."""
+    seed = record.spec.get("seed")
+    return seed if isinstance(seed, int) else 0
+
+
+def _merged(specs: list[dict[str, str]]) -> dict[str, str]:
+    keys = dict.fromkeys(key for spec in specs for key in spec)
+    return {key: " or ".join(sorted({spec.get(key, "none") for spec in specs})) for key in keys}

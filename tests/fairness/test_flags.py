@@ -1,0 +1,129 @@
+from dataclasses import replace
+
+from fairground.fairness.compare import compare
+from fairground.fairness.folds import join_folds
+from fairground.records.record import Score
+from fairground.spec.space import Choice, Integer, LogReal, Real
+from tests.fairness.methods import method
+from tests.records.factory import make_provenance
+
+
+def raised(metric: str = "map@r", claims: tuple = (), ranges: dict | None = None, **methods: list) -> dict[str, str]:
+    """Which flags are raised, and their texts."""
+    found = compare(methods, metric=metric, claims=claims, ranges=ranges).flags
+    return {flag.flag: flag.text for flag in found}
+
+
+def test_a_clean_comparison_raises_nothing():
+    assert raised(a=method(), b=method(loss="margin", level=0.4)) == {}
+
+
+def test_selection_on_the_test_split_or_without_validation():
+    told = raised(a=method(notes=("selected on the test split",)), b=method(loss="margin"))
+    assert told["test_selection"] == "Selected on the test split: a."
+    told = raised(a=method(is_validated=False), b=method(loss="margin"))
+    assert told["test_selection"].endswith("did not select: a.")
+    assert "test_selection" in raised(a=method(evaluation__select_on="test"))
+
+
+def test_one_run_unequal_runs_and_other_seeds():
+    assert raised(a=method(seeds=1), b=method(loss="margin", seeds=1)) == {"no_repeats": "One run only: a, b."}
+    assert raised(a=method(seeds=2), b=method(loss="margin", seeds=3))["seeds"] == "Unequal numbers of runs: a 2, b 3."
+    assert "same seeds" in raised(a=method(), b=method(loss="margin", seeds=(7, 8, 9)))["seeds"]
+
+
+def test_a_claim_over_overlapping_intervals():
+    near, far = method(level=0.305, spread=0.01), method(loss="margin", level=0.3, spread=0.01)
+    assert "while their intervals overlap" in raised(claims=(("a", "b"),), a=near, b=far)["overlap"]
+    assert raised(a=near, b=far) == {}
+    assert raised(claims=(("a", "b"),), a=method(level=0.9), b=far) == {}
+    assert "overlap" in raised(claims=(("a", "b"),), a=method(level=0.9, seeds=1), b=method(loss="margin", seeds=1))
+
+
+def test_an_optimum_on_a_bound():
+    ranges = {
+        "loss.triplet.margin": Real(low=0.0, high=1.0),
+        "loss.triplet.scale": LogReal(low=0.01, high=100.0),
+        "loss.triplet.bins": Integer(low=2, high=100),
+        "loss.triplet.form": Choice(options=("x", "y")),
+        "optimiser.loss_lr": LogReal(low=1e-6, high=1e-1),
+        "loss.margin.margin": Real(low=0.1, high=0.2),
+    }
+
+    def bounds(**changes: object) -> list[str]:
+        found = compare({"a": method(**changes)}, metric="map@r", ranges=ranges).flags
+        return [flag.text for flag in found if flag.flag == "bound"]
+
+    assert bounds(loss__margin=0.5, loss__scale=1.0, loss__bins=50, loss__form="x") == []
+    assert bounds(loss__margin=0.995) == ["a: loss.margin = 0.995 lies on the upper bound of its search range."]
+    assert bounds(loss__scale=0.0102) == ["a: loss.scale = 0.0102 lies on the lower bound of its search range."]
+    assert bounds(loss__bins=3) == []
+    assert len(bounds(loss__bins=2, optimiser__loss_lr=1e-6)) == 2
+
+
+def test_far_less_tuning_is_named_besides_the_broken_rule():
+    told = raised(
+        ours=method(notes=("search: 50 trials",)), baseline=method(loss="margin", notes=("search: 10 trials",))
+    )
+    assert told["less_tuning"].endswith("50 trials of the most tuned method: baseline (10).")
+    told = raised(ours=method(notes=("search: 50 trials",)), baseline=method(loss="margin"))
+    assert "baseline (none said)" in told["less_tuning"]
+    even = ("search: 50 trials",)
+    assert raised(a=method(notes=even), b=method(loss="margin", notes=even)) == {}
+
+
+def test_clustering_metrics_need_the_spread_over_their_seeds():
+    def with_nmi(notes: tuple[str, ...] = ()) -> list:
+        return [
+            replace(run, scores=(*run.scores, Score(metric="nmi", split="test", value=0.5)))
+            for run in method(notes=notes)
+        ]
+
+    assert "nmi" in raised(a=with_nmi())["clustering"]
+    assert raised(a=with_nmi(("clustered with 5 seeds",))) == {}
+    assert {"clustering", "weak_metric"} == set(raised(metric="nmi", a=with_nmi()))
+
+
+def test_a_closed_set_and_known_bugs_and_lost_runs_and_another_machine():
+    assert "closed set" in raised(a=method(split__name="closed_set_images"))["closed_set"]
+    assert "closed_set" in raised(a=method(notes=("closed set: images of all classes are split",)))
+    told = raised(a=method(notes=("known bug switched on: anchors drawn twice",)), b=method(loss="margin"))
+    assert told["known_bugs"] == "Known bug switched on in a: anchors drawn twice."
+    lost = [
+        *method(),
+        replace(method(seeds=(9,))[0], state="diverged", failure="at step 3", scores=(), best_epoch=None),
+    ]
+    assert raised(a=lost)["unfinished"] == "a: 1 of 4 runs did not finish (diverged) and are not counted."
+    told = raised(a=method(), b=method(loss="margin", provenance=make_provenance(threads=9, hardware="other")))
+    assert told["environment"] == "Not the same in all runs: the machine, the number of threads."
+
+
+def test_images_of_a_class_may_follow_the_loss_and_it_is_said():
+    told = raised(a=method(), b=method(loss="arc_face", sampler__per_class=1))
+    assert told["per_class"] == "Images of a class in a batch follow the loss: a 4, b 1."
+    assert raised(a=method(), b=method(sampler__per_class=1)) == {}
+
+
+def test_folds_are_averaged_and_count_as_one_run_a_seed():
+    folds = [
+        run
+        for fold in range(4)
+        for run in method(
+            level=0.3 + fold / 10,
+            spread=1e-9,
+            split__fold=fold,
+            provenance=make_provenance(split_fingerprint=f"{fold}" * 12),
+        )
+    ]
+    joined = join_folds(folds)
+    assert len({run.method for run in joined}) == 1
+    assert [run.spec["seed"] for run in joined] == [0, 1, 2]
+    assert abs(joined[0].score("map@r") - 0.45) < 1e-6
+    assert joined[0].spec["split"]["fold"] == "0, 1, 2, 3"
+    other = join_folds([replace(run, spec={**run.spec, "loss": {"name": "margin"}}) for run in folds])
+    assert compare({"a": joined, "b": other}, metric="map@r").differences == ()
+    lacking = join_folds([run for run in other if run.spec["seed"] != 2] + [folds[2]])
+    assert {d.rule for d in compare({"a": joined, "b": lacking}, metric="map@r").differences} == {"split"}
+    alone = method(split__fold=1)
+    assert join_folds(alone) == alone
+    assert join_folds(method()) == method()
