@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from fairground.cli import browse, demo, evaluate, published, score, train
+from fairground.cli import browse, compare, demo, evaluate, published, score, train
 from fairground.errors import FairgroundError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("train")(train.train)
 app.command("resume")(train.resume)
 app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
+app.command("compare")(compare.compare)
 app.command("list")(browse.list_things)
 app.command("show")(browse.show)
 app.command("published")(published.published)
