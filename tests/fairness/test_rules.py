@@ -107,3 +107,10 @@ def test_every_file_is_found_and_names_its_flaw_and_the_paper(room):
         docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         assert "\nFlaw\n" in docstring, path
         assert "MLRC section" in docstring, path
+
+
+@pytest.mark.parametrize("room", [rules, flags])
+def test_the_documentation_names_every_one(room):
+    page = (Path(__file__).parents[2] / "docs" / "fairness.md").read_text(encoding="utf-8")
+    listed = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
+    assert {module.__name__.rpartition(".")[2] for module in modules(room)} <= listed
