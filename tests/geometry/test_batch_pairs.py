@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from fairground.contracts.tuples import Pairs, Triplets
-from fairground.geometry.batch_pairs import batch_pairs, one_random_positive, positive_pairs
+from fairground.geometry.batch_pairs import batch_pairs, one_random_positive
 
 
 def _labels(n, n_classes):
@@ -21,10 +21,12 @@ class _Elsewhere(torch.Tensor):
 )
 def test_every_ordered_pair_of_a_class_once(n, n_classes, elsewhere):
     labels = _labels(n, n_classes)
-    anchor, positive = positive_pairs(labels.as_subclass(_Elsewhere) if elsewhere else labels)
+    pairs = batch_pairs(torch.zeros(n, 2), labels.as_subclass(_Elsewhere) if elsewhere else labels, None)
     same = (labels.unsqueeze(1) == labels).fill_diagonal_(False)
     found = torch.zeros(n, n, dtype=torch.long)
-    found.index_put_((anchor, positive), torch.ones(len(anchor), dtype=torch.long), accumulate=True)
+    found.index_put_((pairs.anchor, pairs.positive), torch.ones(len(pairs.anchor), dtype=torch.long), accumulate=True)
+    assert torch.equal(pairs.place, pairs.anchor * n + pairs.positive)
+    assert pairs.own.sort().values.tolist() == (labels.unsqueeze(1) == labels).view(-1).nonzero().squeeze(1).tolist()
     assert torch.equal(found, same.long())
 
 

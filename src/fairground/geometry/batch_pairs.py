@@ -18,7 +18,8 @@ from fairground.geometry.draws import draw_below
 class BatchPairs(NamedTuple):
     """`anchor`, `positive` (k,): ordered positive pairs. `place` (k,): where each stands in the flattened matrix.
 
-    `own` holds the places of all pairs of one class, also of those that `where` has left out: they are no negatives.
+    `own` holds the places of all that are no negatives: the diagonal and all pairs of one class, also of those that
+    `where` has left out.
     `log_counts` (n, n) holds, for pairs chosen by a miner, the logarithm of how often each negative pair was chosen,
     minus infinity for never; None when every sample of another class is a negative.
     """
@@ -51,7 +52,7 @@ class BatchPairs(NamedTuple):
         if self.log_counts is not None:
             return logits.add_(self.log_counts)
         logits.view(-1).index_fill_(0, self.own, -torch.inf)
-        return logits.fill_diagonal_(-torch.inf)
+        return logits
 
     def keep_pairs_(self, logits: Tensor) -> Tensor:
         """Set all but positive and negative pairs to minus infinity in place."""
@@ -78,9 +79,8 @@ def batch_pairs(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, re
     """Return all pairs of a batch, or those a miner chose; a pair chosen twice counts twice only with `repeats`."""
     n = len(labels)
     if tuples is None:
-        anchor, positive = positive_pairs(labels)
-        place = anchor * n + positive
-        return BatchPairs(n, anchor, positive, place, place, None, len(anchor) < n * (n - 1))
+        anchor, positive, place, own = _all_of_a_class(labels)
+        return BatchPairs(n, anchor, positive, place, own, None, len(own) < n * n)
     chosen = as_pairs(tuples)
     place = chosen.positive_anchor * n + chosen.positive
     if not repeats:
@@ -91,40 +91,54 @@ def batch_pairs(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, re
     return BatchPairs(n, place // n, place % n, place, place, log_counts, chosen.negative.numel() > 0)
 
 
-def positive_pairs(labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Return every ordered pair of different rows with one label, as two index vectors, the pairs of a row together."""
+def _all_of_a_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return every ordered pair of different rows with one label: its rows and its place, and the places of all such
+    pairs and of the diagonal.
+    """
     if labels.is_cpu:
-        names = labels.detach().long().numpy()
-        anchor, positive = _list_pairs(names, np.argsort(names, kind="stable"))
-        return torch.from_numpy(anchor), torch.from_numpy(positive)
+        anchor, positive, place, own = (torch.from_numpy(v) for v in _list_pairs(labels.detach().long().numpy()))
+        return anchor, positive, place, own
     ordered, order = labels.sort(stable=True)
     end = torch.searchsorted(ordered, ordered, right=True)
-    others = end - torch.searchsorted(ordered, ordered) - 1
-    row = torch.repeat_interleave(others)
-    # The mates of the row at place r of the order stand before `end`, with r itself to be jumped over.
-    mate = (end - 1 - others.cumsum(0))[row] + torch.arange(len(row), device=labels.device)
-    return order[row], order[mate + (mate >= row)]
+    size = end - torch.searchsorted(ordered, ordered)
+    row = torch.repeat_interleave(size)
+    # The class of the row at place r of the order ends before `end`.
+    mate = (end - size.cumsum(0)).take(row) + torch.arange(len(row), device=labels.device)
+    own = order.take(row) * len(labels) + order.take(mate)
+    place = own[row != mate]
+    return place // len(labels), place % len(labels), place, own
 
 
 @numba.njit(nogil=True, cache=True)
-def _list_pairs(labels: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _list_pairs(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Do the same in two walks along the rows in order of label: a dozen steps of torch cost more than this one."""
-    n, count, start = len(labels), 0, 0
+    n = len(labels)
+    order = np.argsort(labels, kind="mergesort")
+    count, start = 0, 0
     for end in range(1, n + 1):
         if end == n or labels[order[end]] != labels[order[start]]:
-            count += (end - start) * (end - start - 1)
+            count += (end - start) * (end - start)
             start = end
-    anchor, positive = np.empty(count, np.int64), np.empty(count, np.int64)
-    place = start = 0
-    for end in range(1, n + 1):
-        if end == n or labels[order[end]] != labels[order[start]]:
-            for i in order[start:end]:
-                for j in order[start:end]:
-                    if i != j:
-                        anchor[place], positive[place] = i, j
-                        place += 1
-            start = end
-    return anchor, positive
+    anchor, positive, place = (
+        np.empty(count - n, np.int64),
+        np.empty(count - n, np.int64),
+        np.empty(count - n, np.int64),
+    )
+    own = np.empty(count, np.int64)
+    pair, seat, start = 0, 0, 0
+    for r in range(n):
+        i = order[r]
+        start = start if labels[order[start]] == labels[i] else r
+        k = start
+        while k < n and labels[order[k]] == labels[i]:
+            j = order[k]
+            own[seat] = i * n + j
+            seat += 1
+            if i != j:
+                anchor[pair], positive[pair], place[pair] = i, j, i * n + j
+                pair += 1
+            k += 1
+    return anchor, positive, place, own
 
 
 def one_random_positive(pairs: BatchPairs, generator: torch.Generator | None) -> BatchPairs:
