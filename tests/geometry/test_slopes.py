@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.geometry.slopes import of_distances, of_products
+from fairground.geometry.slopes import _distances, of_distances, of_products
 
 
 def _weigh(weights):
@@ -54,3 +54,21 @@ def test_without_a_gradient_to_take_the_value_is_the_same():
         plain = of_products(x, _weigh(torch.ones(3, 3)), normalise=False)
     assert not plain.requires_grad
     assert plain.item() == pytest.approx(x.sum(0).square().sum().item(), rel=1e-5)
+
+
+class _Elsewhere(torch.Tensor):
+    """A tensor that says it is not in main memory, to take the way of other devices."""
+
+    is_cpu = False
+
+
+@pytest.mark.parametrize("are_units", [False, True])
+def test_distances_elsewhere_are_the_same(are_units):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(6, 3, generator=generator, dtype=torch.float64)
+    x[1] = x[0]
+    weights = torch.randn(6, 6, generator=generator, dtype=torch.float64)
+    here = _distances(x, _weigh(weights), are_units)
+    there = _distances(x.as_subclass(_Elsewhere), _weigh(weights), are_units)
+    torch.testing.assert_close(here[0], there[0].as_subclass(torch.Tensor))
+    torch.testing.assert_close(here[1], there[1].as_subclass(torch.Tensor))

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from fairground.errors import require
+from fairground.geometry import compiled_hinges
 from fairground.geometry.unit_rows import across, unit_rows
 
 #: matrix (n, n) -> the loss, and its slope (n, n) at every entry of the matrix
@@ -30,8 +31,8 @@ def of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> Tensor:
 
 
 def of_distances(embeddings: Tensor, rule: Rule, *, normalise: bool) -> Tensor:
-    """Return the rule's loss of ||x_i - x_j||; the slope of a distance of 0 is taken as 0."""
-    return with_gradient(embeddings, lambda vectors: _distances(vectors, rule), normalise=normalise)
+    """Return the rule's loss of ||x_i - x_j||, which it must leave as they are; a distance of 0 has a slope of 0."""
+    return with_gradient(embeddings, lambda vectors: _distances(vectors, rule, normalise), normalise=normalise)
 
 
 def with_gradient(embeddings: Tensor, work: Work, *, normalise: bool) -> Tensor:
@@ -45,16 +46,23 @@ def _products(vectors: Tensor, rule: Rule) -> tuple[Tensor, Tensor]:
     return loss, _plus_transposed(slopes) @ vectors
 
 
-def _distances(vectors: Tensor, rule: Rule) -> tuple[Tensor, Tensor]:
-    lengths = vectors.square().sum(1)
-    squares = (vectors @ vectors.T).mul_(-2).add_(lengths).add_(lengths.unsqueeze(1)).clamp_min_(0)
-    squares.fill_diagonal_(0)
-    distances = squares.sqrt()
-    # 1 / d, and 0 where d is 0: the slope of sqrt is infinite there.
-    inverse = distances / squares.clamp_min_(torch.finfo(squares.dtype).tiny)
-    loss, slopes = rule(distances)
-    pulls = _plus_transposed(inverse.mul_(slopes))
-    return loss, torch.addcmul(-(pulls @ vectors), pulls.sum(1, keepdim=True), vectors)
+def _distances(vectors: Tensor, rule: Rule, are_units: bool) -> tuple[Tensor, Tensor]:
+    matrix = vectors @ vectors.T
+    if vectors.is_cpu:
+        compiled_hinges.distances_from_products(matrix.numpy(), False)
+        loss, slopes = rule(matrix)
+        compiled_hinges.symmetric_pulls(slopes.numpy(), matrix.numpy(), 1.0, False)
+    else:
+        squares = matrix.diagonal()
+        squares = (squares + squares.unsqueeze(1)).sub_(matrix, alpha=2).clamp_min_(0).fill_diagonal_(0)
+        matrix = squares.sqrt()
+        loss, slopes = rule(matrix)
+        # 1 / d, and 0 where d is 0: the slope of sqrt is infinite there.
+        inverse = matrix / squares.clamp_min_(torch.finfo(squares.dtype).tiny)
+        slopes = _plus_transposed(slopes.mul_(inverse)).neg_()
+    gradient = slopes @ vectors
+    # The rest of it lies along the vectors, where a unit vector cannot move.
+    return loss, gradient if are_units else gradient.addcmul_(slopes.sum(1, keepdim=True), vectors, value=-1)
 
 
 def _plus_transposed(matrix: Tensor) -> Tensor:
