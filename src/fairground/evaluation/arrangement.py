@@ -10,6 +10,7 @@ from fairground.geometry.device_ranks import DevicePairing
 from fairground.geometry.distances import unit
 from fairground.geometry.pairing import Pairing
 from fairground.geometry.tiles import Tiles, edge_for
+from fairground.geometry.twins import find_twins
 
 Groups = tuple[np.ndarray | None, np.ndarray | None]
 
@@ -40,6 +41,7 @@ def arranged(
         half_lengths=reference_tiles.half_squared_lengths() if is_raw else None,
         query_groups=None if mine is None else mine[relevance.query_order],
         reference_groups=None if other is None else other[relevance.reference_order],
+        twins=find_twins(query_tiles, reference_tiles),
     )
 
 
@@ -65,13 +67,16 @@ def arranged_on_device(
         return side if is_raw else unit(side)
 
     in_order = sorted_side(theirs, relevance.reference_order)
+    distinct, kind = torch.unique(in_order, dim=0, return_inverse=True)
     mine, other = groups
     return DevicePairing(
         queries=sorted_side(embeddings, rows),
-        references=in_order,
+        # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
+        references=distinct,
+        kind=kind,
         numbers=moved(relevance.reference_order),
         own=moved(relevance.own),
-        half_lengths=in_order.square().sum(1) / 2 if is_raw else None,
+        half_lengths=distinct.square().sum(1) / 2 if is_raw else None,
         query_groups=None if mine is None else moved(mine[relevance.query_order]),
         reference_groups=None if other is None else moved(other[relevance.reference_order]),
     )

@@ -50,8 +50,9 @@ def spelled(name: str) -> str:
 
 
 def _plain(word: str) -> str:
-    folded = re.sub(r"[\s\-]+", "_", word.strip().lower())
-    return re.sub(r"_?@_?", "_at_", folded)
+    name, at, argument = word.lower().partition("@")
+    folded = re.sub(r"[\s\-]+", "_", name.strip())
+    return f"{folded}_at_{argument.strip()}" if at else folded
 
 
 def _aliases() -> dict[str, str]:

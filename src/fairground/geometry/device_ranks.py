@@ -19,10 +19,14 @@ N_SCORES = 2**24
 
 @dataclass(frozen=True, kw_only=True)
 class DevicePairing:
-    """Queries (m, d) and references (n, d) in search order on one device; the rest as in `Pairing`."""
+    """Queries (m, d) in search order and distinct references (u, d) on one device; the rest as in `Pairing`.
+
+    `kind` (n,) says which distinct row each reference in search order is.
+    """
 
     queries: Tensor
     references: Tensor
+    kind: Tensor
     numbers: Tensor
     own: Tensor
     half_lengths: Tensor | None = None
@@ -34,6 +38,7 @@ class DevicePairing:
         scores = self.queries[start:stop] @ self.references.T
         if self.half_lengths is not None:
             scores -= self.half_lengths
+        scores = scores[:, self.kind]
         here = (self.own[start:stop] >= 0).nonzero()[:, 0]
         scores[here, self.own[start:stop][here]] = -torch.inf
         if self.query_groups is not None and self.reference_groups is not None:
@@ -45,7 +50,7 @@ def rank_on_device(pairing: DevicePairing, relevant: Relevant) -> Ranked:
     """Return the ranked relevant references of the queries `relevant` speaks of."""
     offsets = relevant.offsets
     n_queries = len(offsets) - 1
-    step = max(1, N_SCORES // len(pairing.references))
+    step = max(1, N_SCORES // len(pairing.kind))
     ranks = [np.empty(0, np.int32)]
     scores = [np.empty(0, np.float32)]
     for begin in range(0, n_queries, step):

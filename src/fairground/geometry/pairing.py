@@ -6,6 +6,7 @@ import numpy as np
 
 from fairground.geometry import counting
 from fairground.geometry.tiles import Tiles, multiply
+from fairground.geometry.twins import Twins
 
 
 class Hand:
@@ -35,6 +36,12 @@ class Pairing:
     query_half_lengths: np.ndarray | None = None
     query_groups: np.ndarray | None = None
     reference_groups: np.ndarray | None = None
+    twins: Twins | None = None
+
+    @property
+    def is_mirrored(self) -> bool:
+        """Whether one product serves both its query tile and, transposed, its reference tile."""
+        return self.is_one_set and (self.twins is None or self.twins.are_few)
 
     @property
     def edge(self) -> int:
@@ -62,6 +69,11 @@ class Pairing:
         if self.canonical(row, column) != (row, column):
             counting.transpose(product, hand.scores)
             result = hand.scores
+        if self.twins is not None:
+            if result is product:
+                np.copyto(hand.scores, product)
+                result = hand.scores
+            self.twins.fill(row, column, result)
         if self.half_lengths is not None:
             lengths = self.half_lengths[column * self.edge : (column + 1) * self.edge]
             if self.query_half_lengths is not None:

@@ -106,7 +106,7 @@ class _Block:
     def count(self) -> np.ndarray:
         """Return how many references stand above each relevant one."""
         edge, n_columns = self.pairing.edge, self.pairing.references.n_tiles
-        is_whole = self.pairing.is_one_set and self.n_queries == self.pairing.queries.n
+        is_whole = self.pairing.is_mirrored and self.n_queries == self.pairing.queries.n
         rows = range(self.start // edge, (self.start + self.n_queries - 1) // edge + 1)
         tasks = ((row, column) for row in rows for column in range(row if is_whole else 0, n_columns))
         above = self._thresholds()

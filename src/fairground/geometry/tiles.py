@@ -1,13 +1,14 @@
-"""Products of all rows with all rows, tile by tile on a fixed grid, so that a pair's product is one number for ever.
+"""Rows in tiles on a fixed grid, so that the product of two rows is one number whatever memory and threads there are.
 
 A BLAS may round the same dot product differently when the shape of the call, the place of the pair in it or the number
-of threads changes. Exact ranks compare products with each other, so none of that may depend on how much memory or how
-many threads there are: every product is made by a call of one shape (edge x edge) at a fixed place of a fixed grid, in
-one thread, and parallel work means several tiles at once. Rows beyond the last are zeros; callers never look at them.
+of threads changes. Exact ranks compare products with each other, so none of that may depend on how the work is divided:
+every product is made by a call of one shape (edge x edge) at a fixed place of a fixed grid, in one thread, and parallel
+work means several tiles at once. Rows beyond the last are zeros; callers never look at them.
 """
 
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 
 EDGE = 512
@@ -47,18 +48,26 @@ class Tiles:
 
     def tile(self, tile: int) -> np.ndarray:
         """Return tile number `tile` as (edge, d)."""
-        rows = self.index[tile * self.edge : (tile + 1) * self.edge]
         block = np.zeros((self.edge, self.source.shape[1]), self.dtype)
-        is_run = rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all())
+        here = np.arange(tile * self.edge, tile * self.edge + self.length(tile))
+        block[: len(here)] = self.take(here)
+        return block
+
+    def take(self, places: np.ndarray) -> np.ndarray:
+        """Return the rows at some places of the order."""
+        rows = self.index[places]
+        is_run = len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all())
         # A run is read as one stretch of the file; picking rows one by one would copy them first.
-        block[: len(rows)] = self.source[rows[0] : rows[-1] + 1] if is_run else self.source[rows]
+        some = self.source[rows[0] : rows[-1] + 1] if is_run else self.source[rows]
+        # Adding 0 makes -0 into 0: equal rows must be equal in every bit.
+        block: np.ndarray = some.astype(self.dtype) + self.dtype.type(0)
         if self.unit:
             normalise_rows(block)
         return block
 
     def half_squared_lengths(self) -> np.ndarray:
         """Return half the squared length of every row."""
-        squares = [np.einsum("ij,ij->i", block, block) for block in map(self.tile, range(self.n_tiles))]
+        squares = [squared_lengths(self.tile(tile)) for tile in range(self.n_tiles)]
         return np.concatenate(squares)[: self.n] / 2
 
     def in_memory(self) -> "Tiles":
@@ -76,14 +85,31 @@ class HeldTiles(Tiles):
         """Return tile number `tile` as a view."""
         return self.source[tile * self.edge : (tile + 1) * self.edge]
 
+    def take(self, places: np.ndarray) -> np.ndarray:
+        """Return the rows at some places of the order."""
+        some: np.ndarray = self.source[places]
+        return some
+
 
 def normalise_rows(block: np.ndarray) -> None:
-    """Scale rows to length one in place; a zero row stays zero.
+    """Scale rows to length one in place; a zero row stays zero."""
+    block /= np.maximum(np.sqrt(squared_lengths(block)), 1e-12)[:, None]
 
-    Lengths are summed in float64, and each row by itself, so that equal rows stay equal wherever they stand.
-    """
-    lengths = np.sqrt(np.add.reduce(np.square(block, dtype=np.float64), axis=1))
-    block /= np.maximum(lengths, 1e-12)[:, None]
+
+@numba.njit(nogil=True, cache=True)
+def squared_lengths(block: np.ndarray) -> np.ndarray:
+    """Return the squared length of each row, summed in float64 in one order wherever the row stands."""
+    out = np.empty(block.shape[0], np.float64)
+    for i in range(block.shape[0]):
+        even = 0.0
+        odd = 0.0
+        for j in range(0, block.shape[1] - 1, 2):
+            even += np.float64(block[i, j]) ** 2
+            odd += np.float64(block[i, j + 1]) ** 2
+        if block.shape[1] % 2:
+            even += np.float64(block[i, block.shape[1] - 1]) ** 2
+        out[i] = even + odd
+    return out
 
 
 def multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:

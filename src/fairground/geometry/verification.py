@@ -33,12 +33,13 @@ def stand(pairing: Pairing, genuine: np.ndarray, *, threads: int) -> Standing:
     """Return how all pairs (not left out) stand among the similarities `genuine`, ascending and without repeats."""
     rows, columns = pairing.queries.n_tiles, pairing.references.n_tiles
     table = _table(genuine)
-    is_half = pairing.is_one_set
+    # Twins' scores are copied along columns only: a tile and its mirror image may then differ in the last bit.
+    is_half = pairing.is_one_set and pairing.twins is None
     tasks = ((row, column) for row in range(rows) for column in range(row if is_half else 0, columns))
 
     def work(task: tuple[int, int], counts: _Counts) -> None:
         row, column = task
-        pairing.multiply(row, column, counts.hand.product)
+        pairing.multiply(*pairing.canonical(row, column), counts.hand.product)
         scores = pairing.scores(row, column, counts.hand.product, counts.hand)
         scores = scores[: pairing.queries.length(row), : pairing.references.length(column)]
         # Within one set a tile off the diagonal stands for its mirror image too.
