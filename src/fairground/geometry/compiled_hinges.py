@@ -12,18 +12,15 @@ import numpy as np
 
 #: sums may be taken in any order; infinities and not-a-numbers keep their meaning
 _SUMS = {"reassoc", "contract"}
-#: from this many positives on, one binary search per negative beats one comparison per negative and positive
-MANY = 96
-
 #: hinges of positive and of negative pairs; how many are above 0, and how many triplets have one that is; all pairs
 PairTotals = tuple[float, float, float, float, float, float, float]
 
 
 @numba.njit(nogil=True, cache=True)
-def class_order(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows sorted by label, and where in that order the class of each row starts and stops."""
+def class_bounds(labels: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return where the class of each row starts and stops in the rows sorted by label, and the largest class's size."""
     n = len(labels)
-    order = np.argsort(labels, kind="mergesort")
+    largest = 0
     start = np.empty(n, np.int64)
     stop = np.empty(n, np.int64)
     first = 0
@@ -32,15 +29,18 @@ def class_order(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
             for k in range(first, place):
                 start[order[k]] = first
                 stop[order[k]] = place
+            largest = max(largest, place - first)
             first = place
-    return order, start, stop
+    return start, stop, largest
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def distances_from_products(products: np.ndarray, squared: bool) -> None:
     """Overwrite x_i . x_j by the distance of x_i and x_j, or its square; exactly 0 on the diagonal."""
     zero = products.dtype.type(0)
-    lengths = np.diag(products).copy()
+    lengths = np.empty(len(products), products.dtype)
+    for i in range(len(products)):
+        lengths[i] = products[i, i]
     for i in range(len(products)):
         row = products[i]
         for j in range(len(row)):
@@ -77,17 +77,22 @@ def symmetric_pulls(slopes: np.ndarray, distances: np.ndarray, scale: float, squ
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def mean_triplets(
-    products: np.ndarray, labels: np.ndarray, margin: float, squared: bool, over_active: bool
+    products: np.ndarray,
+    order: np.ndarray,
+    start: np.ndarray,
+    stop: np.ndarray,
+    margin: float,
+    squared: bool,
+    over_active: bool,
 ) -> tuple[float, np.ndarray]:
     """Return the mean of [d_ap - d_an + margin]_+ over triplets, and its slopes by product; overwrites `products`."""
     distances_from_products(products, squared)
-    order, start, stop = class_order(labels)
     slopes = np.empty_like(products)
     total, n = _count_triplets(products, order, start, stop, margin, slopes)
     if not over_active:
         n = 0.0
-        for a in range(len(labels)):
-            n += (stop[a] - start[a] - 1) * (len(labels) - stop[a] + start[a])
+        for a in range(len(order)):
+            n += (stop[a] - start[a] - 1) * (len(order) - stop[a] + start[a])
     symmetric_pulls(slopes, products, 1 / max(n, 1.0), squared)
     return total / max(n, 1.0), slopes
 
@@ -106,15 +111,11 @@ def _count_triplets(
     total, n_active = 0.0, 0.0
     for a in range(len(matrix)):
         row, slope = matrix[a], slopes[a]
-        far[:] = row
-        slope[:] = zero
+        for j in range(len(row)):
+            far[j] = row[j]
+            slope[j] = zero
         for k in range(start[a], stop[a]):
             far[order[k]] = np.inf
-        if stop[a] - start[a] > MANY:
-            found = _search_row(row, far, order[start[a] : stop[a]], a, gap, slope)
-            total += found[0]
-            n_active += found[1]
-            continue
         for k in range(start[a], stop[a]):
             if order[k] != a:
                 threshold = row[order[k]] + gap
@@ -130,44 +131,21 @@ def _count_triplets(
     return total, n_active
 
 
-@numba.njit(nogil=True, cache=True)
-def _search_row(
-    row: np.ndarray, far: np.ndarray, own: np.ndarray, a: int, gap: float, slope: np.ndarray
-) -> tuple[float, float]:
-    """Do for one anchor what `count_triplets` does, by searching every negative among the sorted thresholds."""
-    positives = own[own != a]
-    thresholds = row[positives] + gap
-    ascending = np.argsort(thresholds)
-    thresholds = thresholds[ascending]
-    k = len(thresholds)
-    n_passing = np.zeros(k + 1, np.int64)
-    total, n_active = 0.0, 0.0
-    for j in range(len(far)):
-        passed = np.searchsorted(thresholds, far[j], side="right")
-        n_passing[passed] += 1
-        if passed < k:
-            slope[j] = passed - k
-            total -= float(far[j]) * (k - passed)
-    below = 0
-    for i in range(k):
-        # A threshold is above all the negatives that pass no more thresholds than come before it.
-        below += n_passing[i]
-        slope[positives[ascending[i]]] = below
-        total += float(thresholds[i]) * below
-        n_active += below
-    return total, n_active
-
-
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def sum_pairs(
-    products: np.ndarray, labels: np.ndarray, upper: np.ndarray, lower: np.ndarray, by_triplets: bool
-) -> tuple[PairTotals, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    products: np.ndarray,
+    labels: np.ndarray,
+    order: np.ndarray,
+    upper: np.ndarray,
+    lower: np.ndarray,
+    by_triplets: bool,
+) -> tuple[PairTotals, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return totals of the hinges of all pairs, and what `pair_slopes` needs; `products` become distances.
 
     `by_triplets` counts a positive pair once for each negative of its anchor, a negative pair for each positive.
     """
     distances_from_products(products, False)
-    order, start, stop = class_order(labels)
+    start, stop, _ = class_bounds(labels, order)
     n = len(products)
     zero, one = products.dtype.type(0), products.dtype.type(1)
     distances = np.empty(n, products.dtype)
@@ -175,7 +153,8 @@ def sum_pairs(
     near, far, n_near, n_far, n_either, n_positive, n_negative = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(n):
         row = products[a]
-        distances[:] = row
+        for j in range(n):
+            distances[j] = row[j]
         hinges, count = zero, zero
         for k in range(start[a], stop[a]):
             distances[order[k]] = np.inf
@@ -198,13 +177,14 @@ def sum_pairs(
         n_far += push * n_others
         n_positive += pull * n_own
         n_negative += push * n_other
-    return (near, far, n_near, n_far, n_either, n_positive, n_negative), (order, start, stop, counts)
+    return (near, far, n_near, n_far, n_either, n_positive, n_negative), (start, stop, counts)
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def pair_slopes(
     distances: np.ndarray,
-    found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    order: np.ndarray,
+    found: tuple[np.ndarray, np.ndarray, np.ndarray],
     upper: np.ndarray,
     lower: np.ndarray,
     pull: float,
@@ -215,7 +195,7 @@ def pair_slopes(
 
     A positive hinge weighs `pull` and a negative one `push`, times how many triplets it stands in if they count.
     """
-    order, start, stop, counts = found
+    start, stop, counts = found
     n = len(distances)
     zero = distances.dtype.type(0)
     slopes = np.empty_like(distances)

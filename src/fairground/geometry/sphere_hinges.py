@@ -17,6 +17,9 @@ from fairground.geometry.distances import distances, squared_distances
 from fairground.geometry.hinges import pair_hinges, triplet_hinges
 from fairground.geometry.positives import list_positives
 
+#: from this class size on, searching among the sorted positives beats comparing every negative with each
+MANY = 128
+
 #: a number, as it is or as a tensor of one entry
 Number = float | Tensor
 
@@ -84,8 +87,12 @@ def over_pairs(
 def _compiled_triplets(
     vectors: Tensor, labels: Tensor, margin: float, squared: bool, over_active: bool
 ) -> tuple[Tensor, Tensor]:
-    products, classes = (vectors @ vectors.T).numpy(), labels.long().numpy()
-    loss, slopes = compiled_hinges.mean_triplets(products, classes, margin, squared, over_active)
+    order = labels.argsort().numpy()
+    start, stop, largest = compiled_hinges.class_bounds(labels.long().numpy(), order)
+    if largest > MANY:
+        return _triplets(vectors, labels, margin, squared, over_active)
+    products = (vectors @ vectors.T).numpy()
+    loss, slopes = compiled_hinges.mean_triplets(products, order, start, stop, margin, squared, over_active)
     return vectors.new_full((), loss), torch.from_numpy(slopes) @ vectors
 
 
@@ -109,9 +116,10 @@ def _compiled_pairs(
 ) -> PairLoss:
     matrix = (vectors @ vectors.T).numpy()
     borders = _for_rows(upper, matrix), _for_rows(lower, matrix)
-    totals, found = compiled_hinges.sum_pairs(matrix, labels.long().numpy(), *borders, by_triplets)
+    order = labels.argsort().numpy()
+    totals, found = compiled_hinges.sum_pairs(matrix, labels.long().numpy(), order, *borders, by_triplets)
     loss, pull, push = share(PairTotals(*totals))
-    slopes, border = compiled_hinges.pair_slopes(matrix, found, *borders, float(pull), float(push), by_triplets)
+    slopes, border = compiled_hinges.pair_slopes(matrix, order, found, *borders, float(pull), float(push), by_triplets)
     return PairLoss(vectors.new_full((), float(loss)), torch.from_numpy(slopes) @ vectors, torch.from_numpy(border))
 
 

@@ -14,7 +14,7 @@ Paper
 Departures from the paper
     z are unit vectors. The contrastive form is that of Musgrave et al. 2020, the triplet form that of Roth et al. 2020,
     whose eq. 15 lacks the squares and whose code has 0/0 when no triplet is above 0: here that is 0. A constant vector,
-    of variance 0, counts as of variance 1e-12 / D.
+    of variance 0, counts as of variance 1e-12 / D, with slope 0.
 """
 
 from typing import ClassVar, Literal
@@ -31,6 +31,9 @@ from fairground.geometry.positives import Positives, list_positives
 from fairground.geometry.reductions import mean_hinges
 from fairground.geometry.slopes import with_gradient
 from fairground.spec.space import Real
+
+#: the least sum of squares of a centred anchor
+LEAST_SIGNAL = 1e-12
 
 
 class SnrLoss(Loss):
@@ -81,7 +84,7 @@ class SnrLoss(Loss):
         z = unit(embeddings)
         centred = z - z.mean(1, keepdim=True)
         # The number of dimensions cancels: sums of squares stand for variances.
-        signal = centred.square().sum(1).clamp_min(1e-12)
+        signal = centred.square().sum(1).clamp_min(LEAST_SIGNAL)
         if self.form == "contrastive":
             loss = self._contrastive(centred, signal, labels, tuples)
             anchors: Tensor | None = None
@@ -101,7 +104,7 @@ class SnrLoss(Loss):
             far = self.negative_margin - _ratios(centred, signal, pairs.negative_anchor, pairs.negative)
             return mean_hinges(near, self.reduction) + mean_hinges(far, self.reduction)
         positives = list_positives(labels)
-        ratios = squared_distances(centred, centred) / signal.unsqueeze(1)
+        ratios = _all_ratios(centred, signal)
         return with_gradient(ratios, lambda matrix: self._pair_slopes(matrix, positives), normalise=False)
 
     def _pair_slopes(self, ratios: Tensor, positives: Positives) -> tuple[Tensor, Tensor]:
@@ -121,7 +124,7 @@ class SnrLoss(Loss):
             far = _ratios(centred, signal, tuples.anchor, tuples.negative)
             return mean_hinges(near - far + self.margin, self.reduction), tuples.anchor
         positives = list_positives(labels)
-        ratios = squared_distances(centred, centred) / signal.unsqueeze(1)
+        ratios = _all_ratios(centred, signal)
         n_triplets = positives.counts * (len(labels) - 1 - positives.counts)
         n = None if self.reduction == "mean_nz" else n_triplets.sum()
         loss = with_gradient(
@@ -130,5 +133,16 @@ class SnrLoss(Loss):
         return loss, n_triplets.nonzero().squeeze(1)
 
 
+def _all_ratios(centred: Tensor, signal: Tensor) -> Tensor:
+    return _without_steep_slopes(squared_distances(centred, centred) / signal.unsqueeze(1), signal.unsqueeze(1))
+
+
 def _ratios(centred: Tensor, signal: Tensor, anchor: Tensor, other: Tensor) -> Tensor:
-    return distances_of_pairs(centred, anchor, other).square() / signal[anchor]
+    own = signal[anchor]
+    return _without_steep_slopes(distances_of_pairs(centred, anchor, other).square() / own, own)
+
+
+def _without_steep_slopes(ratios: Tensor, signal: Tensor) -> Tensor:
+    """Return the ratios with slope 0 for constant anchors, where it would be a million million."""
+    is_constant = signal <= LEAST_SIGNAL
+    return torch.where(is_constant, ratios.detach(), ratios) if bool(is_constant.any()) else ratios
