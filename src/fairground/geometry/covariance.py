@@ -1,12 +1,17 @@
-"""Triangular factors of covariances.
+"""Triangular factors of covariances, with no more work than half of a matrix needs."""
 
-In NumPy, whose product of a matrix with its own transpose, like BLAS's product with a triangle, does half the work of a
-general one.
-"""
+from collections.abc import Callable
 
 import numpy as np
-import torch
 from scipy.linalg.blas import get_blas_funcs
+from scipy.linalg.lapack import get_lapack_funcs
+
+from fairground.geometry.side_by_side import side_by_side
+
+#: columns of a task, of a symmetric matrix
+_COLUMNS = 128
+#: rows of a task, of a long matrix
+_ROWS = 256
 
 
 def scatter_factor(centred: np.ndarray) -> np.ndarray:
@@ -15,29 +20,50 @@ def scatter_factor(centred: np.ndarray) -> np.ndarray:
     Rounding, or fewer points than dimensions, leave the right side a little short of positive definite: its diagonal is
     lifted by as little as will do, a few roundings of its mean.
     """
-    scatter = torch.from_numpy(centred.T @ centred)
+    (decompose,) = get_lapack_funcs(("potrf",), (centred,))
+    scatter = _lower_scatter(centred)
+    diagonal = scatter.diagonal().copy()
     precision = np.finfo(centred.dtype)
-    scale = max(float(scatter.diagonal().mean()), float(precision.tiny))
-    diagonal = scatter.diagonal().clone()
-    lift = 4 * float(precision.eps)
+    scale = max(diagonal.mean(), precision.tiny)
+    lift = 4 * precision.eps
     while True:
-        scatter.diagonal().copy_(diagonal + scale * lift)
-        factor, failed = torch.linalg.cholesky_ex(scatter)
+        np.fill_diagonal(scatter, diagonal + scale * lift)
+        factor: np.ndarray
+        factor, failed = decompose(scatter, lower=1)
         if not failed:
-            return np.asfortranarray(factor.numpy())
+            return factor
         lift *= 4
 
 
 def times_lower(left: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """Return left @ lower for a lower triangular matrix."""
     (multiply,) = get_blas_funcs(("trmm",), (left,))
-    # BLAS counts by columns: it is given, and gives back, transposes.
-    product: np.ndarray = multiply(1.0, lower, left.T, lower=1, trans_a=1).T
-    return product
+    # BLAS counts by columns: it is given transposes, to be overwritten.
+    return _by_rows(left, lambda rows: multiply(1.0, lower, rows.T, lower=1, trans_a=1, overwrite_b=1))
 
 
 def divide_lower(left: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """Return X with X lower' = left: rows of unit covariance, if `lower` is the factor of that of the rows `left`."""
     (solve,) = get_blas_funcs(("trsm",), (left,))
-    quotient: np.ndarray = solve(1.0, lower, left.T, lower=1).T
-    return quotient
+    return _by_rows(left, lambda rows: solve(1.0, lower, rows.T, lower=1, overwrite_b=1))
+
+
+def _by_rows(left: np.ndarray, change: Callable[[np.ndarray], None]) -> np.ndarray:
+    """Return a copy of `left` after `change` has been at all its rows, some at a time."""
+    result = np.array(left, order="C")
+    side_by_side(lambda task: change(result[task * _ROWS : (task + 1) * _ROWS]), -(-len(left) // _ROWS))
+    return result
+
+
+def _lower_scatter(centred: np.ndarray) -> np.ndarray:
+    """Return the lower triangle of centred' centred, column by column in memory, as LAPACK reads it."""
+    d = centred.shape[1]
+    scatter = np.zeros((d, d), dtype=centred.dtype, order="F")
+
+    def do(task: int) -> None:
+        start, end = task * _COLUMNS, (task + 1) * _COLUMNS
+        # Written by rows into the transpose, which is the same thing.
+        np.matmul(centred[:, start:end].T, centred[:, start:], out=scatter.T[start:end, start:])
+
+    side_by_side(do, -(-d // _COLUMNS))
+    return scatter

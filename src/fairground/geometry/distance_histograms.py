@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairground.geometry.scratch import scratch
 from fairground.geometry.side_by_side import side_by_side
 
 #: rows of a block, where only the upper half of a symmetric matrix is wanted
@@ -33,22 +34,20 @@ def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> Distanc
     The bins, at most 256, divide the range from the smallest to the largest distance among the points. A point that a
     subset holds twice has no distance to itself: that pair is left out.
     """
-    n = len(points)
+    array = np.ascontiguousarray(points.numpy(force=True))
+    n, kind = len(array), array.dtype.type
+    lengths = np.einsum("ij,ij->i", array, array)
+    products, bins = scratch(((n, n), array.dtype), ((n, n), np.uint8))
     starts = range(0, n, _BLOCK)
-    squares = _upper_squares(points)
-    ends = side_by_side(lambda block: _ends(squares, starts[block], _BLOCK), len(starts))
-    low, high = (math.sqrt(max(end, 0.0)) for end in (min(e[0] for e in ends), max(e[1] for e in ends)))
-    scale = n_bins / (high - low) if high > low else 0.0
-
-    bins = np.empty((n, n), dtype=np.uint8)
-    kind = squares.dtype.type
+    ends = side_by_side(lambda block: _ends_of(array, lengths, products, starts[block]), len(starts))
+    low, high = math.sqrt(max(min(end[0] for end in ends), 0.0)), math.sqrt(max(end[1] for end in ends))
+    width = max(high - low, 0.0) / n_bins
+    scale = kind(1 / width if width > 0 else 0.0)
     counts = side_by_side(
-        lambda block: _bin(squares, starts[block], _BLOCK, kind(low), kind(scale), n_bins, bins), len(starts)
+        lambda block: _bin(products, lengths, starts[block], kind(low), scale, n_bins, bins), len(starts)
     )
     parts = _count_parts(bins, subsets.numpy(force=True), n_bins)
-    return DistanceHistograms(
-        _shares(np.sum(counts, axis=0), points), _shares(parts, points), (high - low) / n_bins if high > low else 0.0
-    )
+    return DistanceHistograms(_shares(np.sum(counts, axis=0), points), _shares(parts, points), width)
 
 
 def wasserstein(left: Tensor, right: Tensor, width: float) -> Tensor:
@@ -56,50 +55,49 @@ def wasserstein(left: Tensor, right: Tensor, width: float) -> Tensor:
     return (left.cumsum(-1) - right.cumsum(-1)).abs().sum(-1) * width
 
 
-def _upper_squares(points: Tensor) -> np.ndarray:
-    """Return squared distances (n, n), of which only those right of the diagonal mean anything."""
-    n = len(points)
-    lengths, ones = points.square().sum(1, keepdim=True), points.new_ones(n, 1)
-    # Two more columns make the product the squared distance itself: |x|^2 + |y|^2 - 2xy.
-    left = torch.cat([-2 * points, lengths, ones], dim=1)
-    right = torch.cat([points, ones, lengths], dim=1)
-    squares = points.new_empty(n, n)
-    for start in range(0, n, _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        torch.mm(left[rows], right[start:].T, out=squares[rows, start:])
-    return squares.numpy(force=True)
+def _ends_of(points: np.ndarray, lengths: np.ndarray, products: np.ndarray, start: int) -> tuple[float, float]:
+    """Write the products right of the diagonal in a block of rows; return the ends of their squared distances."""
+    rows = slice(start, start + _BLOCK)
+    np.matmul(points[rows], points[start:].T, out=products[rows, start:])
+    low, high = _ends(products, lengths, start)
+    return low, high
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_FINITE)
-def _ends(squares: np.ndarray, start: int, size: int) -> Any:
-    """Return the smallest and the largest entry right of the diagonal in some rows."""
-    n = len(squares)
+def _ends(products: np.ndarray, lengths: np.ndarray, start: int) -> Any:
+    n = len(products)
     low, high = np.inf, 0.0
-    for i in range(start, min(start + size, n - 1)):
-        row = squares[i]
-        row_low, row_high = row[n - 1], row[n - 1]
+    for i in range(start, min(start + _BLOCK, n - 1)):
+        row = products[i]
+        least = most = lengths[n - 1] - (row[n - 1] + row[n - 1])
         for j in range(i + 1, n):
-            row_low = row[j] if row[j] < row_low else row_low
-            row_high = row[j] if row[j] > row_high else row_high
-        low, high = min(low, row_low), max(high, row_high)
+            # Not 2 * row[j]: a whole number would make it float64, and half as many fit a vector.
+            square = lengths[j] - (row[j] + row[j])
+            least, most = min(least, square), max(most, square)
+        low, high = min(low, lengths[i] + least), max(high, lengths[i] + most)
     return low, high
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_FINITE)
 def _bin(
-    squares: np.ndarray, start: int, size: int, low: float, scale: float, n_bins: int, bins: np.ndarray
+    products: np.ndarray,
+    lengths: np.ndarray,
+    start: int,
+    low: float,
+    scale: float,
+    n_bins: int,
+    bins: np.ndarray,
 ) -> np.ndarray:
-    """Write the bins of the distances right of the diagonal in some rows, and return their counts."""
-    n = len(squares)
-    last = np.int32(n_bins - 1)
+    """Write the bins of the distances right of the diagonal in a block of rows, and return their counts."""
+    n = len(products)
+    last, zero = np.int32(n_bins - 1), low - low
     # Four counters a bin: an increment need not wait for the one before it in the same bin.
     counts = np.zeros((4, 256), dtype=np.int32)
-    for i in range(start, min(start + size, n)):
-        row, out = squares[i], bins[i]
+    for i in range(start, min(start + _BLOCK, n)):
+        row, out, length = products[i], bins[i], lengths[i]
         for j in range(i + 1, n):
-            square = row[j] if row[j] > 0 else row[j] * 0
-            place = np.int32((math.sqrt(square) - low) * scale)
-            out[j] = place if place < last else last
+            square = max(length + lengths[j] - (row[j] + row[j]), zero)
+            out[j] = min(np.int32((math.sqrt(square) - low) * scale), last)
         even = n - (n - i - 1) % 4
         for j in range(i + 1, even, 4):
             counts[0, out[j]] += 1

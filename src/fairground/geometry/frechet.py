@@ -33,8 +33,7 @@ def _singular_sums(centred: np.ndarray, subsets: np.ndarray) -> np.ndarray:
     With S = A'A and S* = BB' that is the sum of the singular values of AB, and B is found once for all subsets.
     """
     carried = times_lower(centred, scatter_factor(centred))
-    squares = [_own_products(carried[subset]) for subset in subsets]
-    return np.array(side_by_side(lambda i: root_trace(squares[i]), len(squares)))
+    return np.array(side_by_side(lambda i: root_trace(_own_products(carried[subsets[i]])), len(subsets)))
 
 
 def _own_products(part: np.ndarray) -> np.ndarray:

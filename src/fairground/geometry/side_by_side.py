@@ -1,4 +1,4 @@
-"""Short compiled tasks on several threads at once."""
+"""Short tasks of BLAS calls and compiled loops on several threads at once."""
 
 import os
 from collections.abc import Callable
@@ -8,18 +8,21 @@ from typing import TypeVar
 
 import torch
 
+from fairground.geometry.threads import single_threaded_blas
+
 Result = TypeVar("Result")
 
 
 def side_by_side(work: Callable[[int], Result], n_tasks: int) -> list[Result]:
     """Return work(0) .. work(n_tasks - 1), done by as many threads as torch may use.
 
-    It pays for work that lets go of the interpreter's lock for a tenth of a millisecond or more.
+    It pays for tasks of a tenth of a millisecond or more that let go of the interpreter's lock.
     """
     n_threads = torch.get_num_threads()
-    if n_threads == 1:
-        return [work(task) for task in range(n_tasks)]
-    return list(_threads(n_threads).map(work, range(n_tasks)))
+    with single_threaded_blas():
+        if n_threads == 1:
+            return [work(task) for task in range(n_tasks)]
+        return list(_threads(n_threads).map(work, range(n_tasks)))
 
 
 @cache

@@ -43,7 +43,8 @@ def _gaussian(points: np.ndarray, generator: torch.Generator) -> tuple[np.ndarra
     centred = points - points.mean(0)
     factor = scatter_factor(centred) / np.sqrt(n - 1, dtype=points.dtype)
     whitened = divide_lower(centred, factor)
-    log_density = np.einsum("ij,ij->i", whitened, whitened, dtype=np.float64) / -2
+    log_density = np.einsum("ij,ij->i", whitened, whitened).astype(np.float64) / -2
     normal = torch.randn(d, generator=generator, device=generator.device, dtype=torch.float64).numpy(force=True)
-    nearest = np.square(centred - factor @ normal).sum(1).argmin()
+    drawn = factor @ normal.astype(points.dtype)
+    nearest = (np.einsum("ij,ij->i", centred, centred) / 2 - centred @ drawn).argmin()
     return log_density, int(nearest)
