@@ -1,0 +1,226 @@
+"""What every loss owes, tested once over whatever is in the room."""
+
+import importlib
+import inspect
+import io
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairground.catalogue import find, list_room
+from fairground.errors import InputError
+
+N_CLASSES, DIMENSION = 6, 5
+NAMES = list(list_room("losses"))
+each_loss = pytest.mark.parametrize("name", NAMES)
+
+
+def build(name, dtype=torch.float64):
+    """Return a fresh loss with the same first weights every time."""
+    kind = find("losses", name)
+    facts = {"n_classes": N_CLASSES, "embedding_dim": DIMENSION}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        loss = kind(**{key: facts[key] for key in inspect.signature(kind).parameters if key in facts})
+    return loss.to(dtype)
+
+
+#: losses without class weights: only the equality of labels counts
+ON_PAIRS = [n for n in NAMES if not any(len(weight) == N_CLASSES for weight in build(n).parameters() if weight.ndim)]
+#: these hold some weights constant in their gradient by definition, so their slope is not that of their value; their
+#: own tests check it with those weights frozen. The queue of the memory changes from call to call.
+SLOPE_OF_ITS_OWN = ("circle", "ranked_list", "cross_batch_memory")
+#: a signal-to-noise ratio is the variance over the axes, so it depends on where they point
+SEES_AXES = ("snr",)
+#: the length of an embedding is part of this loss by definition
+SEES_LENGTHS = ("sphere_face",)
+
+
+def batch(n=12, seed=0, dtype=torch.float64, n_classes=N_CLASSES):
+    generator = torch.Generator().manual_seed(seed)
+    embeddings = torch.randn(n, DIMENSION, generator=generator, dtype=torch.float64).to(dtype)
+    return embeddings, torch.arange(n) % n_classes
+
+
+def value_and_gradient(loss, embeddings, labels):
+    leaf = embeddings.clone().requires_grad_()
+    value = loss(leaf, labels, generator=torch.Generator().manual_seed(1))
+    assert value.shape == ()
+    value.backward()
+    assert leaf.grad is not None
+    return value.detach(), leaf.grad
+
+
+@each_loss
+def test_the_docstring_says_formula_paper_and_departures(name):
+    docstring = importlib.import_module(f"fairground.losses.{name}").__doc__
+    assert docstring is not None
+    for heading in ("Formula\n", "Paper\n", "Departures from the paper\n"):
+        assert heading in docstring
+
+
+@each_loss
+def test_what_is_tunable_can_be_set(name):
+    kind = find("losses", name)
+    assert set(kind.tunable) <= set(inspect.signature(kind).parameters)
+
+
+@each_loss
+def test_shuffling_the_batch_changes_nothing(name):
+    embeddings, labels = batch(14, seed=3)
+    order = torch.randperm(14, generator=torch.Generator().manual_seed(5))
+    value, gradient = value_and_gradient(build(name), embeddings, labels)
+    shuffled, turned = value_and_gradient(build(name), embeddings[order], labels[order])
+    assert shuffled == pytest.approx(float(value), rel=1e-9, abs=1e-12)
+    assert torch.allclose(turned, gradient[order], rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", [n for n in ON_PAIRS if n not in SEES_AXES])
+def test_turning_the_space_changes_nothing(name):
+    embeddings, labels = batch(seed=4)
+    turn, _ = torch.linalg.qr(
+        torch.randn(DIMENSION, DIMENSION, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    )
+    value, _ = value_and_gradient(build(name), embeddings, labels)
+    assert float(value_and_gradient(build(name), embeddings @ turn, labels)[0]) == pytest.approx(float(value), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if find("losses", n).on_sphere and n not in SEES_LENGTHS])
+def test_a_loss_on_the_sphere_does_not_see_lengths(name):
+    embeddings, labels = batch(seed=5)
+    value, _ = value_and_gradient(build(name), embeddings, labels)
+    assert float(value_and_gradient(build(name), 7.5 * embeddings, labels)[0]) == pytest.approx(float(value), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ON_PAIRS)
+def test_any_integers_will_do_for_labels(name):
+    embeddings, labels = batch(seed=6)
+    names = torch.tensor([-7, 10**12, 3, 0, 99, -(2**40)])
+    value, _ = value_and_gradient(build(name), embeddings, labels)
+    assert float(value_and_gradient(build(name), embeddings, names[labels])[0]) == pytest.approx(float(value), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ON_PAIRS])
+def test_a_label_without_class_weights_is_refused(name):
+    embeddings, labels = batch(seed=6)
+    for bad in (N_CLASSES, -1):
+        with pytest.raises(InputError, match=r"label"):
+            build(name)(embeddings, torch.where(labels == 0, bad, labels))
+
+
+@each_loss
+@pytest.mark.parametrize("labels", [[0], [0, 0], [0, 1], [0, 0, 0, 0], [0, 1, 2, 3]], ids=str)
+def test_with_little_to_learn_from_value_and_gradient_are_finite(name, labels):
+    embeddings, _ = batch(len(labels), seed=8)
+    value, gradient = value_and_gradient(build(name), embeddings, torch.tensor(labels))
+    assert torch.isfinite(value)
+    assert torch.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("name", ON_PAIRS)
+def test_with_nothing_to_learn_from_the_loss_is_zero_with_a_gradient_to_take(name):
+    embeddings, _ = batch(1)
+    value, gradient = value_and_gradient(build(name), embeddings, torch.tensor([3]))
+    assert value == 0
+    assert torch.equal(gradient, torch.zeros_like(gradient))
+
+
+@each_loss
+def test_identical_embeddings_have_finite_gradients(name):
+    embeddings, labels = batch()
+    for crowd in (torch.ones_like(embeddings), torch.zeros_like(embeddings), embeddings[labels]):
+        value, gradient = value_and_gradient(build(name), crowd, labels)
+        assert torch.isfinite(value)
+        assert torch.isfinite(gradient).all()
+
+
+@each_loss
+def test_inputs_are_left_as_they_were(name):
+    embeddings, labels = batch()
+    before, names = embeddings.clone(), labels.clone()
+    build(name)(embeddings, labels)
+    assert torch.equal(embeddings, before)
+    assert torch.equal(labels, names)
+
+
+@each_loss
+def test_single_precision_agrees_with_double(name):
+    embeddings, labels = batch(seed=9)
+    exact, slope = value_and_gradient(build(name), embeddings, labels)
+    value, gradient = value_and_gradient(build(name, torch.float32), embeddings.float(), labels)
+    assert value.dtype == torch.float32
+    assert float(value) == pytest.approx(float(exact), rel=2e-4, abs=1e-5)
+    assert torch.allclose(gradient.double(), slope, rtol=2e-2, atol=2e-3 * float(slope.abs().max()) + 1e-6)
+
+
+@each_loss
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_finite(name, dtype):
+    embeddings, labels = batch(dtype=dtype)
+    value, gradient = value_and_gradient(build(name, torch.float32), embeddings, labels)
+    assert torch.isfinite(value)
+    assert torch.isfinite(gradient).all()
+    assert gradient.dtype == dtype
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in SLOPE_OF_ITS_OWN])
+def test_gradients_agree_with_finite_differences(name):
+    embeddings, labels = batch(9, seed=12, n_classes=3)
+    loss = build(name)
+
+    def value(points):
+        return loss(points, labels, generator=torch.Generator().manual_seed(1))
+
+    assert torch.autograd.gradcheck(value, (embeddings.requires_grad_(),), eps=1e-6, atol=1e-5, rtol=1e-4)
+
+
+@each_loss
+def test_state_survives_a_save(name):
+    loss, other = build(name, torch.float32), build(name, torch.float32)
+    with torch.no_grad():
+        for weight in loss.parameters():
+            weight.add_(0.25)
+    embeddings, labels = batch(dtype=torch.float32)
+    loss(embeddings, labels)
+    file = io.BytesIO()
+    torch.save(loss.state_dict(), file)
+    file.seek(0)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    generators = (torch.Generator().manual_seed(3), torch.Generator().manual_seed(3))
+    assert torch.equal(
+        loss(embeddings, labels, generator=generators[0]), other(embeddings, labels, generator=generators[1])
+    )
+
+
+@each_loss
+def test_shapes_that_do_not_fit_are_refused(name):
+    embeddings, labels = batch()
+    for bad, names in ((embeddings[0], labels), (embeddings, labels[:-1]), (embeddings, labels.double())):
+        with pytest.raises(InputError, match="takes"):
+            build(name)(bad, names)
+
+
+BATCHES = st.tuples(
+    st.integers(1, 10), st.integers(0, 2**31), st.sampled_from([1e-6, 1.0, 50.0]), st.floats(0, 1), st.integers(1, 6)
+)
+
+
+@each_loss
+@settings(max_examples=350, deadline=None, derandomize=True)
+@given(described=BATCHES)
+def test_no_batch_gives_nan(name, described):
+    """350 batches for each of some thirty losses: more than ten thousand over the room."""
+    n, seed, scale, duplicates, n_classes = described
+    generator = torch.Generator().manual_seed(seed)
+    embeddings = scale * torch.randn(n, DIMENSION, generator=generator)
+    copied = torch.rand(n, generator=generator) < duplicates
+    embeddings[copied] = embeddings[0].clone()
+    labels = torch.randint(n_classes, (n,), generator=generator)
+    value, gradient = value_and_gradient(CACHED[name], embeddings, labels)
+    assert torch.isfinite(value)
+    assert torch.isfinite(gradient).all()
+
+
+CACHED = {name: build(name, torch.float32) for name in NAMES}
