@@ -57,8 +57,8 @@ def _beside_a_step() -> Table:
     return Table(
         title="Choosing one batch, beside a training step",
         note=f"One batch of {BATCH} ({PER_CLASS} a class) from a pool of {POOL}, the best of {CANDIDATES} candidates "
-        f"where there are any, out of {IMAGES} images in {CLASSES} classes; then the batch's embeddings written back to "
-        "the memory bank. The step is the default one: small_conv, embedding 128, contrastive loss, batch 128. "
+        f"where there are any, out of {IMAGES} images in {CLASSES} classes; then the batch's embeddings written back "
+        "to the memory bank. The step is the default one: small_conv, embedding 128, contrastive loss, batch 128. "
         f"{torch.get_num_threads()} threads.",
         header=["sampler", "dimensions", "choose, ms", "write back, ms", "both, of a step (goal: under 10 %)"],
         rows=rows,
@@ -104,8 +104,8 @@ def _against_a_transcription() -> Table:
     return Table(
         title="Choosing one batch, against the formulas in NumPy and SciPy",
         note=f"From the same {POOL} points and {CANDIDATES} candidates of {BATCH}: `cdist` and a loop of picks for GC; "
-        "`pdist`, `np.histogram` and `wasserstein_distance` for DDM; `np.cov` and `sqrtm` for FRD; a loop over candidates "
-        "for both.",
+        "`pdist`, `np.histogram` and `wasserstein_distance` for DDM; `np.cov` and `sqrtm` for FRD; a loop over "
+        "candidates for both.",
         header=["sampler", "dimensions", "ours, ms", "transcription, ms", "ratio", "goal"],
         rows=rows,
     )
