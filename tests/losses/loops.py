@@ -1,7 +1,7 @@
 """The batch in plain Python, for oracles that share no code with the losses, and the edges each of them must hold."""
 
 from collections.abc import Callable
-from math import inf, log, sqrt
+from math import inf, isnan, log, sqrt
 
 import pytest
 import torch
@@ -124,3 +124,8 @@ def _check_hard_numbers(loss: Loss) -> None:
                 assert abs(value) < inf
                 assert gradient.isfinite().all()
                 assert gradient.dtype == dtype
+    # A batch that has diverged gives a loss that says so.
+    for bad in (inf, -inf, float("nan")):
+        broken = X.clone()
+        broken[3, 1] = bad
+        assert isnan(loss(broken, F8).item())

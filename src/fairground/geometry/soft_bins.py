@@ -18,6 +18,7 @@ class SoftBins(NamedTuple):
 
 def soft_bins_(positions: Tensor, n_bins: int) -> SoftBins:
     """Return the bin and the fraction of positions in [0, n_bins] or minus infinity, overwriting them."""
-    # The last node belongs to the last bin, with fraction 1.
-    lower = positions.floor().clamp_(-1, n_bins - 1)
+    # The last node belongs to the last bin, with fraction 1. What is not a number goes to bin 0, as a fraction that is
+    # none: the sums then say so, where a bin out of range would be an error.
+    lower = positions.floor().nan_to_num_(nan=0, neginf=-1).clamp_(-1, n_bins - 1)
     return SoftBins(lower.long().add_(1), positions.sub_(lower))

@@ -14,6 +14,8 @@ Departures from the paper
 
 from typing import ClassVar
 
+import numba
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -44,9 +46,16 @@ class FastApLoss(Loss):
         pairs = batch_pairs(embeddings, labels, tuples)
         if not pairs.are_complete:
             return zero_of(embeddings)
-        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, pairs), normalise=True)
+        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, labels, pairs), normalise=True)
 
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
+    def _loss_and_slopes(self, cosines: Tensor, labels: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
+        if not cosines.is_cpu:
+            return self._by_tables(cosines, pairs)
+        n_positives = torch.bincount(pairs.anchor, minlength=pairs.n)
+        loss = _by_loops(cosines.numpy(), labels.long().numpy(), n_positives.numpy(), self.bins)
+        return cosines.new_full((), loss), cosines
+
+    def _by_tables(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         # D bins / 4 with D = 2 - 2 s; the anchor itself has no place in its own ranking.
         positions = cosines.sub_(1).mul_(-self.bins / 2).clamp_(0, self.bins).fill_diagonal_(-torch.inf)
         slot, fraction = soft_bins_(positions, self.bins)
@@ -85,3 +94,53 @@ def _precision_and_slopes(positives: Tensor, everyone: Tensor) -> tuple[Tensor, 
     torch.mul(weight, ratio, out=gain[:, 1:])
     loss[:, 1:-1] = (weight + ratio)[:, :-1] - ratio[:, 1:]
     return (at_node * ratio).sum(1), gain, loss
+
+
+@numba.njit(nogil=True, cache=True)
+def _by_loops(cosines: np.ndarray, labels: np.ndarray, n_positives: np.ndarray, bins: int) -> float:
+    """Return the loss and overwrite the cosines by its slopes: the same, anchor by anchor, in main memory."""
+    n, loss = len(cosines), 1.0
+    slot = np.empty(n, np.int64)
+    everyone, positives, ratio, gain, extra = np.zeros((5, bins + 1))
+    for i in range(n):
+        row = cosines[i]
+        if n_positives[i] == 0:
+            row[:] = 0
+            continue
+        everyone[:] = 0
+        positives[:] = 0
+        for j in range(n):
+            position = min(max((1 - row[j]) * (bins / 2), 0.0), float(bins))
+            slot[j] = 0 if np.isnan(position) else min(int(position), bins - 1)
+            fraction = position - slot[j]
+            if j != i:
+                everyone[slot[j]] += 1 - fraction
+                everyone[slot[j] + 1] += fraction
+                if labels[j] == labels[i]:
+                    positives[slot[j]] += 1 - fraction
+                    positives[slot[j] + 1] += fraction
+        weight = 1 / (n_positives[i] * np.count_nonzero(n_positives))
+        loss -= weight * _rank(everyone, positives, ratio, gain, extra)
+        step = weight * bins / 2
+        for j in range(n):
+            is_positive = labels[j] == labels[i]
+            row[j] = step * (gain[slot[j]] - (extra[slot[j]] if is_positive else 0.0))
+        row[i] = 0
+    return loss
+
+
+@numba.njit(nogil=True, cache=True)
+def _rank(everyone: np.ndarray, positives: np.ndarray, ratio: np.ndarray, gain: np.ndarray, extra: np.ndarray) -> float:
+    """Return the sum over l of h+_l H+_l / H_l, and fill in its rates, slot by slot, as in `_precision_and_slopes`."""
+    score, above, own_above = 0.0, 0.0, 0.0
+    for node in range(len(everyone)):
+        above += everyone[node]
+        own_above += positives[node]
+        inverse = 0.0 if above <= 0 else 1 / above
+        ratio[node] = own_above * inverse
+        score += positives[node] * ratio[node]
+        gain[node] = positives[node] * inverse * ratio[node]
+        extra[node] = positives[node] * inverse + ratio[node]
+        if node > 0:
+            extra[node - 1] -= ratio[node]
+    return score

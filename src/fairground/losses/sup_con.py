@@ -50,10 +50,10 @@ class SupConLoss(Loss):
     def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         logits = cosines.div_(self.temperature)
         n_positives = pairs.n_positives(logits)
+        # 0 / 0 where an anchor has no positive.
         mean_positive = pairs.per_anchor(logits.take(pairs.place)) / n_positives
         everyone = row_sums_(pairs.keep_pairs_(logits), within=1 / self.temperature)
-        # 0 / 0 where an anchor has no positive.
-        terms = (everyone.log - mean_positive).nan_to_num_(nan=0)
+        terms = torch.where(n_positives > 0, everyone.log - mean_positive, 0)
         is_active = terms > 0
         weights = is_active.to(terms.dtype) / is_active.sum().clamp_min_(1)
         pull = weights / n_positives / self.temperature
