@@ -11,19 +11,21 @@ from hypothesis import strategies as st
 
 from fairground.catalogue import find, list_room
 from fairground.errors import InputError
+from fairground.geometry.class_logits import cross_entropy_
+from fairground.spec.space import Choice
 
 N_CLASSES, DIMENSION = 6, 5
 NAMES = list(list_room("losses"))
 each_loss = pytest.mark.parametrize("name", NAMES)
 
 
-def build(name, dtype=torch.float64):
+def build(name, dtype=torch.float64, **chosen):
     """Return a fresh loss with the same first weights every time."""
     kind = find("losses", name)
     facts = {"n_classes": N_CLASSES, "embedding_dim": DIMENSION}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        loss = kind(**{key: facts[key] for key in inspect.signature(kind).parameters if key in facts})
+        loss = kind(**{key: facts[key] for key in inspect.signature(kind).parameters if key in facts}, **chosen)
     return loss.to(dtype)
 
 
@@ -36,6 +38,8 @@ SLOPE_OF_ITS_OWN = ("circle", "ranked_list", "cross_batch_memory")
 SEES_AXES = ("snr",)
 #: the length of an embedding is part of this loss by definition
 SEES_LENGTHS = ("sphere_face",)
+#: positive and negative pairs are priced apart: where one kind is missing, the other is still there to learn from
+PRICES_PAIRS_APART = ("contrastive", "snr", "multi_similarity", "ranked_list", "cross_batch_memory")
 
 
 def batch(n=12, seed=0, dtype=torch.float64, n_classes=N_CLASSES):
@@ -68,6 +72,20 @@ def test_what_is_tunable_can_be_set(name):
 
 
 @each_loss
+def test_both_ends_of_every_range_can_be_set(name):
+    for setting, range_ in find("losses", name).tunable.items():
+        ends = range_.options if isinstance(range_, Choice) else (range_.low, range_.high)
+        for end in ends:
+            build(name, **{setting: end})
+
+
+@each_loss
+def test_settings_are_given_by_name(name):
+    parameters = inspect.signature(find("losses", name)).parameters.values()
+    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
+
+
+@each_loss
 def test_shuffling_the_batch_changes_nothing(name):
     embeddings, labels = batch(14, seed=3)
     order = torch.randperm(14, generator=torch.Generator().manual_seed(5))
@@ -77,14 +95,64 @@ def test_shuffling_the_batch_changes_nothing(name):
     assert torch.allclose(turned, gradient[order], rtol=1e-7, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", [n for n in ON_PAIRS if n not in SEES_AXES])
+def rotation(*, keeping_the_mean):
+    """Return a random rotation (d, d), of all space or only around the direction (1, ..., 1)."""
+    columns = torch.randn(DIMENSION, DIMENSION, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    turn, _ = torch.linalg.qr(columns)
+    if keeping_the_mean:
+        columns[:, 0] = 1
+        basis, _ = torch.linalg.qr(columns)
+        within, _ = torch.linalg.qr(turn[1:, 1:])
+        turn = basis @ torch.block_diag(torch.ones(1, 1, dtype=torch.float64), within) @ basis.T
+    return turn
+
+
+@each_loss
 def test_turning_the_space_changes_nothing(name):
     embeddings, labels = batch(seed=4)
-    turn, _ = torch.linalg.qr(
-        torch.randn(DIMENSION, DIMENSION, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
-    )
-    value, _ = value_and_gradient(build(name), embeddings, labels)
-    assert float(value_and_gradient(build(name), embeddings @ turn, labels)[0]) == pytest.approx(float(value), rel=1e-8)
+    turn = rotation(keeping_the_mean=name in SEES_AXES)
+    value, gradient = value_and_gradient(build(name), embeddings, labels)
+    turned_loss = build(name)
+    with torch.no_grad():
+        for weight in turned_loss.parameters():
+            if weight.shape[-1:] == (DIMENSION,):
+                weight.copy_(weight @ turn)
+    turned, its_gradient = value_and_gradient(turned_loss, embeddings @ turn, labels)
+    assert float(turned) == pytest.approx(float(value), rel=1e-8)
+    assert torch.allclose(its_gradient, gradient @ turn, rtol=1e-6, atol=1e-8 * float(gradient.abs().max()) + 1e-12)
+
+
+def test_shifting_all_logits_changes_nothing():
+    """One number more for all logits of a sample: by a coordinate all share, by all biases, by moving the batch."""
+    embeddings, labels = batch(seed=13)
+    shared = torch.cat([embeddings, torch.full((12, 1), 3.0, dtype=torch.float64)], 1)
+    before, after = (value_and_gradient(build("n_pair"), x, labels) for x in (embeddings, shared))
+    assert float(after[0]) == pytest.approx(float(before[0]), rel=1e-9)
+    assert torch.allclose(after[1][:, :-1], before[1], atol=1e-12)
+
+    plain, biased = build("centre"), build("centre")
+    with torch.no_grad():
+        biased.biases.add_(5.0)
+    before, after = (value_and_gradient(loss, embeddings, labels) for loss in (plain, biased))
+    assert float(after[0]) == pytest.approx(float(before[0]), rel=1e-9)
+    assert torch.allclose(after[1], before[1], atol=1e-12)
+
+    moved = embeddings + torch.linspace(-4, 4, DIMENSION, dtype=torch.float64)
+    before, after = (value_and_gradient(build("generalised_lifted_structure"), x, labels) for x in (embeddings, moved))
+    assert float(after[0]) == pytest.approx(float(before[0]), rel=1e-9)
+    assert torch.allclose(after[1], before[1], atol=1e-9)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(0, 2**31), st.floats(-500, 500), st.sampled_from([0.05, 1.0, 64.0]))
+def test_shifting_the_logits_of_classes_changes_nothing(seed, shift, scale):
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(7, N_CLASSES, generator=generator, dtype=torch.float64)
+    own = torch.randint(N_CLASSES, (7, 1), generator=generator)
+    loss, slopes = cross_entropy_(logits.clone(), own, scale)
+    shifted_loss, shifted_slopes = cross_entropy_(logits + shift, own, scale)
+    assert float(shifted_loss) == pytest.approx(float(loss), abs=1e-9)
+    assert torch.allclose(shifted_slopes, slopes, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if find("losses", n).on_sphere and n not in SEES_LENGTHS])
@@ -125,6 +193,24 @@ def test_with_nothing_to_learn_from_the_loss_is_zero_with_a_gradient_to_take(nam
     value, gradient = value_and_gradient(build(name), embeddings, torch.tensor([3]))
     assert value == 0
     assert torch.equal(gradient, torch.zeros_like(gradient))
+
+
+@pytest.mark.parametrize("name", [n for n in ON_PAIRS if n not in PRICES_PAIRS_APART])
+@pytest.mark.parametrize("labels", [[0, 1, 2, 3], [5, 5, 5, 5], [0, 1], [5, 5]], ids=str)
+def test_without_a_positive_or_without_a_negative_there_is_nothing_to_learn_from(name, labels):
+    embeddings, _ = batch(len(labels), seed=14)
+    value, gradient = value_and_gradient(build(name), embeddings, torch.tensor(labels))
+    assert value == 0
+    assert torch.equal(gradient, torch.zeros_like(gradient))
+
+
+@pytest.mark.parametrize("name", PRICES_PAIRS_APART)
+@pytest.mark.parametrize("labels", [list(range(6)), [5] * 6], ids=str)
+def test_pairs_priced_apart_are_worth_learning_from_alone(name, labels):
+    embeddings, _ = batch(6, seed=14)
+    value, gradient = value_and_gradient(build(name), embeddings, torch.tensor(labels))
+    assert value > 0
+    assert gradient.any()
 
 
 @each_loss
@@ -174,6 +260,20 @@ def test_gradients_agree_with_finite_differences(name):
         return loss(points, labels, generator=torch.Generator().manual_seed(1))
 
     assert torch.autograd.gradcheck(value, (embeddings.requires_grad_(),), eps=1e-6, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if next(build(n).parameters(), None) is not None])
+def test_gradients_of_what_a_loss_learns_agree_with_finite_differences(name):
+    embeddings, labels = batch(9, seed=12)
+    loss = build(name)
+    names, weights = zip(*loss.named_parameters(), strict=True)
+
+    def value(*given_weights):
+        given = dict(zip(names, given_weights, strict=True))
+        return torch.func.functional_call(loss, given, (embeddings, labels))
+
+    weights = tuple(weight.detach().clone().requires_grad_() for weight in weights)
+    assert torch.autograd.gradcheck(value, weights, eps=1e-6, atol=1e-5, rtol=1e-4)
 
 
 @each_loss
