@@ -23,7 +23,8 @@ class Peer:
     """`theirs` builds the peer's loss from (n_classes, embedding_dim); `weights` says how ours lie in its parameter.
 
     `needs` restricts the inputs to those for which both define the same: "unit" embeddings, "pairs" (every class has
-    the same number of samples, at least 2), "square" (as many classes as samples in each). `tolerance` is relative.
+    the same number of samples, at least 2), "square" (as many classes as samples in each), or "never", for losses that
+    share an idea and are only timed. `tolerance` is relative.
     """
 
     theirs: Callable[[int, int], nn.Module]
@@ -152,6 +153,13 @@ PEERS: dict[str, list[Peer]] = {
             needs=("square",),
             tolerance=1e-6,
             why="the peer cuts the batch into groups of as many samples as there are classes, and sums in float32",
+        )
+    ],
+    "cross_batch_memory": [
+        Peer(
+            theirs=lambda c, d: losses.CrossBatchMemory(losses.ContrastiveLoss(), d, memory_size=1024),
+            needs=("never",),
+            why="the peer puts the batch into the memory first and compares it with that copy, which does not learn",
         )
     ],
     "arc_face": [

@@ -16,6 +16,7 @@ CASES = [
     for name, peers in PEERS.items()
     if name in list_room("losses")
     for number, peer in enumerate(peers)
+    if "never" not in peer.needs
 ]
 
 

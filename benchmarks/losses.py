@@ -1,0 +1,127 @@
+"""Every loss against its counterpart in pytorch-metric-learning, forward and backward, one thread; and peak memory.
+
+Peers come from the table the tests compare values over, so that only equal functions are timed against each other.
+"""
+
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+import torch
+from tests.losses.peers import PEERS, build, pair_up
+from torch import nn
+
+from benchmarks.harness import Table, best_times, geometric_mean, milliseconds
+from fairground.catalogue import list_room
+
+DIMENSION = 128
+NONE = "\N{EN DASH}"
+#: a peer slower than this many seconds is run once: its ratio needs no second digit
+SLOW = 1.0
+#: losses whose memory is shown
+LARGE = ("triplet", "margin", "n_pair", "nt_xent", "quadruplet")
+
+
+def tables() -> Iterator[Table]:
+    """Yield one table for each batch size, and the table of memory."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield _speed(112, 2)
+        yield _speed(512, 4)
+        yield _memory(4096, 4)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _batch(size: int, per_class: int) -> tuple[torch.Tensor, torch.Tensor]:
+    embeddings = torch.randn(size, DIMENSION, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    return embeddings, torch.arange(size // per_class).repeat_interleave(per_class)
+
+
+def _step(loss: nn.Module, embeddings: torch.Tensor, labels: torch.Tensor) -> Callable[[], None]:
+    learned = [embeddings, *loss.parameters()]
+
+    def run() -> None:
+        for tensor in learned:
+            tensor.grad = None
+        loss(embeddings, labels).backward()
+
+    return run
+
+
+def _speed(size: int, per_class: int) -> Table:
+    n_classes = size // per_class
+    embeddings, labels = _batch(size, per_class)
+    rows, ratios = [], []
+    for name in list_room("losses"):
+        # SmoothAP of the peer is another function unless there are as many classes as samples in each.
+        peer = next((peer for peer in PEERS.get(name, []) if "square" not in peer.needs), None)
+        torch.manual_seed(0)
+        if peer is None:
+            ours = _step(build(name, n_classes, DIMENSION), embeddings, labels)
+            rows.append([name, milliseconds(best_times({"ours": ours})["ours"]), NONE, NONE])
+            continue
+        ours_loss, theirs_loss = pair_up(peer, name, n_classes, DIMENSION, torch.float32)
+        times = _race(_step(ours_loss, embeddings, labels), _step(theirs_loss, embeddings, labels))
+        ratio = times["theirs"] / times["ours"]
+        ratios.append(ratio)
+        rows.append([name, milliseconds(times["ours"]), milliseconds(times["theirs"]), f"{ratio:.1f}x"])
+    rows.append(["**geometric mean**", "", "", f"**{geometric_mean(ratios):.1f}x**"])
+    rows.append(["slowest ratio", "", "", f"{min(ratios):.2f}x"])
+    return Table(
+        title=f"Losses at batch {size}, {per_class} per class",
+        note=f"Forward and backward, {DIMENSION} dimensions, {n_classes} classes, float32, one thread.",
+        header=["loss", "fairground, ms", "pytorch-metric-learning, ms", "times faster"],
+        rows=rows,
+    )
+
+
+def _race(ours: Callable[[], None], theirs: Callable[[], None]) -> dict[str, float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        begun = perf_counter()
+        theirs()
+        first = perf_counter() - begun
+        if first > SLOW:
+            return {**best_times({"ours": ours}), "theirs": first}
+        return best_times({"ours": ours, "theirs": theirs})
+
+
+def _memory(size: int, per_class: int) -> Table:
+    rows = []
+    for name in ("nothing", *LARGE):
+        command = [sys.executable, "-m", "benchmarks.losses", name, str(size), str(per_class)]
+        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        seconds = NONE if name == "nothing" else f"{found['seconds']:.2f}"
+        rows.append([name, f"{found['peak'] / 2**20:.0f}", seconds])
+    return Table(
+        title=f"Peak memory of a loss at batch {size}, {per_class} per class",
+        note=f"Forward and backward over all tuples, {DIMENSION} dimensions, float32, one thread, a process each; "
+        "`nothing` is the process with its batch and no loss.",
+        header=["loss", "peak resident memory, MiB", "seconds"],
+        rows=rows,
+    )
+
+
+def _measure(name: str, size: int, per_class: int) -> None:
+    """Run one loss once and print its time and the peak memory of this process."""
+    import resource
+
+    torch.set_num_threads(1)
+    embeddings, labels = _batch(size, per_class)
+    seconds = 0.0
+    if name != "nothing":
+        run = _step(build(name, size // per_class, DIMENSION), embeddings, labels)
+        begun = perf_counter()
+        run()
+        seconds = perf_counter() - begun
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"peak": peak * (1 if sys.platform == "darwin" else 1024), "seconds": seconds}))
+
+
+if __name__ == "__main__":
+    _measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
