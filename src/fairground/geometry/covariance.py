@@ -7,6 +7,7 @@ from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 
 from fairground.geometry.side_by_side import side_by_side
+from fairground.geometry.threads import single_threaded_blas
 
 #: columns of a task, of a symmetric matrix
 _COLUMNS = 128
@@ -29,7 +30,8 @@ def scatter_factor(centred: np.ndarray) -> np.ndarray:
     while True:
         np.fill_diagonal(scatter, diagonal + scale * lift)
         factor: np.ndarray
-        factor, failed = decompose(scatter, lower=1)
+        with single_threaded_blas():
+            factor, failed = decompose(scatter, lower=1)
         if not failed:
             return factor
         lift *= 4

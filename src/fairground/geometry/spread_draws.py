@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from fairground.geometry.covariance import divide_lower, scatter_factor
+from fairground.geometry.threads import single_threaded_blas
 
 
 def draw_spread(points: Tensor, k: int, generator: torch.Generator, *, spread: float, density: bool) -> Tensor:
@@ -15,26 +16,31 @@ def draw_spread(points: Tensor, k: int, generator: torch.Generator, *, spread: f
     nearest to a draw from that Gaussian; without, any.
     """
     array = np.ascontiguousarray(points.numpy(force=True))
-    n = len(array)
     uniform = torch.rand(k, generator=generator, device=generator.device, dtype=torch.float64).numpy(force=True)
-    if density:
-        log_density, pick = _gaussian(array, generator)
-    else:
-        log_density, pick = np.zeros(n), int(uniform[0] * n)
-    squares = np.einsum("ij,ij->i", array, array)
+    log_density, first = np.zeros(len(array)), int(uniform[0] * len(array))
+    # Many short calls of BLAS: its threads would spend their time waiting for one another.
+    with single_threaded_blas():
+        if density:
+            log_density, first = _gaussian(array, generator)
+        picks = _pick(array, log_density, spread, first, uniform)
+    return torch.from_numpy(picks).to(points.device)
+
+
+def _pick(points: np.ndarray, log_density: np.ndarray, spread: float, pick: int, uniform: np.ndarray) -> np.ndarray:
+    squares = np.einsum("ij,ij->i", points, points)
     # A sum of zero, for copies of the only pick, must not turn into a logarithm of minus infinity.
-    sums = np.full(n, np.finfo(np.float64).tiny)
-    picks = np.empty(k, dtype=np.int64)
-    for i in range(k):
+    sums = np.full(len(points), np.finfo(np.float64).tiny)
+    picks = np.empty(len(uniform), dtype=np.int64)
+    for i, number in enumerate(uniform):
         if i > 0:
             logits = log_density + spread * np.log(sums)
             logits[picks[:i]] = -np.inf
             heights = np.exp(logits - logits.max()).cumsum()
             # Rounding up the last height must not give the place after the last.
-            pick = min(int(heights.searchsorted(uniform[i] * heights[-1], side="right")), n - 1)
+            pick = min(int(heights.searchsorted(number * heights[-1], side="right")), len(points) - 1)
         picks[i] = pick
-        sums += np.maximum(squares + squares[pick] - 2 * (array @ array[pick]), 0)
-    return torch.from_numpy(picks).to(points.device)
+        sums += np.maximum(squares + squares[pick] - 2 * (points @ points[pick]), 0)
+    return picks
 
 
 def _gaussian(points: np.ndarray, generator: torch.Generator) -> tuple[np.ndarray, int]:
