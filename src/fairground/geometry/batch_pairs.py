@@ -39,7 +39,9 @@ class BatchPairs(NamedTuple):
 
     def where(self, chosen: Tensor) -> "BatchPairs":
         """Return the same with only the marked positive pairs, or those at these numbers."""
-        return self._replace(anchor=self.anchor[chosen], positive=self.positive[chosen], place=self.place[chosen])
+        numbers = chosen.nonzero().squeeze(1) if chosen.dtype == torch.bool else chosen
+        anchor, positive, place = (index.take(numbers) for index in (self.anchor, self.positive, self.place))
+        return self._replace(anchor=anchor, positive=positive, place=place)
 
     def with_own(self) -> "BatchPairs":
         """Return the same with every row a positive of itself, those pairs last."""

@@ -84,8 +84,8 @@ class RankedListLoss(Loss):
     def _loss_and_slopes(self, distances: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         pull, push = (1 - self.negative_weight) / pairs.n, self.negative_weight / pairs.n
         too_far = distances.take(pairs.place) - (self.alpha - self.margin)
-        pairs = pairs.where(too_far > 0)
-        too_far = too_far[too_far > 0]
+        kept = (too_far > 0).nonzero().squeeze(1)
+        pairs, too_far = pairs.where(kept), too_far.take(kept)
         positives = group_sums(self.positive_temperature * too_far, pairs.anchor, pairs.n)
         of_positives = pairs.per_anchor(positives.shares * too_far)
 
