@@ -152,6 +152,11 @@ def test_edges(settings):
     loops.check_invariances(MarginLoss(**settings))
 
 
+def test_the_divisor_of_roth_is_owned_up_to():
+    assert MarginLoss().known_bugs() == ()
+    assert "E16" in MarginLoss(count="tuples").known_bugs()[0]
+
+
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [

@@ -86,6 +86,14 @@ class MarginLoss(Loss):
             return self._over(unit(embeddings), tuples, beta if own is None else beta[own[tuples.anchor]])
         return self._over_all(embeddings, labels, beta.expand(len(labels)) if own is None else beta[own])
 
+    def known_bugs(self) -> tuple[str, ...]:
+        """Say when the divisor is that of the code of Roth et al."""
+        if self.count == "pairs":
+            return ()
+        return (
+            "margin.count = 'tuples': a triplet with two active terms is counted once, as in Roth et al. 2020 (E16)",
+        )
+
     def _over(self, z: Tensor, triplets: Triplets, beta: Tensor) -> Tensor:
         positive = (distances_of_pairs(z, triplets.anchor, triplets.positive) - beta + self.margin).relu()
         negative = (beta - distances_of_pairs(z, triplets.anchor, triplets.negative) + self.margin).relu()

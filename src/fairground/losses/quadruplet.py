@@ -14,7 +14,8 @@ Departures from the paper
     all quadruplets count. With one, each triplet gets one random l (`pairing = matched`), or each triplet meets the l
     of every triplet, where the classes allow (`all`). `fourth = roth_code` with `pairing = all` is the code of Roth et
     al.: l is the anchor of any triplet with another negative, whatever its class. Eq. 14 of theirs starts the second
-    term with the wrong distance.
+    term with the wrong distance. Each mean runs over all its tuples, as in their code (`mean_all`), or over those above
+    0 (`mean_nz`).
 """
 
 from typing import ClassVar, Literal
