@@ -24,7 +24,9 @@ def test_products_and_quotients_with_a_triangle(dtype):
     left = rng.standard_normal((30, 8)).astype(dtype)
     lower = np.tril(rng.standard_normal((8, 8))).astype(dtype) + 3 * np.eye(8, dtype=dtype)
     tolerance = 100 * np.finfo(dtype).eps
-    np.testing.assert_allclose(times_lower(left, lower), left @ lower, rtol=tolerance, atol=tolerance)
+    product = np.empty_like(left)
+    times_lower(left, lower, out=product)
+    np.testing.assert_allclose(product, left @ lower, rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(divide_lower(left, lower) @ lower.T, left, rtol=tolerance, atol=tolerance)
 
 

@@ -70,6 +70,10 @@ def test_a_repeated_point_counts_twice():
     assert frechet_distances(points, subset).item() == pytest.approx(expected, rel=1e-7)
 
 
+def test_copies_of_a_single_point_are_at_no_distance():
+    assert frechet_distances(torch.ones(1, 3), torch.zeros(2, 4, dtype=torch.long)).tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("value", [0.0, 1.0, -3e4])
 def test_identical_points_are_at_no_distance(value):
     distances = frechet_distances(torch.full((12, 5), value), subsets_of(12, 4, 3))

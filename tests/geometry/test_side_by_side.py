@@ -23,6 +23,18 @@ def test_one_thread_means_the_caller_s(monkeypatch):
     assert set(side_by_side(lambda _: threading.current_thread(), 3)) == {threading.current_thread()}
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_what_a_task_raises_is_raised(n_threads, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: n_threads)
+
+    def work(task):
+        return [1, 2, 3][task]
+
+    with pytest.raises(IndexError):
+        side_by_side(work, 8)
+    assert side_by_side(work, 3) == [1, 2, 3]
+
+
 def test_mining_does_not_depend_on_the_number_of_threads(monkeypatch):
     points = torch.randn(300, 12, generator=seeded())
     subsets = torch.stack([torch.randperm(300, generator=seeded(i))[:20] for i in range(5)])

@@ -37,24 +37,25 @@ def scatter_factor(centred: np.ndarray) -> np.ndarray:
         lift *= 4
 
 
-def times_lower(left: np.ndarray, lower: np.ndarray) -> np.ndarray:
-    """Return left @ lower for a lower triangular matrix."""
+def times_lower(left: np.ndarray, lower: np.ndarray, out: np.ndarray) -> None:
+    """Write left @ lower for a lower triangular matrix."""
     (multiply,) = get_blas_funcs(("trmm",), (left,))
     # BLAS counts by columns: it is given transposes, to be overwritten.
-    return _by_rows(left, lambda rows: multiply(1.0, lower, rows.T, lower=1, trans_a=1, overwrite_b=1))
+    np.copyto(out, left)
+    _by_rows(out, lambda rows: multiply(1.0, lower, rows.T, lower=1, trans_a=1, overwrite_b=1))
 
 
 def divide_lower(left: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """Return X with X lower' = left: rows of unit covariance, if `lower` is the factor of that of the rows `left`."""
     (solve,) = get_blas_funcs(("trsm",), (left,))
-    return _by_rows(left, lambda rows: solve(1.0, lower, rows.T, lower=1, overwrite_b=1))
+    quotient = np.array(left, order="C")
+    _by_rows(quotient, lambda rows: solve(1.0, lower, rows.T, lower=1, overwrite_b=1))
+    return quotient
 
 
-def _by_rows(left: np.ndarray, change: Callable[[np.ndarray], None]) -> np.ndarray:
-    """Return a copy of `left` after `change` has been at all its rows, some at a time."""
-    result = np.array(left, order="C")
-    side_by_side(lambda task: change(result[task * _ROWS : (task + 1) * _ROWS]), -(-len(left) // _ROWS))
-    return result
+def _by_rows(matrix: np.ndarray, change: Callable[[np.ndarray], None]) -> None:
+    """Let `change` overwrite all rows, some at a time."""
+    side_by_side(lambda task: change(matrix[task * _ROWS : (task + 1) * _ROWS]), -(-len(matrix) // _ROWS))
 
 
 def _lower_scatter(centred: np.ndarray) -> np.ndarray:
