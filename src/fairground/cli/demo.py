@@ -24,7 +24,7 @@ METHODS = {
     "multi-similarity": ("loss=multi_similarity",),
     "proxy-anchor": ("loss=proxy_anchor", "optimiser.loss_lr=0.05"),
 }
-BUDGET = ("training.epochs=5", "training.batches_per_epoch=50")
+BUDGET = ("training.epochs=3", "training.batches_per_epoch=50")
 
 
 def demo(
