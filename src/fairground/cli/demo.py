@@ -19,8 +19,7 @@ Watch = Callable[[Mapping[str, Any]], None]
 #: the methods compared: everything but these words is the same
 METHODS = {
     "contrastive": ("loss=contrastive",),
-    "triplet, all triplets": ("loss=triplet", "loss.margin=0.2"),
-    "triplet, distance-weighted": ("loss=triplet", "loss.margin=0.2", "miner=distance_weighted"),
+    "triplet": ("loss=triplet", "loss.margin=0.2", "miner=distance_weighted"),
     "multi-similarity": ("loss=multi_similarity",),
     "proxy-anchor": ("loss=proxy_anchor", "optimiser.loss_lr=0.05"),
 }
@@ -34,7 +33,7 @@ def demo(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare five methods on the embedded icons, three seeds each, and write a report page.
+    """Compare four methods on the embedded icons, three seeds each, and write a report page.
 
     Takes a few minutes on two cores. What is already done is not done again, so it can be stopped and repeated.
     """
@@ -50,7 +49,7 @@ def demo(
     galleries = {record.name: RunFolder(home, record.name).gallery for record in records if record.state == "done"}
     out = home / "demo"
     page = build_page(
-        records, title="Five losses on unseen icons", galleries=galleries, names=names, out=out / "report.html"
+        records, title="Four losses on unseen icons", galleries=galleries, names=names, out=out / "report.html"
     )
     image = picture(records, out / "demo.png", names=names)
     if as_json:
