@@ -39,6 +39,8 @@ def test_a_run_learns_and_tells_everything(tmp_path: Path) -> None:
     assert record.provenance.peak_memory_bytes > 0
     gallery = np.load(RunFolder(tmp_path, record.name).gallery, allow_pickle=False)
     assert gallery["images"].shape[:2] == gallery["labels"].shape
+    queries = np.load(RunFolder(tmp_path, record.name).queries, allow_pickle=False)
+    assert queries["per_query/map@r"][queries["is_counted"]].mean() == pytest.approx(record.score("map@r"))
     assert RunFolder(tmp_path, record.name).damaged() == []
 
 

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,6 +14,11 @@ def score(
     metrics: Annotated[
         str | None, typer.Option("--metrics", "-m", help="Which metrics, with commas: recall@1,map@r,nmi")
     ] = None,
+    distance: Annotated[Literal["euclidean", "cosine"], typer.Option("--distance", help="What is near.")] = "euclidean",
+    normalise: Annotated[bool, typer.Option("--normalise/--raw", help="Scale rows to length one first.")] = True,
+    lone: Annotated[
+        Literal["drop", "zero"], typer.Option("--lone", help="A query whose class has no other image: left out, or 0.")
+    ] = "drop",
     as_json: AsJson = False,
 ) -> None:
     """Measure embeddings from anywhere: exact, query excluded by index, bounded memory.
@@ -23,7 +28,7 @@ def score(
     from fairground.evaluation.score import score_file
 
     asked = [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None
-    scores = score_file(file, metrics=asked)
+    scores = score_file(file, metrics=asked, distance=distance, normalise=normalise, lone=lone)
     if as_json:
         print(json.dumps(scores))
         return

@@ -5,6 +5,7 @@
     checkpoints/      what resume needs
     gallery.npz       queries with their nearest neighbours, as pictures
     embeddings.npz    embeddings and labels of an evaluated split
+    queries.npz       what each of its queries, and each of its classes, scored
     manifest.json     checksum of every file that is finished
 """
 
@@ -61,6 +62,11 @@ class RunFolder:
     def embeddings(self) -> Path:
         """Embeddings and labels."""
         return self.path / "embeddings.npz"
+
+    @property
+    def queries(self) -> Path:
+        """What each query of an evaluated split scored."""
+        return self.path / "queries.npz"
 
     @property
     def manifest(self) -> Path:

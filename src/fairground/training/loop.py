@@ -12,7 +12,8 @@ from torch import Tensor
 
 from fairground.errors import DivergedError
 from fairground.evaluation.embed import embed
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.scores import evaluate_in_detail
+from fairground.evaluation.view import EmbeddingView
 from fairground.geometry.collapse import collapse_of
 from fairground.records.provenance import Clock, begin
 from fairground.records.record import EpochRow
@@ -175,7 +176,15 @@ class Training:
 
 
 def evaluate_run(spec: RunSpec, parts: Assembled, embeddings: Tensor, labels: Any) -> dict[str, float]:
-    """Return the spec's metrics; unit vectors unless the loss is one of those that compare raw outputs."""
-    asked = spec.evaluation
-    normalise = parts.stepper.loss.on_sphere if asked.normalise is None else asked.normalise
-    return evaluate(embeddings, labels, metrics=list(asked.metrics), lone=asked.lone, normalise=normalise)
+    """Return the spec's metrics of these embeddings."""
+    return dict(
+        evaluate_in_detail(
+            view_of(spec, parts, embeddings, labels), spec.evaluation.metrics, lone=spec.evaluation.lone
+        ).scores
+    )
+
+
+def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, labels: Any) -> EmbeddingView:
+    """Return the view to judge by: unit vectors unless the loss is one of those that compare raw outputs."""
+    asked = spec.evaluation.normalise
+    return EmbeddingView(embeddings, labels, normalise=parts.stepper.loss.on_sphere if asked is None else asked)

@@ -8,13 +8,14 @@ from typing import Literal
 
 from fairground.errors import StoreError, require
 from fairground.evaluation.embed import embed
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.scores import evaluate_in_detail
 from fairground.records.artefacts import RunFolder
 from fairground.records.store import Store
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.checkpoint import Checkpoints
+from fairground.training.loop import view_of
 from fairground.training.seal import SealedRows
 
 
@@ -57,6 +58,5 @@ def evaluate_stored(
     else:
         rows = parts.parts.validation
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
-    normalise = parts.stepper.loss.on_sphere if asked.normalise is None else asked.normalise
-    names = list(metrics or asked.metrics)
-    return evaluate(embeddings, parts.table.labels[rows], metrics=names, lone=asked.lone, normalise=normalise)
+    view = view_of(run.spec, parts, embeddings, parts.table.labels[rows])
+    return dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)

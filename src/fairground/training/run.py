@@ -11,6 +11,7 @@ import torch
 
 from fairground.errors import DivergedError
 from fairground.evaluation.embed import embed
+from fairground.evaluation.scores import evaluate_in_detail
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.claim import claimed
@@ -22,7 +23,7 @@ from fairground.spec.seeds import child_seed
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.gallery import gallery_of
-from fairground.training.loop import Listener, Training, evaluate_run
+from fairground.training.loop import Listener, Training, view_of
 from fairground.training.seal import SealedRows
 
 
@@ -91,16 +92,19 @@ def _final_scores(
 ) -> tuple[Score, ...]:
     embeddings = embed(parts.model, parts.table.images, test, parts.transform, device=parts.device)
     labels = parts.table.labels[test]
-    scores = evaluate_run(spec, parts, embeddings, labels)
+    view = view_of(spec, parts, embeddings, labels)
+    found = evaluate_in_detail(view, spec.evaluation.metrics, lone=spec.evaluation.lone)
     arrays = {"embeddings": embeddings.cpu().numpy(), "labels": labels, "rows": test}
     write_arrays(folder.embeddings, arrays)
+    # What each query scored, for paired comparisons of runs over the same queries.
+    write_arrays(folder.queries, found.arrays())
     write_arrays(folder.gallery, gallery_of(parts.table, test, arrays["embeddings"]))
     folder.sign()
     chosen = next((row for row in training.place.rows if row.epoch == training.place.best_epoch), None)
     validation = chosen.validation if chosen is not None else {}
     return (
         *(Score(metric=name, split="validation", value=value) for name, value in validation.items()),
-        *(Score(metric=name, split="test", value=value) for name, value in scores.items()),
+        *(Score(metric=name, split="test", value=value) for name, value in found.scores.items()),
     )
 
 
