@@ -15,6 +15,8 @@ from fairground.geometry.side_by_side import side_by_side
 _BLOCK = 128
 # Embeddings are finite, and the compiler may compare and add in any order, or it could not use vector instructions.
 _FINITE = {"reassoc", "contract", "nsz", "nnan", "ninf"}
+#: farther than anything; infinity would break the promise above
+_FAR = 1e308
 
 
 class DistanceHistograms(NamedTuple):
@@ -40,8 +42,9 @@ def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> Distanc
     products, bins = scratch(((n, n), array.dtype), ((n, n), np.uint8))
     starts = range(0, n, _BLOCK)
     ends = side_by_side(lambda block: _ends_of(array, lengths, products, starts[block]), len(starts))
-    low, high = math.sqrt(max(min(end[0] for end in ends), 0.0)), math.sqrt(max(end[1] for end in ends))
-    width = max(high - low, 0.0) / n_bins
+    high = math.sqrt(max(end[1] for end in ends))
+    low = min(math.sqrt(max(min(end[0] for end in ends), 0.0)), high)
+    width = (high - low) / n_bins
     scale = kind(1 / width if width > 0 else 0.0)
     counts = side_by_side(
         lambda block: _bin(products, lengths, starts[block], kind(low), scale, n_bins, bins), len(starts)
@@ -66,7 +69,7 @@ def _ends_of(points: np.ndarray, lengths: np.ndarray, products: np.ndarray, star
 @numba.njit(nogil=True, cache=True, fastmath=_FINITE)
 def _ends(products: np.ndarray, lengths: np.ndarray, start: int) -> Any:
     n = len(products)
-    low, high = np.inf, 0.0
+    low, high = _FAR, 0.0
     for i in range(start, min(start + _BLOCK, n - 1)):
         row = products[i]
         least = most = lengths[n - 1] - (row[n - 1] + row[n - 1])
