@@ -1,5 +1,6 @@
 """What choosing a batch costs: beside a training step, against the formulas in NumPy, and over a million images."""
 
+import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -31,6 +32,7 @@ EMBEDDED = {
 
 def tables() -> Iterator[Table]:
     """Yield the share of a step, the ratio to a transcription, and the time to plan a large epoch."""
+    torch.set_num_threads(os.cpu_count() or 1)
     yield _beside_a_step()
     yield _against_a_transcription()
     yield _a_million_images()
