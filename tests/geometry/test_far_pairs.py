@@ -27,10 +27,12 @@ def _by_loop(matrix: torch.Tensor, labels: list[int], margin: float) -> tuple[fl
     return hinge_sum, n_active
 
 
-@pytest.mark.parametrize("block", [1, 2**20])
+@pytest.mark.parametrize("way", ["compiled", "blocks of 1", "one block"])
 @pytest.mark.parametrize("seed", range(6))
-def test_quadruplets_agree_with_four_loops(monkeypatch, seed, block):
-    monkeypatch.setattr(far_pairs, "_BLOCK", block)
+def test_quadruplets_agree_with_four_loops(monkeypatch, seed, way):
+    if way != "compiled":
+        monkeypatch.setattr(far_pairs, "_count_compiled", far_pairs._count)
+        monkeypatch.setattr(far_pairs, "_BLOCK", 1 if way == "blocks of 1" else 2**20)
     labels = torch.randint(5, (9,), generator=torch.Generator().manual_seed(seed))
     matrix = _symmetric(9, seed)
     if seed % 2:
@@ -59,3 +61,15 @@ def test_fewer_than_three_classes_or_no_positives_give_0(labels):
     mean, slopes = far_pair_hinges(_symmetric(len(labels), 0), labels, list_positives(labels), 1.0).mean()
     assert mean.item() == 0
     assert not slopes.any()
+
+
+def test_both_ways_agree_on_a_larger_batch():
+    labels = torch.randint(12, (60,), generator=torch.Generator().manual_seed(3))
+    matrix, positives = _symmetric(60, 4), list_positives(labels)
+    compiled = far_pair_hinges(matrix, labels, positives, 0.1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(far_pairs, "_count_compiled", far_pairs._count)
+        by_operations = far_pair_hinges(matrix, labels, positives, 0.1)
+    assert compiled.n_active == by_operations.n_active
+    torch.testing.assert_close(compiled.total, by_operations.total)
+    torch.testing.assert_close(compiled.slopes, by_operations.slopes)

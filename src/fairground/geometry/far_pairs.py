@@ -7,6 +7,8 @@ memory.
 
 from typing import NamedTuple
 
+import numba
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,21 +33,27 @@ def far_pair_hinges(matrix: Tensor, labels: Tensor, positives: Positives, margin
     own = group[anchor]
     keys, by_key = (own * (len(own) + 1) + torch.arange(len(own), device=own.device)).sort()
     size = torch.bincount(own, minlength=len(class_sizes))
-    thresholds = _Thresholds(values, keys, size.cumsum(0) - size, size)
+    thresholds = _Thresholds(values, values[by_key], keys, size.cumsum(0) - size, size)
 
     slopes = torch.zeros_like(matrix)
-    below_all, below_own, cost = _count_pairs(matrix, group, thresholds, slopes)
-    n_below = below_all.index_add_(0, by_key, below_own, alpha=-1)
+    count = _count_compiled if matrix.is_cpu else _count
+    passed, passed_own, cost = count(matrix, group, thresholds, slopes)
+    # A threshold is above all the pairs that pass no more thresholds than come before it.
+    n_below = passed.cumsum(0)[: len(own)]
+    n_below.index_add_(0, by_key, _cumulative_by_class(passed_own, thresholds), alpha=-1)
     slopes[anchor, positive] = n_below.to(slopes.dtype)
     return TupleHinges((values * n_below).sum() - cost, n_below.sum(), slopes)
 
 
 class _Thresholds(NamedTuple):
-    """`ordered` (t,): all thresholds. `keys` (t,): class * (t + 1) + rank of each, sorted, so that one search finds a
-    place within a class. `first`, `size` (c,): where a class begins among the keys, and how many it has.
+    """`ordered` (t,): all thresholds. `by_class` (t,): the same, class by class.
+
+    `keys` (t,): class * (t + 1) + rank of each, sorted, so that one search finds a place within a class. `first`,
+    `size` (c,): where a class begins among `by_class` and `keys`, and how many it has.
     """
 
     ordered: Tensor
+    by_class: Tensor
     keys: Tensor
     first: Tensor
     size: Tensor
@@ -55,12 +63,11 @@ class _Thresholds(NamedTuple):
         return torch.searchsorted(self.keys, group * (len(self.keys) + 1) + n_passed) - self.first[group]
 
 
-def _count_pairs(
-    matrix: Tensor, group: Tensor, thresholds: _Thresholds, slopes: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return, for every threshold, the pairs below it, and those of them that touch its class (by key).
+def _count(matrix: Tensor, group: Tensor, thresholds: _Thresholds, slopes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return how many pairs pass so many thresholds (t + 1,), and so many of a class of their own (t + c,).
 
-    Subtracts from `slopes` the number of active quadruplets of each pair; also returns the sum of that times distance.
+    Each class has one place more than thresholds: to have passed all of one is not to have passed none of the next.
+    Writes minus the number of active quadruplets of each pair into `slopes`, and returns its sum times the distance.
     """
     n, t, c = len(matrix), len(thresholds.ordered), len(thresholds.size)
     passed = group.new_zeros(t + 1)
@@ -80,13 +87,32 @@ def _count_pairs(
         for own in (group[first], group[second]):
             own_passed = thresholds.passed_of(own, n_passed)
             n_above -= thresholds.size[own] - own_passed
-            # One place more for each class: to have passed all of one is not to have passed none of the next.
             passed_own += torch.bincount(thresholds.first[own] + own + own_passed, minlength=t + c)
         weights = n_above.to(matrix.dtype)
         cost += (weights * values).sum()
         slopes[first, second] = -weights
-    # A threshold is above all the pairs that pass no more thresholds than come before it.
-    return passed.cumsum(0)[:t], _cumulative_by_class(passed_own, thresholds), cost
+    return passed, passed_own, cost
+
+
+def _count_compiled(
+    matrix: Tensor, group: Tensor, thresholds: _Thresholds, slopes: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Do what `_count` does, pair by pair."""
+    ordered, by_class, _, first, size = (part.numpy() for part in thresholds)
+    passed = group.new_zeros(len(ordered) + 1)
+    passed_own = group.new_zeros(len(ordered) + len(size))
+    cost = _search_pairs(
+        matrix.numpy(),
+        group.numpy(),
+        ordered,
+        by_class,
+        first,
+        size,
+        passed.numpy(),
+        passed_own.numpy(),
+        slopes.numpy(),
+    )
+    return passed, passed_own, matrix.new_full((), cost)
 
 
 def _cumulative_by_class(passed: Tensor, thresholds: _Thresholds) -> Tensor:
@@ -97,3 +123,48 @@ def _cumulative_by_class(passed: Tensor, thresholds: _Thresholds) -> Tensor:
     first = thresholds.first + torch.arange(c, device=passed.device)
     before = sums[first] - passed[first]
     return sums[torch.arange(len(own), device=passed.device) + own] - before[own]
+
+
+@numba.njit(nogil=True, cache=True)
+def _search_pairs(
+    matrix: np.ndarray,
+    group: np.ndarray,
+    ordered: np.ndarray,
+    by_class: np.ndarray,
+    first: np.ndarray,
+    size: np.ndarray,
+    passed: np.ndarray,
+    passed_own: np.ndarray,
+    slopes: np.ndarray,
+) -> float:
+    t = len(ordered)
+    cost = 0.0
+    for i in range(len(matrix) if t > 0 else 0):
+        for j in range(i + 1, len(matrix)):
+            value = matrix[i, j]
+            # Most pairs of a trained network are farther apart than any threshold, and count nowhere.
+            if group[i] == group[j] or value >= ordered[t - 1]:
+                continue
+            n_passed = _n_up_to(ordered, 0, t, value)
+            passed[n_passed] += 1
+            n_above = t - n_passed
+            for c in (group[i], group[j]):
+                n_own = _n_up_to(by_class, first[c], first[c] + size[c], value)
+                passed_own[first[c] + c + n_own] += 1
+                n_above -= size[c] - n_own
+            cost += n_above * float(value)
+            slopes[i, j] = -n_above
+    return cost
+
+
+@numba.njit(nogil=True, cache=True)
+def _n_up_to(ordered: np.ndarray, start: int, stop: int, value: float) -> int:
+    """Return how many of ordered[start:stop] are at most `value`."""
+    low, high = start, stop
+    while low < high:
+        middle = (low + high) >> 1
+        if ordered[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low - start
