@@ -15,7 +15,7 @@ from fairground.spec.run import RunSpec
 from fairground.study.conduct import JOB, conduct
 
 #: a small network and a short run: the question is whether it learns, not how well
-SETTING = ("trunk.widths=[16, 32, 64, 64]", "training.epochs=4", "training.batches_per_epoch=50")
+SETTING = ("trunk.widths=[8, 16, 32, 64]", "training.epochs=4", "training.batches_per_epoch=50")
 #: what a part needs beside its own name to be itself
 COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "miner=multi_similarity": ("loss=multi_similarity",),
