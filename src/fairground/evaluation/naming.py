@@ -7,6 +7,7 @@ hyphens and underscores do not matter, and `_at_` may stand for `@`. Where `name
 
 import inspect
 import re
+from functools import cache
 
 from fairground.catalogue import find, list_room, nearest
 from fairground.contracts.metric import Metric
@@ -20,7 +21,7 @@ def metric_named(word: str) -> Metric:
     if ":" in word:
         return _outsider(word)
     plain = _plain(word)
-    known = {_plain(name): name for name in list_room(ROOM)}
+    known = _known()
     if plain in known:
         return _built(word, known[plain], None)
     name, _, argument = plain.partition("_at_")
@@ -37,7 +38,7 @@ def metric_named(word: str) -> Metric:
 
 def raise_unknown(word: str, name: str, argument: str) -> None:
     """Refuse a word, suggesting the nearest right one."""
-    words = [spelled(known) for known in list_room(ROOM)]
+    words = [spelled(name) for name in _known().values()]
     hint = nearest(f"{name}@{argument}" if argument else name, words) or nearest(name, words)
     if argument and hint and "@" not in hint:
         hint = hint.replace("'?", f"@{argument}'?")
@@ -55,19 +56,30 @@ def _plain(word: str) -> str:
     return f"{folded}_at_{argument.strip()}" if at else folded
 
 
+@cache
+def _known() -> dict[str, str]:
+    """Return every metric's name by its plain spelling; reading the room's files takes milliseconds."""
+    return {_plain(name): name for name in list_room(ROOM)}
+
+
+@cache
+def _kind(name: str) -> type[Metric]:
+    return find(ROOM, name)
+
+
+@cache
 def _aliases() -> dict[str, str]:
-    return {_plain(alias): name for name in list_room(ROOM) for alias in find(ROOM, name).aliases}
+    return {_plain(alias): name for name in _known().values() for alias in _kind(name).aliases}
 
 
 def _built(word: str, name: str, argument: str | None) -> Metric:
-    kind = find(ROOM, name)
+    kind = _kind(name)
     if argument is None:
         metric = kind()
     else:
         require(kind.argument is not None, f"metric '{word}': {spelled(name)} takes nothing after @; got '{argument}'")
         text = argument.removeprefix(f"{kind.argument}=")
         metric = kind(**{str(kind.argument): _number(word, text)})
-    assert isinstance(metric, Metric)
     return metric
 
 

@@ -86,9 +86,7 @@ class Pairing:
 
     def _leave_out(self, row: int, column: int, scores: np.ndarray) -> None:
         rows = slice(row * self.edge, (row + 1) * self.edge)
-        own = self.own[rows] - column * self.edge
-        here = np.flatnonzero((own >= 0) & (own < self.edge))
-        scores[here, own[here]] = -np.inf
+        counting.forbid_own(scores, self.own[rows], column * self.edge)
         if self.query_groups is not None and self.reference_groups is not None:
             columns = slice(column * self.edge, (column + 1) * self.edge)
             counting.forbid_groups(scores, self.query_groups[rows], self.reference_groups[columns])

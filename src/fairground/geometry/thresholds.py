@@ -6,9 +6,11 @@ import numba
 import numpy as np
 
 #: from this many thresholds a query on, looking a score's place up beats comparing it with every threshold
-MANY = 40
+MANY = 36
 #: entries of a query's look-up table for each of its thresholds
-FINENESS = 4
+FINENESS = 8
+#: entries a table has at most: a longer one would not stay in the nearest cache
+LONGEST = 8192
 #: length of the stretches sorted by insertion before they are merged
 RUN = 24
 
@@ -90,6 +92,12 @@ def _merge(
 
 
 @numba.njit(nogil=True, cache=True)
+def table_length(n: int) -> int:
+    """Return how many entries the table of `n` thresholds has."""
+    return min(n * FINENESS, LONGEST)
+
+
+@numba.njit(nogil=True, cache=True)
 def table_scale(best: float, lowest: float, n_entries: int) -> float:
     """Return how many table entries one unit of score covers: any number above 0 is right, a finite one is safe."""
     return min((n_entries - 1) / (best - lowest), 1e30) if best > lowest else 1.0
@@ -106,7 +114,8 @@ def fill_table(offsets: np.ndarray, scores: np.ndarray, table: np.ndarray, start
         n = offsets[query + 1] - offsets[query]
         if n >= MANY:
             mine = scores[offsets[query] : offsets[query + 1]]
-            mine_table = table[offsets[query] * FINENESS : offsets[query + 1] * FINENESS]
+            begin = offsets[query] * FINENESS
+            mine_table = table[begin : begin + table_length(n)]
             lowest = mine[n - 1]
             scale = mine.dtype.type(table_scale(mine[0], lowest, len(mine_table)))
             last = mine.dtype.type(len(mine_table) - 1)

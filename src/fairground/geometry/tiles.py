@@ -16,7 +16,8 @@ EDGE = 512
 
 def edge_for(*counts: int) -> int:
     """Return the tile edge for sets of these sizes: a function of the data alone, never of memory or threads."""
-    return min(EDGE, -(-max(counts) // 64) * 64)
+    n_tiles = -(-max(counts) // EDGE)
+    return -(-max(counts) // (n_tiles * 16)) * 16
 
 
 @dataclass(frozen=True)
