@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal
 
-from fairground.geometry.spread_draws import draw_spread
+from fairground.geometry.spread_draws import _pick, draw_spread
 from tests.samplers.splits import seeded
 
 POINTS = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
@@ -53,3 +53,12 @@ def test_no_point_is_picked_twice_even_among_copies_or_in_too_many_dimensions(po
     for seed in range(10):
         picks = draw_spread(points, 6, seeded(seed), spread=1.0, density=density).tolist()
         assert sorted(picks) == list(range(6))
+
+
+def test_points_too_unlikely_to_tell_are_still_drawn():
+    # Nineteen points lie together and one lies a thousand deviations away, with a density of e^-500000 beside theirs.
+    points = torch.cat([torch.randn(19, 1, generator=seeded()) * 1e-4, torch.ones(1, 1)]).double()
+    log_density = np.append(np.zeros(19), -5e5)
+    picks = _pick(points.numpy(), log_density, 1.0, 0, np.linspace(0, 0.99, 20))
+    assert sorted(picks.tolist()) == list(range(20))
+    assert picks[-1] == 19

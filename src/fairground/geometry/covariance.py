@@ -45,12 +45,11 @@ def times_lower(left: np.ndarray, lower: np.ndarray, out: np.ndarray) -> None:
     _by_rows(out, lambda rows: multiply(1.0, lower, rows.T, lower=1, trans_a=1, overwrite_b=1))
 
 
-def divide_lower(left: np.ndarray, lower: np.ndarray) -> np.ndarray:
-    """Return X with X lower' = left: rows of unit covariance, if `lower` is the factor of that of the rows `left`."""
+def divide_lower(left: np.ndarray, lower: np.ndarray, out: np.ndarray) -> None:
+    """Write X with X lower' = left: rows of unit scatter, if `lower` is the factor of that of the rows `left`."""
     (solve,) = get_blas_funcs(("trsm",), (left,))
-    quotient = np.array(left, order="C")
-    _by_rows(quotient, lambda rows: solve(1.0, lower, rows.T, lower=1, overwrite_b=1))
-    return quotient
+    np.copyto(out, left)
+    _by_rows(out, lambda rows: solve(1.0, lower, rows.T, lower=1, overwrite_b=1))
 
 
 def _by_rows(matrix: np.ndarray, change: Callable[[np.ndarray], None]) -> None:

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from fairground.geometry.covariance import divide_lower, scatter_factor
+from fairground.geometry.scratch import scratch
 from fairground.geometry.threads import single_threaded_blas
 
 
@@ -28,17 +29,22 @@ def draw_spread(points: Tensor, k: int, generator: torch.Generator, *, spread: f
 
 def _pick(points: np.ndarray, log_density: np.ndarray, spread: float, pick: int, uniform: np.ndarray) -> np.ndarray:
     squares = np.einsum("ij,ij->i", points, points)
-    # A sum of zero, for copies of the only pick, must not turn into a logarithm of minus infinity.
+    # A sum of zero, for copies of the only pick, must leave them a chance if there is nothing else.
     sums = np.full(len(points), np.finfo(np.float64).tiny)
+    density = np.exp(log_density - log_density.max())
     picks = np.empty(len(uniform), dtype=np.int64)
     for i, number in enumerate(uniform):
         if i > 0:
-            logits = log_density + spread * np.log(sums)
-            logits[picks[:i]] = -np.inf
-            heights = np.exp(logits - logits.max()).cumsum()
+            heights = (density * sums**spread).cumsum()
+            if heights[-1] == 0:
+                # All that is left is so unlikely that it was rounded to nothing: weigh it by itself.
+                log_density[picks[:i]] = -np.inf
+                density = np.exp(log_density - log_density.max())
+                heights = (density * (sums / sums.max()) ** spread).cumsum()
             # Rounding up the last height must not give the place after the last.
             pick = min(int(heights.searchsorted(number * heights[-1], side="right")), len(points) - 1)
         picks[i] = pick
+        density[pick] = 0
         sums += np.maximum(squares + squares[pick] - 2 * (points @ points[pick]), 0)
     return picks
 
@@ -46,11 +52,12 @@ def _pick(points: np.ndarray, log_density: np.ndarray, spread: float, pick: int,
 def _gaussian(points: np.ndarray, generator: torch.Generator) -> tuple[np.ndarray, int]:
     """Return each point's log density, up to a constant, and the point nearest to a draw from the Gaussian."""
     n, d = points.shape
-    centred = points - points.mean(0)
-    factor = scatter_factor(centred) / np.sqrt(n - 1, dtype=points.dtype)
-    whitened = divide_lower(centred, factor)
-    log_density = np.einsum("ij,ij->i", whitened, whitened).astype(np.float64) / -2
+    centred, whitened = scratch((points.shape, points.dtype), (points.shape, points.dtype))
+    np.subtract(points, points.mean(0), out=centred)
+    factor = scatter_factor(centred)
+    divide_lower(centred, factor, out=whitened)
+    log_density = np.einsum("ij,ij->i", whitened, whitened).astype(np.float64) * (n - 1) / -2
     normal = torch.randn(d, generator=generator, device=generator.device, dtype=torch.float64).numpy(force=True)
-    drawn = factor @ normal.astype(points.dtype)
+    drawn = factor @ (normal / np.sqrt(n - 1)).astype(points.dtype)
     nearest = (np.einsum("ij,ij->i", centred, centred) / 2 - centred @ drawn).argmin()
     return log_density, int(nearest)
