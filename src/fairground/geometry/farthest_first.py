@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairground.geometry.scratch import scratch
 from fairground.geometry.threads import single_threaded_blas
 
 #: points of a block, small enough for the nearest cache
@@ -23,46 +24,64 @@ def farthest_first(points: Tensor, k: int, generator: torch.Generator, *, softne
     uniform = torch.rand(k, generator=generator, device=generator.device, dtype=torch.float64).numpy(force=True)
     halves = np.einsum("ij,ij->i", array, array) / 2
     with single_threaded_blas():
-        picks = _softly(array, halves, softness, uniform) if softness else _exactly(array, halves, k, uniform[0])
+        if softness:
+            picks = _softly(array, halves, softness, uniform)
+        else:
+            picks = _exactly(array, halves, k, uniform[0], *scratch((array.shape, array.dtype)))
     return torch.from_numpy(picks).to(points.device)
 
 
 @numba.njit(nogil=True, cache=True)
-def _exactly(points: np.ndarray, halves: np.ndarray, k: int, uniform: float) -> np.ndarray:
-    """Return the picks, by blocks of points that were about equally far from the first.
+def _exactly(points: np.ndarray, halves: np.ndarray, k: int, uniform: float, ordered: np.ndarray) -> np.ndarray:
+    """Return the picks: a quarter by measuring every point, the rest by blocks. `ordered` is overwritten."""
+    n, n_first = len(points), max(1, k // 4)
+    # Half of each point's squared distance to its nearest pick; picks themselves are out of the race.
+    nearest = np.full(n, np.inf, dtype=points.dtype)
+    picks = np.empty(k, dtype=np.int64)
+    for i in range(n_first):
+        picks[i] = np.argmax(nearest) if i > 0 else int(uniform * n)
+        _shrink(nearest, halves + halves[picks[i]], np.dot(points, points[picks[i]]))
+        nearest[picks[i]] = -np.inf
+    order = np.argsort(-nearest)
+    for i in range(n):
+        ordered[i] = points[order[i]]
+    _by_blocks(points, halves, ordered, order, nearest[order], picks, n_first)
+    return picks
 
-    A block is told of the picks so far only when it may hold the next one: distances to the nearest pick can only
-    shrink, so that a block whose old farthest point is nearer than another's can wait. It then takes several picks at
+
+@numba.njit(nogil=True, cache=True)
+def _by_blocks(
+    points: np.ndarray,
+    halves: np.ndarray,
+    ordered: np.ndarray,
+    order: np.ndarray,
+    nearest: np.ndarray,
+    picks: np.ndarray,
+    n_first: int,
+) -> None:
+    """Write the picks from `n_first` on, given the points in `order` of their distances `nearest`.
+
+    A block of points is told of picks only when it may hold the next one: distances to the nearest pick can only
+    shrink, so that a block whose farthest point was nearer than another's can wait. It then takes several picks at
     once, while it is in the nearest cache.
     """
-    n = len(points)
-    first = int(uniform * n)
-    # Half of each point's squared distance to its nearest pick; picks themselves are out of the race.
-    nearest = halves + halves[first] - np.dot(points, points[first])
-    nearest[first] = -np.inf
-    order = np.argsort(-nearest)
-    points, halves, nearest = points[order], halves[order], nearest[order]
-    n_blocks = (n + _BLOCK - 1) // _BLOCK
+    n_blocks = (len(order) + _BLOCK - 1) // _BLOCK
+    own_halves, n_told = halves[order], np.full(n_blocks, n_first)
     farthest, far = np.empty(n_blocks, dtype=np.int64), np.empty(n_blocks, dtype=nearest.dtype)
     for block in range(n_blocks):
         _find_farthest(nearest, block, farthest, far)
-    n_told = np.ones(n_blocks, dtype=np.int64)
-    picks = np.empty(k, dtype=np.int64)
-    # The first pick stands last in the order.
-    picks[0] = n - 1
-    for i in range(1, k):
+    for i in range(n_first, len(picks)):
         block = int(np.argmax(far))
         while n_told[block] < i:
             stretch = slice(block * _BLOCK, (block + 1) * _BLOCK)
             for pick in picks[n_told[block] : i]:
-                _shrink(nearest[stretch], halves[stretch] + halves[pick], np.dot(points[stretch], points[pick]))
+                _shrink(nearest[stretch], own_halves[stretch] + halves[pick], np.dot(ordered[stretch], points[pick]))
             n_told[block] = i
             _find_farthest(nearest, block, farthest, far)
             block = int(np.argmax(far))
-        picks[i] = farthest[block]
-        nearest[picks[i]] = -np.inf
+        picks[i] = order[farthest[block]]
+        nearest[farthest[block]] = -np.inf
         _find_farthest(nearest, block, farthest, far)
-    return order[picks]
 
 
 @numba.njit(nogil=True, cache=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -55,6 +56,8 @@ class _Queue(Iterator[Task]):
 
 @cache
 def _controller() -> ThreadpoolController:
+    # SciPy, and compiled loops through it, have a BLAS of their own, which is only seen once it is loaded.
+    import_module("scipy.linalg")
     return ThreadpoolController()
 
 
