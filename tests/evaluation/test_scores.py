@@ -208,7 +208,7 @@ ROWS = np.ones((3, 2))
         (lambda: evaluate(np.empty((0, 4)), np.empty(0, int)), "embeddings are empty: there is no row to evaluate"),
         (
             lambda: evaluate(np.array([[1.0], [np.nan], [2.0], [np.inf]]), np.zeros(4, int)),
-            "2 of 4 embeddings are not finite (NaN or infinite): rows 1, 3",
+            "2 of 4 embeddings are not finite (NaN, infinite or beyond 1e150): rows 1, 3",
         ),
         (lambda: evaluate(np.ones(4), np.zeros(4, int)), "embeddings must be a matrix (n, d); got shape (4,)"),
         (lambda: evaluate(ROWS, np.zeros(2, int)), "labels: one value a row; got shape (2,) for 3 rows"),

@@ -48,12 +48,22 @@ def _refuse_bad_rows(matrix: Embeddings, what: str) -> None:
     step = max(1, 2**22 // matrix.shape[1])
     for start in range(0, len(matrix), step):
         block = matrix[start : start + step]
-        finite = np.asarray(block.isfinite().all(1).cpu() if isinstance(block, Tensor) else np.isfinite(block).all(1))
-        rows = start + np.flatnonzero(~finite)
+        # Above this a squared length would overflow; NaN compares as false.
+        usable = np.asarray((abs(block) < 1e150).all(1).cpu() if isinstance(block, Tensor) else _usable(block))
+        rows = start + np.flatnonzero(~usable)
         count += len(rows)
         bad.extend(int(row) for row in rows[: max(0, 5 - len(bad))])
     listed = ", ".join(str(row) for row in bad) + (", ..." if count > len(bad) else "")
-    require(count == 0, f"{count} of {len(matrix)} {what} are not finite (NaN or infinite): rows {listed}", DataError)
+    require(
+        count == 0,
+        f"{count} of {len(matrix)} {what} are not finite (NaN, infinite or beyond 1e150): rows {listed}",
+        DataError,
+    )
+
+
+def _usable(block: np.ndarray) -> np.ndarray:
+    is_usable: np.ndarray = (np.abs(block) < 1e150).all(1) if block.dtype.itemsize > 4 else np.isfinite(block).all(1)
+    return is_usable
 
 
 def working_dtype(*matrices: Embeddings, exact: bool) -> np.dtype:

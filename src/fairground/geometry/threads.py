@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib import import_module
 from typing import TypeVar
@@ -61,8 +61,37 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _Limit:
+    """How many callers want BLAS in one thread now: the first sets the limit, the last lifts it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_callers = 0
+        self._limiter: AbstractContextManager[object] | None = None
+
+    def take(self) -> None:
+        with self._lock:
+            self._n_callers += 1
+            if self._limiter is None:
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+                self._limiter.__enter__()
+
+    def give_back(self) -> None:
+        with self._lock:
+            self._n_callers -= 1
+            if self._n_callers == 0 and self._limiter is not None:
+                self._limiter.__exit__(None, None, None)
+                self._limiter = None
+
+
+_LIMIT = _Limit()
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS to one thread a call; our own threads call it side by side."""
-    with _controller().limit(limits=1, user_api="blas"):
+    """Keep BLAS to one thread a call; our own threads call it side by side. Callers in several threads may overlap."""
+    _LIMIT.take()
+    try:
         yield
+    finally:
+        _LIMIT.give_back()
