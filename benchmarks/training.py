@@ -82,7 +82,7 @@ def _bare_loop(words: tuple[str, ...]) -> Callable[[], None]:
 
 
 def _workers() -> Table:
-    words = ["training.epochs=1", "training.batches_per_epoch=60"]
+    words = ["training.epochs=1", "training.batches_per_epoch=40"]
     seconds = {}
     for workers in (1, 2):
         with tempfile.TemporaryDirectory() as home, ProcessExecutor(JOB, workers=workers, threads=1) as executor:
@@ -91,11 +91,11 @@ def _workers() -> Table:
             warm = [load_run(overrides=[words[0], "training.batches_per_epoch=1", f"seed={i}"]) for i in range(workers)]
             list(conduct(warm, store=store, executor=executor))
             begun = time.perf_counter()
-            list(conduct([load_run(overrides=[*words, f"seed={i}"]) for i in range(8)], store=store, executor=executor))
+            list(conduct([load_run(overrides=[*words, f"seed={i}"]) for i in range(4)], store=store, executor=executor))
             seconds[workers] = time.perf_counter() - begun
     return Table(
         title="Two workers against one",
-        note=f"Eight runs of 60 batches with validation and test, one thread a worker, {os.cpu_count()} cores.",
+        note=f"Four runs of 40 batches with validation and test, one thread a worker, {os.cpu_count()} cores.",
         header=["workers", "seconds", "speed-up (goal: at least 1.7)"],
         rows=[[str(n), f"{seconds[n]:.1f}", f"{seconds[1] / seconds[n]:.2f}"] for n in (1, 2)],
     )
