@@ -85,7 +85,9 @@ class _Block:
         """Fill in the scores of the relevant references."""
         edge, n_columns = self.pairing.edge, self.pairing.references.n_tiles
         rows = np.repeat((self.start + np.arange(self.n_queries)) // edge, np.diff(self.offsets))
-        wanted = np.unique(rows * n_columns + self.where // edge)
+        is_wanted = np.zeros((self.pairing.queries.n_tiles, n_columns), bool)
+        is_wanted[rows, self.where // edge] = True
+        wanted = np.flatnonzero(is_wanted)
         n_kept = KEPT_BYTES // (edge * edge * self.scores.itemsize)
 
         def work(task: int, hand: Hand) -> None:
