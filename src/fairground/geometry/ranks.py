@@ -87,11 +87,11 @@ class _Block:
         rows = np.repeat((self.start + np.arange(self.n_queries)) // edge, np.diff(self.offsets))
         is_wanted = np.zeros((self.pairing.queries.n_tiles, n_columns), bool)
         is_wanted[rows, self.where // edge] = True
-        wanted = np.flatnonzero(is_wanted)
+        wanted: list[int] = np.flatnonzero(is_wanted).tolist()
         n_kept = KEPT_BYTES // (edge * edge * self.scores.itemsize)
 
         def work(task: int, hand: Hand) -> None:
-            row, column = divmod(int(task), n_columns)
+            row, column = divmod(task, n_columns)
             tile, first, last = self._tile(row, column, hand, n_kept=n_kept)
             counting.read_thresholds(tile, first, last - first, column * edge, self.offsets, self.where, self.scores)
 
