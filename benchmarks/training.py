@@ -37,7 +37,7 @@ def _throughput() -> Table:
         with tempfile.TemporaryDirectory() as folder:
             training = Training(spec=spec, parts=assemble(spec), checkpoints=Checkpoints(Path(folder)))
             training.parts.model.train()
-            training.parts.loader.sampler.start_epoch(training.parts.generators["sampler"])
+            training.parts.loader.start_epoch()
             times = best_times({"walk": lambda t=training: _walk(t), "bare": _bare_loop(words)}, turns=15)
         images = BATCHES * spec.training.batch_size
         rows.append(
@@ -67,8 +67,8 @@ def _bare_loop(words: tuple[str, ...]) -> Callable[[], None]:
     stepper = parts.stepper
     model, loss, miner = stepper.model.train(), stepper.loss, stepper.miner
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
-    batch = parts.loader.draw(parts.generators["sampler"], parts.generators["augment"])
-    images, labels, generator = batch.images, batch.labels, parts.generators["miner"]
+    batch = parts.loader.draw()
+    images, labels, generator = batch.images, batch.labels, parts.stepper.generator
 
     def loop() -> None:
         for _ in range(BATCHES):

@@ -42,7 +42,7 @@ def main(n_batches: int = 200) -> dict[str, float]:
     print("untrained, validation classes:", scores(parts.validation))
     for batch in range(1, n_batches + 1):
         rows = sampler.draw(generator)
-        images = transform.train(table.images.take(parts.train[rows.numpy()]), generator)
+        images = transform.train(table.images, parts.train[rows.numpy()], generator)
         embeddings = model(images)
         tuples = miner(embeddings, labels[rows], generator=generator)
         value = loss(embeddings, labels[rows], tuples)

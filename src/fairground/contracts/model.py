@@ -2,18 +2,25 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from fairground.contracts.mixing import Mixing, mix
+from fairground.contracts.preprocessing import IMAGENET, Preprocessing
+from fairground.contracts.table import Images
 
 
 class Trunk(nn.Module, ABC):
-    """Images to features. `stages` run one after another, so that a regulariser may mix samples between them."""
+    """Images to features. `stages` run one after another, so that a regulariser may mix samples between them.
+
+    A trunk declares the `preprocessing` its weights expect; `assemble` hands it to the transform.
+    """
 
     #: width of the feature vectors
     n_features: int
     stages: nn.ModuleList
+    preprocessing: Preprocessing = IMAGENET
 
     def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
         """Return features (n, n_features) of images (n, c, h, w)."""
@@ -36,12 +43,16 @@ class Head(nn.Module, ABC):
 
 
 class Transform(ABC):
-    """uint8 images to the trunk's input: `train` augments with the generator given, `evaluate` never does."""
+    """Images by row to the trunk's input: `train` augments with the generator given, `evaluate` never does.
+
+    A constructor may ask for the trunk's `preprocessing` by name. What it returns lies on the generator's device, or on
+    the one given.
+    """
 
     @abstractmethod
-    def train(self, images: Tensor, generator: torch.Generator) -> Tensor:
-        """Return augmented float images (n, c, h, w)."""
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+        """Return the images of `rows` augmented, as floats (n, c, h, w)."""
 
     @abstractmethod
-    def evaluate(self, images: Tensor) -> Tensor:
-        """Return plain float images (n, c, h, w)."""
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+        """Return the images of `rows` plain, as floats (n, c, h, w)."""

@@ -11,7 +11,10 @@ from fairground.errors import DataError, require
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """Row numbers of each part. `is_closed_set` says that classes may appear in several parts."""
+    """Row numbers of each part. `is_closed_set` says that classes may appear in several parts.
+
+    `validation` may be empty: only a protocol that selects on the test split can do without.
+    """
 
     train: np.ndarray
     validation: np.ndarray
@@ -22,7 +25,9 @@ class Parts:
         """Refuse empty parts, shared rows, and (unless closed-set) shared classes."""
         parts = {"train": self.train, "validation": self.validation, "test": self.test}
         for name, rows in parts.items():
-            require(len(rows) > 0, f"the {name} split is empty: the data has too few classes for this split", DataError)
+            is_needed = name != "validation"
+            complaint = f"the {name} split is empty: the data has too few classes for this split"
+            require(len(rows) > 0 or not is_needed, complaint, DataError)
             require(len(np.unique(rows)) == len(rows), f"the {name} split lists an image twice", DataError)
         names = list(parts)
         for i, first in enumerate(names):

@@ -8,18 +8,44 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairground.contracts.resizing import crop_batch, resized_size
 from fairground.errors import DataError, require
 
 
 class Images(ABC):
-    """Something that gives images by row, as uint8 (k, c, h, w)."""
+    """Something that gives images by row, as uint8; or ready-made features, which are images without height and width.
+
+    Photographs differ in size, so they are asked for by boxes of (left, top, right, bottom) in pixels of the image
+    after its shorter side was resized, where `shorter_side` says so.
+    """
+
+    #: whether reading takes long enough that the next batch should be read while this one is trained on
+    is_slow: bool = False
+    #: whether there is anything to look at: not so for features
+    is_picture: bool = True
 
     @abstractmethod
     def __len__(self) -> int: ...
 
+    @property
+    @abstractmethod
+    def channels(self) -> int:
+        """The number of channels of every image, or the width of the features."""
+
     @abstractmethod
     def take(self, rows: np.ndarray) -> Tensor:
-        """Return the images of `rows`, in that order."""
+        """Return the whole images (k, c, h, w) of `rows`, or their features (k, d), in that order.
+
+        Refused where images differ in size.
+        """
+
+    @abstractmethod
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        """Return height and width (k, 2) of the images of `rows`."""
+
+    @abstractmethod
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+        """Return one box (k, 4) of each image of `rows`, resized to a square: uint8 (k, c, side, side)."""
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -42,6 +68,20 @@ class ImagesInMemory(Images):
         """Return the images of `rows`, in that order, as a new tensor (k, c, h, w)."""
         return self._pixels.index_select(0, torch.as_tensor(rows, dtype=torch.int64))
 
+    @property
+    def channels(self) -> int:
+        """The number of channels of every image."""
+        return self._pixels.shape[1]
+
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        """Return height and width (k, 2), the same for every image."""
+        size = (self._pixels.shape[2], self._pixels.shape[3])
+        return np.tile(np.array(resized_size(size, shorter_side)), (len(rows), 1))
+
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+        """Return one box of each image, resized to a square: uint8 (k, c, side, side)."""
+        return crop_batch([self._pixels[row].numpy() for row in rows], boxes, side, shorter_side=shorter_side)
+
     def fingerprint(self) -> str:
         """Return the SHA-256 of shape and pixels."""
         shape = repr(tuple(self._pixels.shape)).encode()
@@ -52,7 +92,10 @@ class ImagesInMemory(Images):
 class ImageTable:
     """`labels` (n,) index `class_names`; `official_test` (n,) marks the rows of the published test half, if any.
 
-    `super_labels` (n,) says which kind of thing each class is, where the data set has such a tree.
+    `super_labels` (n,) says which kind of thing each class is, where the data set has such a tree. `listed_parts` (n,)
+    holds "train", "validation", "test" or "" where a user's list says so. `is_query` and `is_gallery` (n,) mark who
+    searches whom at the end, where the data set says so. Pairs of one of the `groups` (n,), such as a camera or a
+    sequence, are never compared.
     """
 
     images: Images
@@ -61,6 +104,10 @@ class ImageTable:
     official_test: np.ndarray | None = None
     identifiers: tuple[str, ...] | None = None
     super_labels: np.ndarray | None = None
+    listed_parts: np.ndarray | None = None
+    is_query: np.ndarray | None = None
+    is_gallery: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         n = len(self.labels)
@@ -72,13 +119,11 @@ class ImageTable:
             f"labels must lie in 0..{len(self.class_names) - 1}; got {self.labels.min()}..{self.labels.max()}",
             DataError,
         )
-        require(
-            self.official_test is None or self.official_test.shape == (n,),
-            "the official test mark needs one entry an image",
-            DataError,
-        )
-        require(
-            self.super_labels is None or self.super_labels.shape == (n,),
-            "one super-class an image is needed",
-            DataError,
-        )
+        for name in ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups"):
+            column = getattr(self, name)
+            require(
+                column is None or column.shape == (n,),
+                f"{name} needs one entry an image; got {None if column is None else column.shape} for {n} images",
+                DataError,
+            )
+        require((self.is_query is None) == (self.is_gallery is None), "queries need a gallery, and it them", DataError)

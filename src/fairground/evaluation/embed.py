@@ -19,8 +19,6 @@ def embed(
     model.eval()
     blocks = []
     for begin in range(0, len(rows), BLOCK):
-        block = images.take(rows[begin : begin + BLOCK])
-        block = block if device is None else block.to(device)
-        blocks.append(model(transform.evaluate(block)))
+        blocks.append(model(transform.evaluate(images, rows[begin : begin + BLOCK], device)))
     model.train(was_training)
     return torch.cat(blocks)

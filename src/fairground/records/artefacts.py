@@ -6,6 +6,7 @@
     gallery.npz       queries with their nearest neighbours, as pictures
     embeddings.npz    embeddings and labels of an evaluated split
     queries.npz       what each of its queries, and each of its classes, scored
+    analyses.npz      curves of the training split: spectra, densities of distances
     manifest.json     checksum of every file that is finished
 """
 
@@ -62,6 +63,11 @@ class RunFolder:
     def embeddings(self) -> Path:
         """Embeddings and labels."""
         return self.path / "embeddings.npz"
+
+    @property
+    def analyses(self) -> Path:
+        """Curves that analyses found in the training split."""
+        return self.path / "analyses.npz"
 
     @property
     def queries(self) -> Path:

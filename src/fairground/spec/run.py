@@ -45,7 +45,10 @@ class OptimiserSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSpec:
-    """How long, how large, and when to stop. `batches_per_epoch` 0 means one natural pass over the training split."""
+    """How long, how large, and when to stop. `batches_per_epoch` 0 means one natural pass over the training split.
+
+    `precision` mixed multiplies in bfloat16 where the hardware has it; `compile` hands the network to torch.compile.
+    """
 
     batch_size: int = 128
     epochs: int = 10
@@ -54,6 +57,8 @@ class TrainingSpec:
     patience: int = 0
     freeze_batch_norm: Literal["none", "stats", "stats_and_affine"] = "none"
     gradient_chunk: int = 0
+    precision: Literal["full", "mixed"] = "full"
+    compile: bool = False
 
     def __post_init__(self) -> None:
         _whole("training.batch_size", self.batch_size, 1)
@@ -66,10 +71,19 @@ class TrainingSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSpec:
-    """What is measured, and which validation score chooses the checkpoint."""
+    """What is measured, and which score of which split chooses the checkpoint.
+
+    `select_on` test is for protocols that say so, as that of Roth et al. does; `report` best_of_each is their habit of
+    taking each metric's own best epoch. `test` false leaves the test split sealed for good: a trial of a search is
+    judged on validation alone. `analyses` are made of the training split, once, with the selected weights.
+    """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
     select_by: str = "map@r"
+    select_on: Literal["validation", "test"] = "validation"
+    report: Literal["selected", "best_of_each"] = "selected"
+    test: bool = True
+    analyses: tuple[str, ...] = ()
     lone: Literal["drop", "zero"] = "drop"
     normalise: bool | None = None
 
@@ -78,6 +92,14 @@ class EvaluationSpec:
         require(
             self.select_by in self.metrics,
             f"evaluation.select_by must be one of evaluation.metrics; got {self.select_by!r}",
+        )
+        on_test = self.select_on == "test"
+        require(
+            self.test or not on_test, "evaluation.select_on = test looks at the test split, so evaluation.test = false"
+        )
+        require(
+            on_test or self.report == "selected",
+            "evaluation.report = best_of_each picks epochs by test scores, so it needs evaluation.select_on = test",
         )
 
 

@@ -22,6 +22,7 @@ FACTS: Mapping[str, frozenset[str]] = {
     "samplers": frozenset({"labels", "batch_size", "super_labels"}),
     "heads": frozenset({"n_features"}),
     "trunks": frozenset({"channels"}),
+    "transforms": frozenset({"preprocessing"}),
 }
 
 

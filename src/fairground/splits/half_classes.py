@@ -26,10 +26,14 @@ from fairground.geometry.class_halves import class_halves, rows_to_learn
 
 
 class HalfClassesSplit(Split):
-    """`validation` is the fraction of the seen classes that validates; another `seed` chooses other classes."""
+    """`validation` is the fraction of the seen classes that validates; another `seed` chooses other classes.
+
+    With 0 all seen classes train and none validates, as in Roth et al.; the run must then say that the test split
+    selects.
+    """
 
     def __init__(self, *, validation: float = 0.2, seed: int = 0) -> None:
-        require(0 < validation < 1, f"half_classes.validation must be above 0 and below 1; got {validation}")
+        require(0 <= validation < 1, f"half_classes.validation must be 0 or more and below 1; got {validation}")
         require(seed >= 0, f"half_classes.seed must be 0 or more; got {seed}")
         self.validation = validation
         self.seed = seed
@@ -39,7 +43,7 @@ class HalfClassesSplit(Split):
         seen, test = class_halves(table)
         n_validation = round(self.validation * len(seen))
         require(
-            0 < n_validation < len(seen),
+            n_validation < len(seen) and (n_validation > 0) == (self.validation > 0),
             f"half_classes.validation = {self.validation} of {len(seen)} classes leaves {n_validation} to validate and "
             f"{len(seen) - n_validation} to train on; each needs one at least",
             DataError,

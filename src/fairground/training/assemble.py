@@ -48,7 +48,6 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "regulariser": (Regulariser,),
     "sampler": (BatchSampler,),
 }
-_GENERATORS: tuple[Purpose, ...] = ("sampler", "augment", "miner")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,6 @@ class Assembled:
     transform: Transform
     loader: Loader
     stepper: Stepper
-    generators: Mapping[str, torch.Generator]
     n_batches: int
     data_fingerprint: str
     split_fingerprint: str
@@ -78,9 +76,14 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     device = device or best_device()
     table: ImageTable = _build("data", spec.data, {}).load()
     parts: Parts = _build("split", spec.split, {}).parts(table)
+    require(
+        len(parts.validation) > 0 or spec.evaluation.select_on == "test",
+        f"split {spec.split.name} holds nothing out for validation, so nothing could select but the test split; "
+        "hold some classes out, or say evaluation.select_on=test and have every table say so",
+    )
     classes, train_labels = np.unique(table.labels[parts.train], return_inverse=True)
     labels = torch.from_numpy(train_labels.astype(np.int64))
-    model = _model(spec, table, parts).to(device)
+    model = _model(spec, table.images.channels).to(device)
     facts = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
     loss = _loss(spec, facts).to(device)
     miner = _miner(spec, loss)
@@ -88,18 +91,15 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[parts.train])
     sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
     sampler = _build("sampler", spec.sampler, sampler_facts)
-    transform = _build("transform", spec.transform, {})
+    transform = _build("transform", spec.transform, {"preprocessing": model.trunk.preprocessing})
     _check_chunks(spec, model, regulariser)
-    generators: dict[str, torch.Generator] = {
-        purpose: _generator(spec.seed, purpose, device) for purpose in _GENERATORS
-    }
     stepper = Stepper(
         model=model,
         loss=loss,
         miner=miner,
         regulariser=regulariser,
         optimiser=build_optimiser(spec.optimiser, model, loss),
-        generator=generators["miner"],
+        generator=_generator(spec.seed, "miner", device),
         chunk=spec.training.gradient_chunk,
     )
     bugs = [bug for part in (loss, miner, regulariser, sampler) if part is not None for bug in part.known_bugs()]
@@ -108,10 +108,16 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         parts=parts,
         transform=transform,
         loader=Loader(
-            images=table.images, rows=parts.train, labels=labels, transform=transform, sampler=sampler, device=device
+            images=table.images,
+            rows=parts.train,
+            labels=labels,
+            transform=transform,
+            sampler=sampler,
+            device=device,
+            sampling=_generator(spec.seed, "sampler", device),
+            augmenting=_generator(spec.seed, "augment", device),
         ),
         stepper=stepper,
-        generators=generators,
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
         data_fingerprint=_fingerprint(table.images.fingerprint(), table.labels, table.class_names),
         split_fingerprint=_fingerprint("split", parts.train, parts.validation, parts.test),
@@ -125,13 +131,18 @@ def best_device() -> torch.device:
     return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
-def _model(spec: RunSpec, table: ImageTable, parts: Parts) -> EmbeddingModel:
-    channels = table.images.take(parts.train[:1]).shape[1]
+def _model(spec: RunSpec, channels: int) -> EmbeddingModel:
     with _seeded(spec.seed, "init_trunk"):
         trunk = _build("trunk", spec.trunk, {"channels": channels})
     with _seeded(spec.seed, "init_head"):
         head = _build("head", spec.head, {"n_features": trunk.n_features})
-    return EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm=spec.training.freeze_batch_norm)
+    asked = spec.training
+    is_mixed = asked.precision == "mixed"
+    model = EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm=asked.freeze_batch_norm, is_mixed=is_mixed)
+    if asked.compile:
+        # In place: the names of the weights, and with them checkpoints, stay what they are.
+        model.trunk.compile()
+    return model
 
 
 def _loss(spec: RunSpec, facts: Mapping[str, object]) -> Loss:

@@ -2,16 +2,23 @@
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable
+from fairground.contracts.table import Images, ImageTable
 
 N_QUERIES = 12
 N_NEIGHBOURS = 8
+#: the side of a picture in pixels
+SIDE = 96
 
 
 def gallery_of(
     table: ImageTable, rows: np.ndarray, embeddings: np.ndarray, *, n: int = N_QUERIES, k: int = N_NEIGHBOURS
-) -> dict[str, np.ndarray]:
-    """Return arrays `images` (q, 1+k, h, w, c), `labels` (q, 1+k), `right` (q, k) and `average_precision` (q,)."""
+) -> dict[str, np.ndarray] | None:
+    """Return arrays, or nothing where there is nothing to show, as for features.
+
+    They are `images` (q, 1+k, h, w, c), `labels` (q, 1+k), `right` (q, k) and `average_precision` (q,).
+    """
+    if len(rows) < 2 or not table.images.is_picture:
+        return None
     labels = table.labels[rows]
     unit = embeddings / np.maximum(np.linalg.norm(embeddings, axis=1, keepdims=True), 1e-12)
     k = min(k, len(rows) - 1)
@@ -26,7 +33,7 @@ def gallery_of(
     order = np.argsort(quality, kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, min(n, len(order))).astype(np.int64)]
     shown = np.concatenate([sample[chosen][:, None], nearest[chosen]], axis=1)
-    images = table.images.take(rows[shown].reshape(-1)).permute(0, 2, 3, 1).numpy()
+    images = _pictures(table.images, rows[shown].reshape(-1))
     names = np.array(table.class_names)
     return {
         "images": images.reshape(*shown.shape, *images.shape[1:]),
@@ -34,3 +41,14 @@ def gallery_of(
         "right": right[chosen],
         "average_precision": quality[chosen],
     }
+
+
+def _pictures(images: Images, rows: np.ndarray) -> np.ndarray:
+    """Return the images (k, h, w, c) of `rows`: small ones whole, photographs as squares cut from their middle."""
+    sizes = images.sizes(rows)
+    if (sizes == sizes[0]).all() and sizes.max() <= SIDE:
+        return images.take(rows).permute(0, 2, 3, 1).numpy()
+    small = images.sizes(rows, shorter_side=SIDE)
+    corner = (small - SIDE) // 2
+    boxes = np.concatenate([corner[:, ::-1], corner[:, ::-1] + SIDE], axis=1)
+    return images.crops(rows, boxes, SIDE, shorter_side=SIDE).permute(0, 2, 3, 1).numpy()

@@ -1,21 +1,29 @@
-"""Image table, transform and sampler to batches, for sets that fit in memory.
+"""Image table, transform and sampler to batches; slow images are read one batch ahead, in a thread of their own.
 
-Images stay uint8 in memory; a batch is one gather and one vectorised augmentation, a few per cent of a training step:
-no worker processes are needed and nothing has to be synchronised when a run resumes.
+Small sets stay uint8 in memory: a batch is one gather and one vectorised augmentation, a few per cent of a training
+step, and no worker is needed. Where images are read from disk, the next batch is made while this one is trained on.
+Looking ahead changes no digit: batches are made in order from generators nobody else draws from, and `state` speaks of
+the moment before the batch that is not yet trained on. A sampler that looks at embeddings must see this step's before
+it chooses, so there nothing is made ahead.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fairground.contracts.batch import Batch
 from fairground.contracts.model import Transform
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.table import Images
 
+State = Mapping[str, Mapping[str, Tensor]]
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(kw_only=True)
 class Loader:
     """Draws the next batch of the training split. `rows` are its rows in the table, `labels` its classes as 0..C-1."""
 
@@ -25,10 +33,44 @@ class Loader:
     transform: Transform
     sampler: BatchSampler
     device: torch.device
+    sampling: torch.Generator
+    augmenting: torch.Generator
+    _worker: ThreadPoolExecutor | None = None
+    _ahead: "Future[Batch] | None" = None
+    _before: State = field(default_factory=dict)
 
-    def draw(self, sampling: torch.Generator, augmenting: torch.Generator) -> Batch:
-        """Return the next batch on the training device."""
-        chosen = self.sampler.draw(sampling)
-        images = self.images.take(self.rows[chosen.numpy()]).to(self.device)
-        labels = self.labels[chosen].to(self.device)
-        return Batch(self.transform.train(images, augmenting), labels, chosen)
+    def draw(self, *, is_last: bool = True) -> Batch:
+        """Return the next batch on the training device; unless it `is_last` of its epoch, begin to make another."""
+        batch = self._make() if self._ahead is None else self._ahead.result()
+        self._ahead = None
+        if self.images.is_slow and not is_last and not self.sampler.needs_embeddings:
+            self._before = self._state()
+            self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="fairground-loader")
+            self._ahead = self._worker.submit(self._make)
+        return batch
+
+    def start_epoch(self) -> None:
+        """Put the sampler's old plan aside."""
+        self.sampler.start_epoch(self.sampling)
+
+    def state(self) -> State:
+        """Return the sampler's and the generators' state before the next batch to be drawn."""
+        return self._state() if self._ahead is None else self._before
+
+    def load_state(self, state: State) -> None:
+        """Take back what `state` gave; a batch made ahead is thrown away."""
+        if self._ahead is not None:
+            self._ahead.result()
+            self._ahead = None
+        self.sampler.load_state_dict(state.get("sampler", {}))
+        self.sampling.set_state(state["generator"]["sampler"])
+        self.augmenting.set_state(state["generator"]["augment"])
+
+    def _make(self) -> Batch:
+        chosen = self.sampler.draw(self.sampling)
+        images = self.transform.train(self.images, self.rows[chosen.numpy()], self.augmenting)
+        return Batch(images, self.labels[chosen].to(self.device), chosen)
+
+    def _state(self) -> State:
+        generators = {"sampler": self.sampling.get_state(), "augment": self.augmenting.get_state()}
+        return {"sampler": self.sampler.state_dict(), "generator": generators}

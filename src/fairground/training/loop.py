@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from fairground.errors import DivergedError
 from fairground.evaluation.embed import embed
-from fairground.evaluation.scores import evaluate_in_detail
+from fairground.evaluation.scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
 from fairground.geometry.collapse import collapse_of
 from fairground.records.provenance import Clock, begin
@@ -41,6 +43,8 @@ class Training:
     spec: RunSpec
     parts: Assembled
     checkpoints: Checkpoints
+    #: the rows whose scores select, where the spec lets others than those of the validation split do so
+    judged: np.ndarray | None = None
     place: Place = field(default_factory=Place)
     clock: Clock = field(default_factory=begin)
     listen: Listener = lambda _: None
@@ -83,7 +87,7 @@ class Training:
         begun = saved = time.monotonic()
         before = place.epoch_seconds
         if place.batch == 0:
-            self.parts.loader.sampler.start_epoch(self.parts.generators["sampler"])
+            self.parts.loader.start_epoch()
         while place.batch < self.parts.n_batches:
             self.batch()
             now = time.monotonic()
@@ -101,7 +105,7 @@ class Training:
     def batch(self) -> None:
         """Train on the next batch and count it."""
         place, parts = self.place, self.parts
-        batch = parts.loader.draw(parts.generators["sampler"], parts.generators["augment"])
+        batch = parts.loader.draw(is_last=place.batch + 1 >= parts.n_batches)
         try:
             value, embeddings = parts.stepper.step(batch)
         except DivergedError as error:
@@ -156,11 +160,11 @@ class Training:
         return embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
 
     def _validate(self) -> dict[str, float]:
-        rows = self.parts.parts.validation
+        rows = self.parts.parts.validation if self.judged is None else self.judged
         embeddings = self._embed(rows)
         if self.place.epoch > 0:
             self._watch_for_collapse(embeddings)
-        return evaluate_run(self.spec, self.parts, embeddings, self.parts.table.labels[rows])
+        return dict(measure(self.spec, self.parts, embeddings, rows).scores)
 
     def _watch_for_collapse(self, embeddings: Tensor) -> None:
         """Note each kind of collapse once, when it is first seen: the loss alone often looks healthy meanwhile."""
@@ -175,16 +179,30 @@ class Training:
         self.checkpoints.save(self.place.step, take_snapshot(self.parts, self.place))
 
 
-def evaluate_run(spec: RunSpec, parts: Assembled, embeddings: Tensor, labels: Any) -> dict[str, float]:
-    """Return the spec's metrics of these embeddings."""
-    return dict(
-        evaluate_in_detail(
-            view_of(spec, parts, embeddings, labels), spec.evaluation.metrics, lone=spec.evaluation.lone
-        ).scores
+def measure(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Evaluation:
+    """Return the spec's metrics of the embeddings of these rows, by the rules of search the data set has."""
+    view = view_of(spec, parts, embeddings, rows)
+    return evaluate_in_detail(view, spec.evaluation.metrics, lone=spec.evaluation.lone)
+
+
+def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> EmbeddingView:
+    """Return the view to judge by: unit vectors unless the loss is one of those that compare raw outputs.
+
+    Queries search the gallery where the data set tells them apart and these rows have both; otherwise all search all.
+    """
+    table, asked = parts.table, spec.evaluation.normalise
+    normalise = parts.stepper.loss.on_sphere if asked is None else asked
+    labels = table.labels[rows]
+    groups = None if table.groups is None else table.groups[rows]
+    if table.is_query is None or table.is_gallery is None or not table.is_query[rows].any():
+        return EmbeddingView(embeddings, labels, groups=groups, normalise=normalise)
+    queries, gallery = np.flatnonzero(table.is_query[rows]), np.flatnonzero(table.is_gallery[rows])
+    return EmbeddingView(
+        embeddings[torch.from_numpy(queries)],
+        labels[queries],
+        embeddings[torch.from_numpy(gallery)],
+        labels[gallery],
+        groups=None if groups is None else groups[queries],
+        reference_groups=None if groups is None else groups[gallery],
+        normalise=normalise,
     )
-
-
-def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, labels: Any) -> EmbeddingView:
-    """Return the view to judge by: unit vectors unless the loss is one of those that compare raw outputs."""
-    asked = spec.evaluation.normalise
-    return EmbeddingView(embeddings, labels, normalise=parts.stepper.loss.on_sphere if asked is None else asked)

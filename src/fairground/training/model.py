@@ -12,13 +12,20 @@ FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]
 
 
 class EmbeddingModel(nn.Module):
-    """Images to raw embeddings. `freeze_batch_norm`: keep the statistics, or the affine weights too (erratum E41)."""
+    """Images to raw embeddings. `freeze_batch_norm`: keep the statistics, or the affine weights too (erratum E41).
 
-    def __init__(self, *, trunk: Trunk, head: Head, freeze_batch_norm: FreezeBatchNorm = "none") -> None:
+    With `is_mixed` precision the network multiplies in bfloat16; embeddings, and with them loss and metrics, are
+    float32 again.
+    """
+
+    def __init__(
+        self, *, trunk: Trunk, head: Head, freeze_batch_norm: FreezeBatchNorm = "none", is_mixed: bool = False
+    ) -> None:
         super().__init__()
         self.trunk = trunk
         self.head = head
         self.freeze_batch_norm = freeze_batch_norm
+        self.is_mixed = is_mixed
         _lay_channels_last(self)
         if freeze_batch_norm == "stats_and_affine":
             for norm in self._norms():
@@ -26,8 +33,9 @@ class EmbeddingModel(nn.Module):
 
     def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
         """Return embeddings (n, d); with `mixing`, samples are mixed before one stage of the trunk."""
-        embeddings: Tensor = self.head(self.trunk(images, mixing))
-        return embeddings
+        with torch.autocast(images.device.type, dtype=torch.bfloat16, enabled=self.is_mixed):
+            embeddings: Tensor = self.head(self.trunk(images, mixing))
+        return embeddings.float() if self.is_mixed else embeddings
 
     def train(self, mode: bool = True) -> "EmbeddingModel":
         """Switch to training; frozen batch norms stay as they are for evaluation."""

@@ -58,5 +58,5 @@ def evaluate_stored(
     else:
         rows = parts.parts.validation
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
-    view = view_of(run.spec, parts, embeddings, parts.table.labels[rows])
+    view = view_of(run.spec, parts, embeddings, rows)
     return dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)

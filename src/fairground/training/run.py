@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from fairground.errors import DivergedError
+from fairground.evaluation.analyses import analyse
 from fairground.evaluation.embed import embed
-from fairground.evaluation.scores import evaluate_in_detail
+from fairground.evaluation.view import EmbeddingView
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.claim import claimed
@@ -20,10 +21,10 @@ from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
-from fairground.training.assemble import Assembled, assemble
+from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.gallery import gallery_of
-from fairground.training.loop import Listener, Training, view_of
+from fairground.training.loop import Listener, Training, measure
 from fairground.training.seal import SealedRows
 
 
@@ -42,9 +43,14 @@ def run(
     with claimed(folder), torch.random.fork_rng(devices=[]):
         torch.manual_seed(child_seed(spec.seed, "global"))
         write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
+        sealed = SealedRows(parts.parts.test, witness=witness)
+        on_test = spec.evaluation.select_on == "test"
+        if on_test:
+            sealed.end_selection("nothing: the spec says that the test split selects")
         training = Training(
             spec=spec,
             parts=parts,
+            judged=sealed.open() if on_test else None,
             checkpoints=Checkpoints(folder.checkpoints),
             listen=listen,
             should_stop=should_stop,
@@ -55,10 +61,10 @@ def run(
             training.train()
         except DivergedError as error:
             return _record(training, scores=(), failure=str(error))
-        sealed = SealedRows(parts.parts.test, witness=witness)
-        sealed.end_selection(f"training; epoch {training.place.best_epoch} selected on validation")
+        if not on_test:
+            sealed.end_selection(f"training; epoch {training.place.best_epoch} selected on validation")
         training.use_best()
-        return _record(training, scores=_final_scores(spec, parts, sealed.open(), training, folder), failure=None)
+        return _record(training, scores=_final_scores(training, sealed, folder), failure=None)
 
 
 def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
@@ -87,25 +93,60 @@ def _same_threads(training: Training, is_resumed: bool) -> None:
     training.place.threads = torch.get_num_threads()
 
 
-def _final_scores(
-    spec: RunSpec, parts: Assembled, test: np.ndarray, training: Training, folder: RunFolder
-) -> tuple[Score, ...]:
-    embeddings = embed(parts.model, parts.table.images, test, parts.transform, device=parts.device)
-    labels = parts.table.labels[test]
-    view = view_of(spec, parts, embeddings, labels)
-    found = evaluate_in_detail(view, spec.evaluation.metrics, lone=spec.evaluation.lone)
-    arrays = {"embeddings": embeddings.cpu().numpy(), "labels": labels, "rows": test}
+def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> tuple[Score, ...]:
+    """Return the scores of the selected model: of the split that selected, of the test split, and analyses."""
+    asked = training.spec.evaluation
+    chosen = next((row for row in training.place.rows if row.epoch == training.place.best_epoch), None)
+    judged = chosen.validation if chosen is not None and asked.select_on == "validation" else {}
+    test = _test_scores(training, sealed.open(), folder) if asked.test else {}
+    return (
+        *(Score(metric=name, split="train", value=value) for name, value in _analyses(training, folder).items()),
+        *(Score(metric=name, split="validation", value=value) for name, value in judged.items()),
+        *(Score(metric=name, split="test", value=value) for name, value in test.items()),
+    )
+
+
+def _test_scores(training: Training, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
+    spec, parts = training.spec, training.parts
+    embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
+    found = measure(spec, parts, embeddings, rows)
+    arrays = {"embeddings": embeddings.cpu().numpy(), "labels": parts.table.labels[rows], "rows": rows}
     write_arrays(folder.embeddings, arrays)
     # What each query scored, for paired comparisons of runs over the same queries.
     write_arrays(folder.queries, found.arrays())
-    write_arrays(folder.gallery, gallery_of(parts.table, test, arrays["embeddings"]))
+    pictures = gallery_of(parts.table, rows, arrays["embeddings"])
+    if pictures is not None:
+        write_arrays(folder.gallery, pictures)
     folder.sign()
-    chosen = next((row for row in training.place.rows if row.epoch == training.place.best_epoch), None)
-    validation = chosen.validation if chosen is not None else {}
-    return (
-        *(Score(metric=name, split="validation", value=value) for name, value in validation.items()),
-        *(Score(metric=name, split="test", value=value) for name, value in found.scores.items()),
-    )
+    if spec.evaluation.report == "selected":
+        return dict(found.scores)
+    looks = [row.validation for row in training.place.rows if row.epoch > 0 and row.validation]
+    return {name: max(look[name] for look in looks) if looks else value for name, value in found.scores.items()}
+
+
+def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:
+    """Return what is to be said of the training split in numbers; its curves are kept beside the record."""
+    spec, parts = training.spec, training.parts
+    if not spec.evaluation.analyses:
+        return {}
+    rows = parts.parts.train
+    embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
+    normalise = parts.stepper.loss.on_sphere if spec.evaluation.normalise is None else spec.evaluation.normalise
+    view = EmbeddingView(embeddings, parts.table.labels[rows], normalise=normalise)
+    found = analyse(view, analyses=spec.evaluation.analyses)
+    curves = {
+        f"{name}/{curve}": values for name, findings in found.items() for curve, values in findings.curves.items()
+    }
+    if curves:
+        write_arrays(folder.analyses, curves)
+    return {name: value for findings in found.values() for name, value in findings.values.items()}
+
+
+def _selection_notes(spec: RunSpec) -> list[str]:
+    if spec.evaluation.select_on == "validation":
+        return []
+    each = ", each metric at its own best epoch" if spec.evaluation.report == "best_of_each" else ""
+    return [f"selected on the test split{each}: the scores are too high by an unknown amount"]
 
 
 def _record(training: Training, *, scores: tuple[Score, ...], failure: str | None) -> RunRecord:
@@ -119,7 +160,7 @@ def _record(training: Training, *, scores: tuple[Score, ...], failure: str | Non
         epochs=tuple(place.rows),
         best_epoch=place.best_epoch,
         scores=scores,
-        notes=(*parts.notes, *training.checkpoints.notes, *place.notes),
+        notes=(*_selection_notes(spec), *parts.notes, *training.checkpoints.notes, *place.notes),
         failure=failure,
         provenance=training.clock.finish(
             data_fingerprint=parts.data_fingerprint,

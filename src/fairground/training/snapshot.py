@@ -35,12 +35,13 @@ class Place:
 def take_snapshot(parts: Assembled, place: Place) -> Snapshot:
     """Return weights, optimiser, sampler, generators and the place reached."""
     slots, numbers = _optimiser_state(parts.stepper.optimiser)
-    groups = {
+    drawing = parts.loader.state()
+    groups: dict[str, Mapping[str, Tensor]] = {
         "model": parts.model.state_dict(),
         "loss": parts.stepper.loss.state_dict(),
         "optimiser": slots,
-        "sampler": parts.loader.sampler.state_dict(),
-        "generator": {name: generator.get_state() for name, generator in parts.generators.items()},
+        "sampler": drawing["sampler"],
+        "generator": {**drawing["generator"], "miner": parts.stepper.generator.get_state()},
         "global": {"state": torch.get_rng_state()},
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
@@ -55,9 +56,8 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> Place:
         groups.setdefault(group, {})[name] = tensor
     parts.model.load_state_dict(groups["model"])
     parts.stepper.loss.load_state_dict(groups.get("loss", {}))
-    parts.loader.sampler.load_state_dict(groups.get("sampler", {}))
-    for name, state in groups["generator"].items():
-        parts.generators[name].set_state(state)
+    parts.loader.load_state(groups)
+    parts.stepper.generator.set_state(groups["generator"]["miner"])
     torch.set_rng_state(groups["global"]["state"])
     _restore_optimiser(parts.stepper.optimiser, groups.get("optimiser", {}), snapshot.facts["optimiser"])
     facts = {name: snapshot.facts[name] for name in Place.__dataclass_fields__}

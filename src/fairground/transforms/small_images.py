@@ -13,11 +13,13 @@ Departures from the paper
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from fairground.contracts.model import Transform
+from fairground.contracts.table import Images
 from fairground.errors import require
 
 
@@ -42,19 +44,23 @@ class SmallImagesTransform(Transform):
         self.shift, self.zoom, self.turn, self.flip = shift, zoom, turn, flip
         self.mean, self.deviation = mean, deviation
 
-    def train(self, images: Tensor, generator: torch.Generator) -> Tensor:
-        """Return augmented float images (n, c, h, w)."""
-        draws = torch.rand(5, len(images), generator=generator, device=images.device)
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+        """Return the images of `rows` augmented, as floats (n, c, h, w)."""
+        pixels = images.take(rows).to(generator.device)
+        draws = torch.rand(5, len(pixels), generator=generator, device=pixels.device)
         scale = 1 + self.zoom * (2 * draws[0] - 1)
         angle = math.radians(self.turn) * (2 * draws[1] - 1)
         mirror = 1 - 2 * (draws[2] < self.flip).float()
         # affine_grid measures in half sides, hence the factor 2
         shift = 2 * self.shift * (2 * draws[3:] - 1)
         cosine, sine = angle.cos() * scale, angle.sin() * scale
-        rows = torch.stack([mirror * cosine, -mirror * sine, shift[0], sine, cosine, shift[1]], dim=1).view(-1, 2, 3)
-        grid = functional.affine_grid(rows, list(images.shape), align_corners=False)
-        return self.evaluate(functional.grid_sample(images.float(), grid, align_corners=False))
+        maps = torch.stack([mirror * cosine, -mirror * sine, shift[0], sine, cosine, shift[1]], dim=1).view(-1, 2, 3)
+        grid = functional.affine_grid(maps, list(pixels.shape), align_corners=False)
+        return self._scaled(functional.grid_sample(pixels.float(), grid, align_corners=False))
 
-    def evaluate(self, images: Tensor) -> Tensor:
-        """Return plain float images (n, c, h, w)."""
-        return images.float().mul(1 / (255 * self.deviation)).sub(self.mean / self.deviation)
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+        """Return the images of `rows` plain, as floats (n, c, h, w)."""
+        return self._scaled(images.take(rows).to(device).float())
+
+    def _scaled(self, pixels: Tensor) -> Tensor:
+        return pixels.mul(1 / (255 * self.deviation)).sub(self.mean / self.deviation)

@@ -1,0 +1,46 @@
+"""Looking one batch ahead changes no digit, and a state taken meanwhile speaks of the batch not yet trained on."""
+
+import numpy as np
+import pytest
+import torch
+
+from fairground.contracts.table import ImagesInMemory
+from fairground.training.assemble import assemble
+from fairground.training.loader import Loader
+from tests.training.tiny import tiny
+
+
+class SlowImages(ImagesInMemory):
+    """Images in memory that pretend to be slow."""
+
+    is_slow = True
+
+
+def loader(*, is_slow: bool, sampler: str = "per_class") -> Loader:
+    found = assemble(tiny(f"sampler={sampler}")).loader
+    pixels = found.images.take(np.arange(len(found.images))).numpy()
+    found.images = (SlowImages if is_slow else ImagesInMemory)(pixels)
+    return found
+
+
+def test_batches_made_ahead_are_the_batches_made_on_demand() -> None:
+    ahead, plain = loader(is_slow=True), loader(is_slow=False)
+    for step in range(7):
+        one, other = ahead.draw(is_last=step == 4), plain.draw(is_last=step == 4)
+        assert torch.equal(one.rows, other.rows)
+        assert torch.equal(one.images, other.images)
+
+
+@pytest.mark.parametrize("sampler", ["per_class", "uniform", "balanced"])
+def test_a_state_taken_while_a_batch_is_made_ahead_gives_that_batch_again(sampler: str) -> None:
+    first, second = loader(is_slow=True, sampler=sampler), loader(is_slow=True, sampler=sampler)
+    for _ in range(3):
+        first.draw(is_last=False)
+    state = {group: {name: value.clone() for name, value in items.items()} for group, items in first.state().items()}
+    following = [first.draw(is_last=False) for _ in range(4)]
+    second.draw(is_last=False)
+    second.load_state(state)
+    for batch in following:
+        again = second.draw(is_last=False)
+        assert torch.equal(again.rows, batch.rows)
+        assert torch.equal(again.images, batch.images)
