@@ -1,0 +1,180 @@
+"""Images that stay in their files until they are asked for, and the one way data sets turn paths into images.
+
+Sizes come from the heads of the files, once each. Decoding and resizing are shared out to threads, which changes no
+pixel. A file that cannot be read is refused by name at the moment it is asked for; `fairground data check` reads all.
+"""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from fairground.contracts.resizing import crop_each, resize_shorter_side, resized_size
+from fairground.contracts.table import Images
+from fairground.errors import DataError, require
+from fairground.geometry.decoding import open_picture, picture_size
+from fairground.geometry.image_threads import for_each, n_threads
+
+#: of each file this many bytes at either end are part of the fingerprint
+_END_BYTES = 4096
+
+
+def images_from_files(
+    paths: Sequence[Path], *, root: Path, boxes: np.ndarray | None = None, prepared: int = 0, draft: bool = False
+) -> Images:
+    """Return the images of files under `root`, cut to `boxes` (n, 4) of (left, top, right, bottom) where given.
+
+    With `prepared` = 256 they come from a cache of all images resized to that shorter side, built when first needed;
+    with 0 each is decoded whenever it is asked for. `draft` allows shrunk decoding of JPEGs, which changes pixels.
+    """
+    require(prepared >= 0, f"prepared must be 0 (decode on demand) or a shorter side in pixels; got {prepared}")
+    files = ImageFiles(paths, root=root, boxes=boxes, draft=draft)
+    return files
+
+
+class ImageFiles(Images):
+    """Image files decoded on demand, always RGB. `root` is left out of the fingerprint, so that a folder may move."""
+
+    is_slow = True
+
+    def __init__(
+        self, paths: Sequence[Path], *, root: Path, boxes: np.ndarray | None = None, draft: bool = False
+    ) -> None:
+        require(
+            boxes is None or boxes.shape == (len(paths), 4),
+            f"boxes need four edges an image; got {None if boxes is None else boxes.shape} for {len(paths)} images",
+            DataError,
+        )
+        self.paths = tuple(Path(path) for path in paths)
+        self.root = root
+        self.boxes = None if boxes is None else np.asarray(boxes, dtype=np.int64)
+        # A box could be cut from a shrunk image only between pixels, so these are always decoded whole.
+        self.draft = draft and boxes is None
+        self._sizes = np.zeros((len(self.paths), 2), np.int64)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @property
+    def channels(self) -> int:
+        """Every image is brought to RGB."""
+        return 3
+
+    def take(self, rows: np.ndarray) -> Tensor:
+        """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
+        sizes = self.sizes(rows)
+        require(
+            len(sizes) > 0 and bool((sizes == sizes[0]).all()),
+            "photographs of different sizes cannot be stacked whole; use a transform that cuts, such as plain",
+            DataError,
+        )
+        found = for_each(lambda number: np.asarray(self.picture(int(rows[number]))), len(rows))
+        return torch.from_numpy(np.stack(found)).permute(0, 3, 1, 2)
+
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        """Return height and width (k, 2) as seen, from the heads of the files where not yet known."""
+        rows = np.asarray(rows)
+        unknown = np.unique(rows[self._sizes[rows, 0] == 0])
+        if len(unknown):
+            self._sizes[unknown] = for_each(lambda number: self._size(int(unknown[number])), len(unknown))
+        return resized_sizes(self._sizes[rows], shorter_side)
+
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+        """Return one box (k, 4) of each image, resized to a square: uint8 (k, 3, side, side)."""
+
+        def open_image(number: int) -> Image.Image:
+            return resize_shorter_side(self.picture(int(rows[number])), shorter_side)
+
+        def draft_crop(number: int) -> Image.Image:
+            size = (int(full[number, 0]), int(full[number, 1]))
+            return _draft_crop(self.paths[int(rows[number])], size, boxes[number], side, shorter_side)
+
+        if not self.draft:
+            return crop_each(open_image, boxes, side, 3, n_threads())
+        full = self.sizes(rows)
+        return crop_each(draft_crop, np.tile(np.array([0, 0, side, side]), (len(rows), 1)), side, 3, n_threads())
+
+    def picture(self, row: int) -> Image.Image:
+        """Return the image of a row as RGB, cut to its box."""
+        picture = open_picture(self.paths[row])
+        if self.boxes is None:
+            return picture
+        self._check_box(row, picture.height, picture.width)
+        left, top, right, bottom = (int(edge) for edge in self.boxes[row])
+        return picture.crop((left, top, right, bottom))
+
+    def fingerprint(self) -> str:
+        """Return a hash of every file's name under `root`, length, and first and last 4 KiB, and of the boxes.
+
+        Reading whole files would take minutes for a large set; a file changed in its middle alone, at the same length,
+        goes unnoticed here.
+        """
+        distinct = sorted(set(self.paths))
+        hashes = dict(zip(distinct, for_each(lambda number: _ends(distinct[number]), len(distinct)), strict=True))
+        digest = hashlib.sha256()
+        for path in self.paths:
+            digest.update(os.path.relpath(path, self.root).encode("utf-8", "surrogateescape"))
+            digest.update(b"\0" + hashes[path])
+        if self.boxes is not None:
+            digest.update(self.boxes.tobytes())
+        return digest.hexdigest()
+
+    def _size(self, row: int) -> tuple[int, int]:
+        height, width = picture_size(self.paths[row])
+        if self.boxes is None:
+            return height, width
+        self._check_box(row, height, width)
+        left, top, right, bottom = (int(edge) for edge in self.boxes[row])
+        return bottom - top, right - left
+
+    def _check_box(self, row: int, height: int, width: int) -> None:
+        assert self.boxes is not None
+        left, top, right, bottom = (int(edge) for edge in self.boxes[row])
+        require(
+            0 <= left < right <= width and 0 <= top < bottom <= height,
+            f"box ({left}, {top}, {right}, {bottom}) does not lie within image '{self.paths[row]}', "
+            f"which is {width} wide and {height} high",
+            DataError,
+        )
+
+
+def resized_sizes(sizes: np.ndarray, shorter_side: int | None) -> np.ndarray:
+    """Return heights and widths (k, 2) once each shorter side is resized."""
+    if shorter_side is None:
+        return sizes.copy()
+    return np.array([resized_size((int(h), int(w)), shorter_side) for h, w in sizes]).reshape(-1, 2)
+
+
+def _draft_crop(path: Path, size: tuple[int, int], box: np.ndarray, side: int, shorter_side: int | None) -> Image.Image:
+    """Return a box of an image as a square, from a JPEG decoded no smaller than what is asked of it."""
+    height, width = resized_size(size, shorter_side)
+    left, top, right, bottom = (float(edge) for edge in box)
+    detail = min(right - left, bottom - top) / side if shorter_side is None else min(size) / shorter_side
+    picture = open_picture(path, shrink=max((by for by in (2, 4, 8) if by <= detail), default=1))
+    if shorter_side is not None:
+        resized = picture.resize((width, height), Image.Resampling.BILINEAR)
+        return resized.crop((int(left), int(top), int(right), int(bottom))).resize(
+            (side, side), Image.Resampling.BILINEAR
+        )
+    across, down = picture.width / size[1], picture.height / size[0]
+    part = (left * across, top * down, right * across, bottom * down)
+    return picture.resize((side, side), Image.Resampling.BILINEAR, box=part)
+
+
+def _ends(path: Path) -> bytes:
+    """Return a hash of a file's length and of its first and last bytes."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            length = os.fstat(file.fileno()).st_size
+            digest = hashlib.sha256(str(length).encode() + b"\0" + file.read(_END_BYTES))
+            if length > _END_BYTES:
+                file.seek(max(_END_BYTES, length - _END_BYTES))
+                digest.update(file.read(_END_BYTES))
+    except OSError as error:
+        raise DataError(f"image '{path}' cannot be read: {error.strerror}") from error
+    return digest.digest()
