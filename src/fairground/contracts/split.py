@@ -42,6 +42,13 @@ class Parts:
                         DataError,
                     )
 
+    def notes(self, labels: np.ndarray) -> tuple[str, ...]:
+        """Return the sentence for the record that test classes were trained on, where they were."""
+        tested = np.unique(labels[self.test])
+        shared = np.intersect1d(tested, labels[self.train])
+        is_told = self.is_closed_set and len(shared) > 0
+        return (f"closed set: {len(shared)} of {len(tested)} test classes are trained on",) if is_told else ()
+
 
 class Split(ABC):
     """Divides a table into parts; draws nothing at random beyond what its settings say."""

@@ -95,7 +95,7 @@ class ImageTable:
     `super_labels` (n,) says which kind of thing each class is, where the data set has such a tree. `listed_parts` (n,)
     holds "train", "validation", "test" or "" where a user's list says so. `is_query` and `is_gallery` (n,) mark who
     searches whom at the end, where the data set says so. Pairs of one of the `groups` (n,), such as a camera or a
-    sequence, are never compared.
+    sequence, are never compared. `notes` are sentences for the record, such as what was left out.
     """
 
     images: Images
@@ -108,6 +108,7 @@ class ImageTable:
     is_query: np.ndarray | None = None
     is_gallery: np.ndarray | None = None
     groups: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.labels)

@@ -121,7 +121,12 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
         data_fingerprint=_fingerprint(table.images.fingerprint(), table.labels, table.class_names),
         split_fingerprint=_fingerprint("split", parts.train, parts.validation, parts.test),
-        notes=(*sampler.notes(), *(f"known bug switched on: {bug}" for bug in bugs)),
+        notes=(
+            *table.notes,
+            *parts.notes(table.labels),
+            *sampler.notes(),
+            *(f"known bug switched on: {bug}" for bug in bugs),
+        ),
         device=device,
     )
 
