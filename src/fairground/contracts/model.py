@@ -1,6 +1,8 @@
 """What trunks, heads and transforms are."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -16,6 +18,9 @@ class Trunk(nn.Module, ABC):
 
     A trunk declares the `preprocessing` its weights expect; `assemble` hands it to the transform.
     """
+
+    #: "sha256:" and the hash of the file its first weights were read from; nothing where they were drawn at random
+    weights_fingerprint: str = ""
 
     #: width of the feature vectors
     n_features: int
@@ -37,9 +42,17 @@ class Trunk(nn.Module, ABC):
 
 
 class Head(nn.Module, ABC):
-    """Features to embeddings; constructors take `*, n_features: int, embedding_dim: int`."""
+    """Features to embeddings; constructors take `*, n_features: int, embedding_dim: int`.
 
+    A head that starts from the data sets `needs_features`; training then calls `fit` once before the first step.
+    """
+
+    needs_features: ClassVar[bool] = False
     embedding_dim: int
+
+    def fit(self, blocks: Iterable[Tensor]) -> None:
+        """Take the trunk's features of the whole training split, a block (n, n_features) at a time."""
+        return
 
 
 class Transform(ABC):

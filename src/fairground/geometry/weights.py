@@ -1,0 +1,175 @@
+"""Ready-made weights from a file into a trunk: found, checked by hash, fitted name by name.
+
+A safetensors file holds numbers and nothing else. Anything else is a pickle, which is opened only after its SHA-256 has
+been found right, and then by a reader that builds tensors alone. Nothing is ever downloaded.
+"""
+
+import hashlib
+import io
+import pickle
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from fairground.contracts.model import Trunk
+from fairground.errors import InputError, require
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A file of weights as published: its name, its SHA-256 or the beginning of it, and where to get it.
+
+    `package` names the installed package that carries the file, and the folder within, where there is one.
+    """
+
+    file: str
+    sha256: str
+    address: str
+    package: str = ""
+
+
+def stripped(name: str) -> str:
+    """Return a weight's name without the number of its stage: what those who published the weights call it."""
+    return re.sub(r"^stages\.\d+\.", "", name)
+
+
+def load_weights(
+    trunk: Trunk,
+    *,
+    name: str,
+    weights: str | None,
+    sha256: str = "",
+    published: Sequence[Published] = (),
+    dropped: tuple[str, ...] = (),
+    rename: Callable[[str], str] = stripped,
+) -> str:
+    """Fill the trunk with `weights` and return their fingerprint; nothing for None, the weights drawn at random.
+
+    `weights` is "imagenet", meaning one of the `published` files, or a path. Names beginning with one of `dropped`
+    belong to classifiers and are left out knowingly; every other name must fit. `rename` turns our name of a weight
+    into the published one.
+    """
+    if weights is None or weights == "none":
+        require(not sha256, f"{name}.weights_sha256 was set, but {name}.weights is none")
+        return ""
+    path, wanted = _locate(name, weights, sha256, published)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{name}.weights: cannot read {path}: {error.strerror}") from error
+    found = hashlib.sha256(data).hexdigest()
+    require(
+        found.startswith(wanted),
+        f"{name}.weights: {path} is not the file it should be: its SHA-256 is {found}, not {wanted}"
+        + ("" if len(wanted) == 64 else "..."),
+    )
+    _fit(trunk, _read(name, path, data), name=f"{name}.weights: {path.name}", dropped=dropped, rename=rename)
+    return f"sha256:{found}"
+
+
+def _locate(name: str, weights: str, sha256: str, published: Sequence[Published]) -> tuple[Path, str]:
+    """Return the file and what its hash must begin with; nothing is asked of a safetensors file of the user's own."""
+    require(
+        re.fullmatch(r"[0-9a-f]{64}|", sha256) is not None,
+        f"{name}.weights_sha256 must be the 64 hex digits of a SHA-256, in small letters; got '{sha256}'",
+    )
+    if weights == "imagenet":
+        require(len(published) > 0, f"{name}.weights must be none or the path of a file; got 'imagenet'")
+        place, entry = _published_file(name, published)
+        return place, sha256 or entry.sha256
+    path = Path(weights).expanduser()
+    known = {entry.file: entry.sha256 for entry in published}
+    words = "none, imagenet or the path of a file" if published else "none or the path of a file"
+    require(path.is_file(), f"{name}.weights must be {words}; there is no file {path}")
+    wanted = sha256 or known.get(path.name, "")
+    require(
+        bool(wanted) or path.suffix == ".safetensors",
+        f"{name}.weights: {path} is a pickle, which could run code when opened; give {name}.weights_sha256, the "
+        "SHA-256 its publisher names, or convert it to safetensors",
+    )
+    return path, wanted
+
+
+def _published_file(name: str, published: Sequence[Published]) -> tuple[Path, Published]:
+    cache = Path(torch.hub.get_dir()) / "checkpoints"
+    for entry in published:
+        for folder in (_inside_package(entry.package), cache):
+            if folder is not None and (folder / entry.file).is_file():
+                return folder / entry.file, entry
+    first = published[0]
+    begins = "is" if len(first.sha256) == 64 else "begins with"
+    raise InputError(
+        f"{name}.weights=imagenet needs {first.file}, which is not on this machine: get it from {first.address} (its "
+        f"SHA-256 {begins} {first.sha256}) and put it into {cache}, or give its path as {name}.weights"
+    )
+
+
+def _inside_package(place: str) -> Path | None:
+    """Return the folder of an installed package without importing it."""
+    package, _, inner = place.partition("/")
+    spec = find_spec(package) if package else None
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    return Path(folders[0]) / inner if folders else None
+
+
+def _read(name: str, path: Path, data: bytes) -> dict[str, Tensor]:
+    try:
+        if path.suffix == ".safetensors":
+            return safetensors.torch.load(data)
+        state = torch.load(io.BytesIO(data), weights_only=True, map_location=torch.device("cpu"))
+    except (safetensors.SafetensorError, pickle.UnpicklingError, RuntimeError, ValueError, EOFError) as error:
+        raise InputError(f"{name}.weights: {path} cannot be read as weights: {str(error).splitlines()[0]}") from error
+    is_plain = isinstance(state, Mapping) and all(isinstance(value, Tensor) for value in state.values())
+    require(is_plain, f"{name}.weights: {path} must hold tensors by name and nothing else, as a state dict does")
+    return dict(state)
+
+
+def _fit(
+    trunk: Trunk,
+    state: Mapping[str, Tensor],
+    *,
+    name: str,
+    dropped: tuple[str, ...],
+    rename: Callable[[str], str],
+) -> None:
+    """Copy every weight to its place, or say which do not fit; the trunk is left alone unless all do."""
+    if any(key.startswith("trunk.stages.") for key in state):
+        # The weights of one of our own runs, trunk and head together.
+        state = {key.removeprefix("trunk."): value for key, value in state.items() if key.startswith("trunk.")}
+    own = trunk.state_dict()
+    is_own = any(key.startswith("stages.") for key in state)
+    sources = {key: key if is_own else rename(key) for key in own}
+    # Files older than torch 0.4.1 do not count batches, and nothing depends on the count.
+    missing = [key for key in sources.values() if key not in state and not key.endswith("num_batches_tracked")]
+    unexpected = sorted(key for key in set(state) - set(sources.values()) if not key.startswith(dropped))
+    require(
+        not missing and not unexpected,
+        f"{name} does not fit: it lacks {_few(missing)}; it has {_few(unexpected)} that we have no place for",
+    )
+    fitting = {
+        key: _shaped(state[source], own[key], f"{name}: {source}") for key, source in sources.items() if source in state
+    }
+    trunk.load_state_dict(own | fitting)
+
+
+def _shaped(found: Tensor, place: Tensor, name: str) -> Tensor:
+    """Allow a leading one too many, as the published BN-Inception has before its batch-norm weights."""
+    if found.shape == (1, *place.shape):
+        return found[0]
+    require(
+        found.shape == place.shape,
+        f"{name} has shape {tuple(found.shape)} where {tuple(place.shape)} is needed",
+    )
+    return found
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return (", ".join(names[:3]) + more) or "nothing"

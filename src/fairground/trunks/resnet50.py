@@ -1,0 +1,92 @@
+"""ResNet-50: residual blocks of three convolutions, the trunk of Roth et al.
+
+Formula
+    Stem: convolution 7 x 7 / 2, batch norm, ReLU, max pool 3 x 3 / 2. Then 3, 4, 6 and 3 blocks of width 64, 128, 256
+    and 512: h <- relu(h' + bn(conv1x1(relu(bn(conv3x3(relu(bn(conv1x1(h)))))))), four times as wide at the end; h' is
+    h, or its projection where size or width change. The features are the mean over the image: 2048 numbers, 23.5
+    million weights.
+
+Paper
+    He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", CVPR 2016.
+
+Departures from the paper
+    A block halves the image in its 3 x 3 convolution rather than the first 1 x 1 one, as the weights need that
+    torchvision and Cadene's `pretrainedmodels` publish. Without weights, the first ones are torch's own.
+"""
+
+from collections import OrderedDict
+
+from torch import Tensor, nn
+
+from fairground.contracts.model import Trunk
+from fairground.geometry.photographs import InColour, require_photographs
+from fairground.geometry.weights import Published, load_weights
+
+_PUBLISHED = (
+    Published(
+        file="resnet50-0676ba61.pth",
+        sha256="0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a",
+        address="https://download.pytorch.org/models/resnet50-0676ba61.pth",
+    ),
+    # The same weights as saved in 2017; `pretrainedmodels`, and with it Roth et al., used this file.
+    Published(
+        file="resnet50-19c8e357.pth",
+        sha256="19c8e357",
+        address="https://download.pytorch.org/models/resnet50-19c8e357.pth",
+    ),
+)
+
+
+class Resnet50Trunk(Trunk):
+    """`weights` is none, imagenet, or a file with torchvision's or Cadene's names; a pickle needs `weights_sha256`."""
+
+    def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
+        super().__init__()
+        require_photographs("resnet50", channels)
+        stem = {
+            "colour": InColour(),
+            "conv1": nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),
+            "bn1": nn.BatchNorm2d(64),
+            "relu": nn.ReLU(inplace=True),
+            "maxpool": nn.MaxPool2d(3, stride=2, padding=1),
+        }
+        self.stages = nn.ModuleList([nn.Sequential(OrderedDict(stem))])
+        before = 64
+        for number, (width, n_blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3)), start=1):
+            strides = [1 if number == 1 else 2] + [1] * (n_blocks - 1)
+            inputs = [before] + [4 * width] * (n_blocks - 1)
+            blocks = nn.Sequential(*map(_Bottleneck, inputs, [width] * n_blocks, strides))
+            self.stages.append(nn.Sequential(OrderedDict({f"layer{number}": blocks})))
+            before = 4 * width
+        self.n_features = before
+        self.weights_fingerprint = load_weights(
+            self,
+            name="resnet50",
+            weights=weights,
+            sha256=weights_sha256,
+            published=_PUBLISHED,
+            dropped=("fc.", "last_linear."),
+        )
+
+
+class _Bottleneck(nn.Module):
+    def __init__(self, before: int, width: int, stride: int) -> None:
+        super().__init__()
+        after = 4 * width
+        self.conv1 = nn.Conv2d(before, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride=stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, after, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(after)
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample = nn.Sequential()
+        if stride > 1 or before != after:
+            self.downsample.append(nn.Conv2d(before, after, 1, stride=stride, bias=False))
+            self.downsample.append(nn.BatchNorm2d(after))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        inner = self.relu(self.bn1(self.conv1(hidden)))
+        inner = self.relu(self.bn2(self.conv2(inner)))
+        result: Tensor = self.relu(self.bn3(self.conv3(inner)) + self.downsample(hidden))
+        return result

@@ -1,0 +1,79 @@
+"""Any network of the timm package by its name, without its classifier.
+
+Formula
+    That of the network; the features are what it hands to its classifier, pooled.
+
+Paper
+    Wightman, "PyTorch Image Models", 2019.
+
+Departures from the paper
+    Nothing is downloaded: weights come from a local file with timm's names. The whole network is one stage, so that
+    samples can be mixed at the input only.
+"""
+
+from collections import OrderedDict
+from typing import Any
+
+import torch
+from torch import nn
+
+from fairground.catalogue import nearest
+from fairground.contracts.model import Trunk
+from fairground.contracts.preprocessing import Preprocessing
+from fairground.errors import InputError, require
+from fairground.geometry.photographs import InColour, require_photographs
+from fairground.geometry.torchvision_shim import import_torchvision
+from fairground.geometry.weights import load_weights
+
+
+class TimmTrunk(Trunk):
+    """`model` is timm's name, such as resnet50.a1_in1k; `weights` none or a file; a pickle needs `weights_sha256`."""
+
+    def __init__(self, *, channels: int, model: str, weights: str | None = None, weights_sha256: str = "") -> None:
+        super().__init__()
+        require_photographs("timm", channels)
+        timm = _timm()
+        # A name such as hf-hub:someone/something would be fetched from there.
+        is_known = ":" not in model and "/" not in model and timm.is_model(model)
+        known = timm.list_models()
+        require(is_known, f"timm.model must be one of timm's {len(known)} names; got '{model}'.{nearest(model, known)}")
+        try:
+            network = timm.create_model(model, pretrained=False, num_classes=0)
+        except (RuntimeError, ValueError) as error:
+            raise InputError(f"timm.model: timm cannot make '{model}': {error}") from error
+        facts = network.pretrained_cfg
+        self.stages = nn.ModuleList([nn.Sequential(OrderedDict(colour=InColour(), network=network))])
+        self.preprocessing = Preprocessing(mean=tuple(facts["mean"]), deviation=tuple(facts["std"]))
+        self.n_features = _width(network, facts["input_size"])
+        classifiers = facts.get("classifier") or ()
+        classifiers = (classifiers,) if isinstance(classifiers, str) else tuple(classifiers)
+        self.weights_fingerprint = load_weights(
+            self,
+            name="timm",
+            weights=weights,
+            sha256=weights_sha256,
+            dropped=tuple(f"{name}." for name in classifiers),
+            rename=lambda name: name.removeprefix("stages.0.network."),
+        )
+
+
+def _timm() -> Any:
+    try:
+        import_torchvision()
+        import timm
+    except ImportError as error:
+        raise InputError(
+            f"trunk=timm needs the package {error.name or 'timm'}, which is not installed: "
+            "pip install 'fairground[timm]'"
+        ) from error
+    return timm
+
+
+def _width(network: nn.Module, size: tuple[int, int, int]) -> int:
+    """Return the width of what comes out: timm's own `num_features` is another number for some networks."""
+    was_training = network.training
+    with torch.no_grad():
+        features = network.eval()(torch.zeros(1, *size))
+    network.train(was_training)
+    require(features.ndim == 2, f"timm.model gives features of shape {tuple(features.shape)}, not one vector an image")
+    return int(features.shape[1])
