@@ -1,5 +1,7 @@
 """Model and images to embeddings: in order, without gradient, a bounded block at a time."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -8,17 +10,28 @@ from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 
 BLOCK = 512
+#: how many pixels go through the network at once; more of a photograph would only leave the processor's cache
+PIXELS = 512 * 64 * 64
 
 
-@torch.no_grad()
 def embed(
     model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None = None
 ) -> Tensor:
     """Return the raw embeddings (len(rows), d) of the images at `rows`; the model's mode is left as it was."""
+    return torch.cat(list(embed_blocks(model, images, rows, transform, device=device)))
+
+
+@torch.no_grad()
+def embed_blocks(
+    model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None = None
+) -> Iterator[Tensor]:
+    """Yield the same a block of rows at a time, for those who need not hold all; `model` may be a trunk alone."""
     was_training = model.training
     model.eval()
-    blocks = []
-    for begin in range(0, len(rows), BLOCK):
-        blocks.append(model(transform.evaluate(images, rows[begin : begin + BLOCK], device)))
-    model.train(was_training)
-    return torch.cat(blocks)
+    try:
+        for begin in range(0, len(rows), BLOCK):
+            inputs = transform.evaluate(images, rows[begin : begin + BLOCK], device)
+            pixels = inputs.shape[-2] * inputs.shape[-1] if inputs.ndim == 4 else 1
+            yield torch.cat([model(piece) for piece in torch.split(inputs, max(1, PIXELS // pixels))])
+    finally:
+        model.train(was_training)

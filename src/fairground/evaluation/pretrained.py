@@ -1,0 +1,29 @@
+"""The rows "pretrained" of the papers' tables: what features are worth before any training.
+
+Musgrave et al. standardise the trunk's features in each dimension and project them onto their principal axes, both
+fitted on the very set that is evaluated. No label is looked at, but the test images are; a run of ours keeps them
+sealed, so its head `pca` fits on the training split instead, and no setting can reach the test split. To lay a number
+beside theirs, do by hand what they did: this function takes the features it is given, and asks no seal. Roth et al. use
+a random linear layer, which is the head `linear` with `training.epochs=0`.
+"""
+
+import torch
+from torch import Tensor
+
+from fairground.errors import require
+from fairground.geometry.principal import principal_axes
+
+BLOCK = 4096
+
+
+def pretrained_embeddings(features: Tensor, *, dim: int, standardise: bool = True) -> Tensor:
+    """Return unit embeddings (n, dim): features (n, d) on their own first `dim` principal axes, as in MLRC."""
+    n, width = features.shape
+    require(
+        1 <= dim <= min(n - 1, width),
+        f"{n} features of width {width} have {min(n - 1, width)} principal axes; {dim} were asked for",
+    )
+    found = principal_axes(torch.split(features, BLOCK), standardise=standardise)
+    weight, bias = found.projection(dim)
+    projected = [(block.double() @ weight.T + bias).to(features.dtype) for block in torch.split(features, BLOCK)]
+    return torch.nn.functional.normalize(torch.cat(projected), dim=1)

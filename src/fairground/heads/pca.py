@@ -1,0 +1,58 @@
+"""One linear layer that starts as the principal axes of the training split's features.
+
+Formula
+    x = W f + b;  at first W = A / s, b = -W m: the projection of (f - m) / s onto the principal axes A of the training
+    split's features, m their mean and s their deviation in each dimension
+
+Paper
+    Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020: the rows "pretrained" of their tables.
+
+Departures from the paper
+    They fit mean, deviation and axes on the set that is evaluated. That is a look at the test split, which a run never
+    takes; here the training split is used. `fairground.evaluation.pretrained` does it their way. With
+    `training.epochs=0` this head gives the pretrained row; otherwise it is trained on from there.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from fairground.contracts.model import Head
+from fairground.errors import require
+from fairground.geometry.principal import principal_axes
+
+
+class PcaHead(Head):
+    """`embedding_dim` is the number of axes kept; `standardise` divides by the deviation of each feature first."""
+
+    needs_features: ClassVar[bool] = True
+
+    def __init__(self, *, n_features: int, embedding_dim: int = 128, standardise: bool = True) -> None:
+        super().__init__()
+        require(
+            1 <= embedding_dim <= n_features,
+            f"pca.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}",
+        )
+        self.embedding_dim = embedding_dim
+        self.standardise = standardise
+        self.layer = nn.Linear(n_features, embedding_dim)
+
+    def fit(self, blocks: Iterable[Tensor]) -> None:
+        """Start from the principal axes of these features."""
+        found = principal_axes(blocks, standardise=self.standardise)
+        require(
+            self.embedding_dim < found.n,
+            f"pca.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have no "
+            f"more axes; got {self.embedding_dim}",
+        )
+        weight, bias = found.projection(self.embedding_dim)
+        with torch.no_grad():
+            self.layer.weight.copy_(weight)
+            self.layer.bias.copy_(bias)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return raw embeddings (n, embedding_dim)."""
+        embeddings: Tensor = self.layer(features)
+        return embeddings
