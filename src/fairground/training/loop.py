@@ -22,6 +22,7 @@ from fairground.records.record import EpochRow
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
 from fairground.training.checkpoint import Checkpoints
+from fairground.training.head_start import start_head
 from fairground.training.snapshot import Place, put_back, take_snapshot
 
 #: progress, told after every batch and every epoch; plain data, so that a worker can send it to another process
@@ -73,6 +74,7 @@ class Training:
 
     def begin(self) -> None:
         """Measure the untrained model and stand ready for the first batch."""
+        start_head(self.parts)
         sampler = self.parts.loader.sampler
         if sampler.needs_embeddings:
             sampler.fill(self._embed(self.parts.parts.train).cpu())
