@@ -5,7 +5,7 @@ import numpy as np
 from fairground.contracts.table import ImagesInMemory, ImageTable
 
 
-def table_of(labels, *, official_test=None):
+def table_of(labels, *, official_test=None, listed_parts=None, super_labels=None, identifiers=None):
     """Return a table with these labels, whose images are all black."""
     labels = np.asarray(labels)
     return ImageTable(
@@ -13,6 +13,9 @@ def table_of(labels, *, official_test=None):
         labels=labels,
         class_names=tuple(f"name-{label}" for label in range(labels.max() + 1)),
         official_test=None if official_test is None else np.asarray(official_test),
+        listed_parts=None if listed_parts is None else np.asarray(listed_parts, dtype="<U10"),
+        super_labels=None if super_labels is None else np.asarray(super_labels),
+        identifiers=identifiers,
     )
 
 

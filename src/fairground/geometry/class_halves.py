@@ -1,5 +1,6 @@
 """The two halves every zero-shot split begins with: classes to learn from, and rows of classes kept for the end."""
 
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
@@ -33,3 +34,35 @@ def rows_to_learn(table: ImageTable, classes: np.ndarray) -> np.ndarray:
     """Return the rows of `classes` outside the official test half."""
     mine = np.isin(table.labels, classes)
     return np.flatnonzero(mine if table.official_test is None else mine & ~table.official_test.astype(bool))
+
+
+def classes_by_draw(table: ImageTable, classes: np.ndarray, seed: int) -> list[int]:
+    """Return the classes in an order that `seed` and their names alone decide, on every machine and for ever."""
+
+    def draw(label: int) -> tuple[str, int]:
+        return hashlib.sha256(f"{seed}:{table.class_names[label]}".encode()).hexdigest(), label
+
+    return sorted(classes.tolist(), key=draw)
+
+
+def rows_by_draw(table: ImageTable, rows: np.ndarray, fractions: tuple[float, ...], seed: int) -> list[np.ndarray]:
+    """Return rows dealt out within each class: a fraction of it to each part, rounded half up, and the rest last.
+
+    A class too small for a fraction gives nothing to it. Which rows go where depends on `seed`, the class name and the
+    row's place in the class.
+    """
+    dealt: list[list[int]] = [[] for _ in range(len(fractions) + 1)]
+    labels = table.labels[rows]
+    order = np.argsort(labels, kind="stable")
+    for members in np.split(rows[order], np.flatnonzero(np.diff(labels[order])) + 1):
+        name = table.class_names[int(table.labels[members[0]])]
+        draws = [hashlib.sha256(f"{seed}:{name}:{place}".encode()).digest() for place in range(len(members))]
+        drawn = members[np.array(sorted(range(len(members)), key=draws.__getitem__))]
+        begin = 0
+        for part, fraction in zip(dealt, fractions, strict=False):
+            # One image of every class is left for the last part, which trains.
+            end = min(begin + int(fraction * len(members) + 0.5), len(members) - 1)
+            part.extend(drawn[begin:end].tolist())
+            begin = end
+        dealt[-1].extend(drawn[begin:].tolist())
+    return [np.array(sorted(part), dtype=np.int64) for part in dealt]

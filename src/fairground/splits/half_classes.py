@@ -15,14 +15,12 @@ Departures from the paper
     own seeds, and no library's random numbers can move a class.
 """
 
-import hashlib
-
 import numpy as np
 
 from fairground.contracts.split import Parts, Split
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.geometry.class_halves import class_halves, rows_to_learn
+from fairground.geometry.class_halves import class_halves, classes_by_draw, rows_to_learn
 
 
 class HalfClassesSplit(Split):
@@ -48,7 +46,7 @@ class HalfClassesSplit(Split):
             f"{len(seen) - n_validation} to train on; each needs one at least",
             DataError,
         )
-        order = sorted(seen.tolist(), key=lambda label: (self._draw(table.class_names[label]), label))
+        order = classes_by_draw(table, seen, self.seed)
         parts = Parts(
             train=rows_to_learn(table, np.array(order[n_validation:])),
             validation=rows_to_learn(table, np.array(order[:n_validation])),
@@ -56,6 +54,3 @@ class HalfClassesSplit(Split):
         )
         parts.check(table.labels)
         return parts
-
-    def _draw(self, class_name: str) -> str:
-        return hashlib.sha256(f"{self.seed}:{class_name}".encode()).hexdigest()

@@ -1,0 +1,109 @@
+"""Cars196: 16,185 photographs of 196 models of cars; the first 98 models train, the others test.
+
+Formula
+    the n-th class is number n in `cars_annos.mat`, or the n-th class folder in order of name
+    test half = classes 99..196: 8,131 images; 8,054 images of the others
+
+Paper
+    Krause, Stark, Deng and Fei-Fei, "3D Object Representations for Fine-Grained Categorization", ICCV workshops 2013;
+    halved by class since Song, Xiang, Jegelka and Savarese, CVPR 2016.
+
+Departures from the paper
+    The data set's own division of every class (`test` in `cars_annos.mat`) is for classification and is not used.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairground.errors import DataError, require
+from fairground.geometry.class_folders import class_folders, sub_folders
+from fairground.geometry.photos import (
+    Counts,
+    PhotoDataset,
+    Photos,
+    check_counts,
+    check_prepared,
+    existing_root,
+    first_with,
+)
+
+OFFICIAL = Counts(train_classes=98, train_images=8054, test_classes=98, test_images=8131)
+SOURCE = (
+    "Cars196 is the 'Stanford Cars Dataset' of the Stanford AI Lab: give the folder that has cars_annos.mat and "
+    "car_ims/"
+)
+
+
+class Cars196Dataset(PhotoDataset):
+    """`root` has `cars_annos.mat` beside `car_ims/`, or a folder for each class, perhaps in `images/`.
+
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked. `subset` takes a part of
+    the data set for what it is; by class folders its first half trains, since folders have no number.
+    """
+
+    def __init__(self, *, root: str, prepared: int = 0, subset: bool = False) -> None:
+        check_prepared("cars196", prepared)
+        self.root, self.prepared, self.subset = root, prepared, subset
+
+    def photos(self) -> Photos:
+        """Return the images by the official annotations where they are, else by class folders."""
+        root = existing_root("cars196", self.root, SOURCE)
+        listed = first_with([root, root / "devkit"], "cars_annos.mat")
+        photos = _by_annotations(root, listed / "cars_annos.mat") if listed is not None else _by_folders(root)
+        return check_counts("Cars196", photos, OFFICIAL, subset=self.subset)
+
+
+def _by_annotations(root: Path, path: Path) -> Photos:
+    content = _read_matlab(path)
+    require(
+        "annotations" in content and {"relative_im_path", "class"} <= set(content["annotations"].dtype.names or ()),
+        f"{path} has no annotations with relative_im_path and class: it is not the cars_annos.mat of Cars196",
+        DataError,
+    )
+    rows = np.atleast_1d(content["annotations"])
+    names = [str(name) for name in np.atleast_1d(content["class_names"])] if "class_names" in content else []
+    numbers = np.array([int(row["class"]) for row in rows], dtype=np.int64)
+    kept, labels = np.unique(numbers, return_inverse=True)
+    require(
+        not names or (numbers.min() >= 1 and numbers.max() <= len(names)),
+        f"{path}: classes must be 1..{len(names)}; got {numbers.min()}..{numbers.max()}",
+        DataError,
+    )
+    return Photos(
+        root=root,
+        paths=tuple(str(row["relative_im_path"]) for row in rows),
+        labels=labels.astype(np.int64),
+        class_names=tuple(names[number - 1] if names else f"class {number}" for number in kept),
+        official_test=numbers > OFFICIAL.train_classes,
+    )
+
+
+def _by_folders(root: Path) -> Photos:
+    folder = next((place for place in (root / "images", root) if place.is_dir() and sub_folders(place)), root)
+    found = class_folders(folder)
+    require(
+        len(found.paths) > 0, f"cars196.root: no cars_annos.mat and no class folders in {root}. {SOURCE}", DataError
+    )
+    n_classes = len(found.names)
+    n_train = min(OFFICIAL.train_classes, (n_classes + 1) // 2)
+    return Photos(
+        root=folder,
+        paths=found.paths,
+        labels=found.labels,
+        class_names=found.names,
+        official_test=found.labels >= n_train,
+        notes=found.notes,
+    )
+
+
+def _read_matlab(path: Path) -> dict[str, Any]:
+    from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
+
+    try:
+        content: dict[str, Any] = loadmat(str(path), squeeze_me=True, struct_as_record=True)
+    except (OSError, ValueError, TypeError, MatReadError, NotImplementedError) as error:
+        raise DataError(f"{path} is not a readable MATLAB file: {error}") from error
+    return content

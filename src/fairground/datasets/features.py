@@ -1,0 +1,171 @@
+"""Ready-made features of a frozen encoder of any kind, so that heads alone are trained: hundreds of runs an hour.
+
+Formula
+    .npz      `features` or `embeddings` (n, d) and `labels` (n,) [, `class_names` or `classes` (C,), `split` (n,),
+              `groups` (n,), `files` (n,)]
+    .npy      features (n, d), with the labels in another .npy file
+    .parquet  a column `features` or `embeddings` of lists and a column `label` or `labels` [, `split`, `group`]
+
+Paper
+    None.
+
+Departures from the paper
+    Nothing pickled is read. Features stay on disk where the file is not compressed, and are given out as float32.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairground.contracts.dataset import Dataset
+from fairground.contracts.table import ImageTable
+from fairground.errors import DataError, require
+from fairground.geometry.columns import read_parquet
+from fairground.geometry.feature_rows import FeatureRows, map_array
+from fairground.geometry.listed_parts import held_out, parts_from_words
+from fairground.records.arrays import read_arrays
+
+_FEATURES = ("features", "embeddings")
+_LABELS = ("labels", "label")
+_OPTIONAL = ("class_names", "classes", "split", "groups", "group", "files")
+_SPLIT_NUMBERS = {"0": "train", "1": "test"}
+
+
+class FeaturesDataset(Dataset):
+    """`path` is the file of features; `labels` that of their labels, for .npy files only.
+
+    Labels may be numbers or text. A `split` is train, validation or test, or 0 and 1 for train and test.
+    """
+
+    def __init__(self, *, path: str, labels: str = "") -> None:
+        suffix = Path(path).suffix.lower()
+        require(
+            suffix in (".npz", ".npy", ".parquet", ".pq"),
+            f"features.path must be an .npz, .npy or .parquet file; got '{path}'",
+        )
+        require(
+            (suffix == ".npy") == bool(labels),
+            "features.labels must be the .npy file of labels when features.path is an .npy file, and only then; got "
+            f"'{labels}' for '{path}'",
+        )
+        self.path, self.labels = path, labels
+
+    def load(self) -> ImageTable:
+        """Return features and labels, classes in order of label."""
+        path = Path(self.path).expanduser()
+        require(path.is_file(), f"features.path: there is no file '{path}'", DataError)
+        if path.suffix.lower() == ".npz":
+            columns = _from_archive(path)
+        elif path.suffix.lower() == ".npy":
+            columns = {"features": _open(path), "labels": _open(Path(self.labels).expanduser())}
+        else:
+            columns = _from_parquet(path)
+        return _table(columns, str(path))
+
+
+def _table(columns: dict[str, np.ndarray], origin: str) -> ImageTable:
+    images = FeatureRows(columns["features"], origin=origin)
+    labels, names = _classes(columns["labels"], columns.get("class_names"), origin)
+    require(
+        len(labels) == len(images), f"{origin} has {len(images)} rows of features but {len(labels)} labels", DataError
+    )
+    parts, groups, files = columns.get("split"), columns.get("groups"), columns.get("files")
+    if parts is not None:
+        words = [_SPLIT_NUMBERS.get(str(word), str(word)) for word in parts.tolist()]
+        parts = parts_from_words(words, origin)
+    return ImageTable(
+        images=images,
+        labels=labels,
+        class_names=names,
+        official_test=None if parts is None else held_out(parts),
+        listed_parts=parts,
+        groups=None if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.int64),
+        identifiers=None if files is None else tuple(str(name) for name in files.tolist()),
+    )
+
+
+def _classes(labels: np.ndarray, names: np.ndarray | None, origin: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return labels as 0..C-1 and the class names."""
+    require(labels.ndim == 1, f"labels must be one an item, (n,); {origin} has shape {labels.shape}", DataError)
+    require(
+        labels.dtype.kind in "iuUS", f"labels must be whole numbers or text; {origin} has {labels.dtype}", DataError
+    )
+    if names is not None and labels.dtype.kind in "iu":
+        is_within = len(labels) > 0 and labels.min() >= 0 and labels.max() < len(names)
+        require(is_within, f"{origin}: labels must lie in 0..{len(names) - 1}, the {len(names)} class names", DataError)
+        return labels.astype(np.int64), tuple(str(name) for name in names.tolist())
+    found, numbers = np.unique(labels, return_inverse=True)
+    return numbers.astype(np.int64), tuple(str(name) for name in found.tolist())
+
+
+def _from_archive(path: Path) -> dict[str, np.ndarray]:
+    names = _names_in(path)
+    features, labels = _one_of(path, names, _FEATURES), _one_of(path, names, _LABELS)
+    optional = [name for name in _OPTIONAL if name in names]
+    columns = {_own_name(name): array for name, array in read_arrays(path, [labels, *optional]).items()}
+    mapped = map_array(path, features)
+    columns["features"] = read_arrays(path, [features])[features] if mapped is None else mapped
+    return columns
+
+
+def _names_in(path: Path) -> list[str]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return list(archive.files)
+    except Exception:
+        # What is wrong with the file is said by the one reader of such files.
+        read_arrays(path, [])
+        raise
+
+
+def _open(path: Path) -> np.ndarray:
+    try:
+        found: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path} is not a readable .npy file: {error}") from error
+    require(isinstance(found, np.ndarray), f"{path} is not an .npy file", DataError)
+    return np.asanyarray(found)
+
+
+def _from_parquet(path: Path) -> dict[str, np.ndarray]:
+    table = read_parquet(path)
+    names = list(table.column_names)
+    wanted = [_one_of(path, names, _FEATURES), _one_of(path, names, _LABELS)]
+    columns = {
+        _own_name(name): np.array([str(word) for word in table.column(name).to_pylist()])
+        for name in names
+        if name in ("split", "groups", "group", "files", "path")
+    }
+    columns["labels"] = np.array(table.column(wanted[1]).to_pylist())
+    columns["features"] = _matrix(path, wanted[0], table.column(wanted[0]).combine_chunks())
+    return columns
+
+
+def _matrix(path: Path, name: str, lists: Any) -> np.ndarray:
+    """Return a column of lists as (n, d), without a Python object for each number."""
+    is_lists = hasattr(lists, "flatten") and lists.null_count == 0
+    require(is_lists, f"{path}: '{name}' must be a column of lists, none of them missing", DataError)
+    values = np.asarray(lists.flatten().to_numpy(zero_copy_only=False))
+    ends = np.diff(lists.offsets.to_numpy()) if hasattr(lists, "offsets") else np.full(len(lists), lists.type.list_size)
+    widths = np.unique(ends)
+    require(
+        len(widths) == 1,
+        f"{path}: the lists of '{name}' must be of one length; they have {widths[:1]} to {widths[-1:]} entries",
+        DataError,
+    )
+    return values.reshape(len(lists), int(widths[0]))
+
+
+def _own_name(name: str) -> str:
+    return {"classes": "class_names", "group": "groups", "label": "labels", "path": "files"}.get(name, name)
+
+
+def _one_of(path: Path, names: list[str], wanted: tuple[str, ...]) -> str:
+    found = [name for name in wanted if name in names]
+    require(
+        len(found) == 1,
+        f"{path} must have one of {' and '.join(wanted)}; it has {', '.join(names) or 'nothing'}",
+        DataError,
+    )
+    return found[0]

@@ -1,0 +1,69 @@
+"""A folder of your own: one folder of images for each class, perhaps divided into train, validation and test.
+
+Formula
+    root/<class>/.../<image>                       all images, divided by the split you name
+    root/{train,validation|val,test}/<class>/...   each image's part is listed, for split=listed
+
+Paper
+    None.
+
+Departures from the paper
+    Hidden files and folders are passed over, and links that lead back to a folder above are not followed. What else is
+    left out, such as a text file among the images, is noted in the record.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from fairground.errors import DataError, require
+from fairground.geometry.class_folders import ClassFolders, class_folders, sub_folders
+from fairground.geometry.listed_parts import PARTS, held_out
+from fairground.geometry.photos import PhotoDataset, Photos, check_prepared, existing_root
+
+SOURCE = "Give a folder that has one folder of images for each class"
+
+
+class FolderDataset(PhotoDataset):
+    """`root` has the class folders, or folders called train, validation (or val) and test that have them.
+
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked.
+    """
+
+    def __init__(self, *, root: str, prepared: int = 0) -> None:
+        check_prepared("folder", prepared)
+        self.root, self.prepared = root, prepared
+
+    def photos(self) -> Photos:
+        """Return the images by class, classes in order of name."""
+        root = existing_root("folder", self.root, SOURCE)
+        inside = {name: PARTS[name.lower()] for name in sub_folders(root) if name.lower() in PARTS}
+        is_divided = {"train"} < set(inside.values())
+        photos = _divided(root, inside) if is_divided else _whole(root, class_folders(root))
+        require(len(photos.paths) > 0, f"folder.root: no images in class folders below {root}. {SOURCE}", DataError)
+        return photos
+
+
+def _whole(root: Path, found: ClassFolders) -> Photos:
+    return Photos(root=root, paths=found.paths, labels=found.labels, class_names=found.names, notes=found.notes)
+
+
+def _divided(root: Path, inside: dict[str, str]) -> Photos:
+    found = {name: class_folders(root / name) for name in inside}
+    names = sorted({name for part in found.values() for name in part.names})
+    number = {name: label for label, name in enumerate(names)}
+    labels = [number[part.names[label]] for part in found.values() for label in part.labels]
+    parts = np.array([inside[name] for name, part in found.items() for _ in part.paths], dtype="<U10")
+    strangers = [name for name in sub_folders(root) if name not in inside]
+    notes = tuple(note for part in found.values() for note in part.notes)
+    if strangers:
+        notes += (f"data: left out {len(strangers)} folders beside train and test; the first is '{strangers[0]}'",)
+    return Photos(
+        root=root,
+        paths=tuple(f"{name}/{path}" for name, part in found.items() for path in part.paths),
+        labels=np.array(labels, dtype=np.int64),
+        class_names=tuple(names),
+        official_test=held_out(parts),
+        listed_parts=parts,
+        notes=notes,
+    )

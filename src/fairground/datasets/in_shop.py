@@ -1,0 +1,86 @@
+"""In-Shop Clothes: 52,712 photographs of 7,982 garments; at the end queries search a gallery.
+
+Formula
+    `list_eval_partition.txt` says of every image: train (3,997 garments, 25,882 images), query (14,218 images) or
+    gallery (12,612 images), both of the same 3,985 other garments
+
+Paper
+    Liu, Luo, Qiu, Wang and Tang, "DeepFashion: Powering Robust Clothes Recognition and Retrieval with Rich
+    Annotations", CVPR 2016.
+
+Departures from the paper
+    Garments are found whole; the bounding boxes that come with the data are not used.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from fairground.errors import DataError, require
+from fairground.geometry.photos import (
+    Counts,
+    PhotoDataset,
+    Photos,
+    check_counts,
+    check_prepared,
+    existing_root,
+    first_with,
+    read_words,
+)
+
+OFFICIAL = Counts(train_classes=3997, train_images=25882, test_classes=3985, test_images=26830)
+N_QUERIES = 14218
+LIST = "list_eval_partition.txt"
+SOURCE = (
+    "In-Shop Clothes Retrieval is a benchmark of DeepFashion, on that project's page of the Multimedia Laboratory, The "
+    f"Chinese University of Hong Kong: give the folder with Eval/{LIST} and Img/img/"
+)
+
+
+class InShopDataset(PhotoDataset):
+    """`root` has `list_eval_partition.txt`, itself or in `Eval/` or `Anno/`, and `img/`, itself or in `Img/`.
+
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked. `subset` takes a part of
+    the data set for what it is.
+    """
+
+    def __init__(self, *, root: str, prepared: int = 0, subset: bool = False) -> None:
+        check_prepared("in_shop", prepared)
+        self.root, self.prepared, self.subset = root, prepared, subset
+
+    def photos(self) -> Photos:
+        """Return the images of the official list, queries and gallery marked."""
+        root = existing_root("in_shop", self.root, SOURCE)
+        listed = first_with([root, root / "Eval", root / "Anno"], LIST)
+        if listed is None:
+            raise DataError(f"in_shop.root: no {LIST} in {root} or its Eval or Anno. {SOURCE}")
+        photos = _by_list(root, listed / LIST)
+        assert photos.is_query is not None
+        n_queries = int(photos.is_query.sum())
+        require(
+            self.subset or n_queries == N_QUERIES,
+            f"In-Shop Clothes has {N_QUERIES} queries; this copy lists {n_queries}. Say data.subset=true if this is a "
+            "part of it on purpose",
+            DataError,
+        )
+        return check_counts("In-Shop Clothes", photos, OFFICIAL, subset=self.subset)
+
+
+def _by_list(root: Path, path: Path) -> Photos:
+    rows = read_words(path, n_words=3, header=2)
+    status = np.array([row[2] for row in rows])
+    strange = sorted(set(status.tolist()) - {"train", "query", "gallery"})
+    require(not strange, f"{path}: an image is train, query or gallery; got '{''.join(strange[:1])}'", DataError)
+    names, labels = np.unique([row[1] for row in rows], return_inverse=True)
+    paths = tuple(row[0] for row in rows)
+    first = paths[0] if paths else ""
+    return Photos(
+        # The list says img/...; the archive of images unpacks to img/ as well, often inside a folder Img/.
+        root=first_with([root, root / "Img", path.parent, root / "Img" / "img"], first) or root,
+        paths=paths,
+        labels=labels.astype(np.int64),
+        class_names=tuple(names.tolist()),
+        official_test=status != "train",
+        is_query=status == "query",
+        is_gallery=status == "gallery",
+    )

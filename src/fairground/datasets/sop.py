@@ -1,0 +1,74 @@
+"""Stanford Online Products: 120,053 photographs of 22,634 products in 12 super-classes, from an online shop.
+
+Formula
+    train = `Ebay_train.txt`: classes 1..11318, 59,551 images; test = `Ebay_test.txt`: classes 11319..22634, 60,502
+
+Paper
+    Song, Xiang, Jegelka and Savarese, "Deep Metric Learning via Lifted Structured Feature Embedding", CVPR 2016.
+
+Departures from the paper
+    None. Split mlrc_folds halves by position of class instead, which moves one class to the test half.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from fairground.errors import DataError
+from fairground.geometry.photos import (
+    Counts,
+    PhotoDataset,
+    Photos,
+    check_counts,
+    check_prepared,
+    existing_root,
+    first_with,
+    read_words,
+    whole_numbers,
+)
+
+OFFICIAL = Counts(train_classes=11318, train_images=59551, test_classes=11316, test_images=60502)
+SOURCE = (
+    "Stanford Online Products is on the page 'Deep Metric Learning via Lifted Structured Feature Embedding' of the "
+    "Stanford Computational Vision and Geometry Lab: give the folder Stanford_Online_Products, which has Ebay_train.txt"
+)
+
+
+class SopDataset(PhotoDataset):
+    """`root` has the lists, itself or in `Info_Files/`, and the folders of images, itself or in `images/`.
+
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked. `subset` takes a part of
+    the data set for what it is.
+    """
+
+    def __init__(self, *, root: str, prepared: int = 0, subset: bool = False) -> None:
+        check_prepared("sop", prepared)
+        self.root, self.prepared, self.subset = root, prepared, subset
+
+    def photos(self) -> Photos:
+        """Return the images of both official lists, those of training first."""
+        root = existing_root("sop", self.root, SOURCE)
+        inner = root / "Stanford_Online_Products"
+        listed = first_with([root, root / "Info_Files", inner, inner / "Info_Files"], "Ebay_train.txt")
+        if listed is None:
+            raise DataError(f"sop.root: no Ebay_train.txt in {root} or its Info_Files. {SOURCE}")
+        home = listed.parent if listed.name == "Info_Files" else listed
+        return check_counts("Stanford Online Products", _by_lists(listed, home), OFFICIAL, subset=self.subset)
+
+
+def _by_lists(lists: Path, home: Path) -> Photos:
+    halves = [read_words(lists / f"Ebay_{half}.txt", n_words=4, header=1) for half in ("train", "test")]
+    rows = [row for half in halves for row in half]
+    numbers = whole_numbers(lists / "Ebay_train.txt", [row[1] for row in rows])
+    supers = whole_numbers(lists / "Ebay_train.txt", [row[2] for row in rows])
+    kept, first, labels = np.unique(numbers, return_index=True, return_inverse=True)
+    paths = tuple(row[3] for row in rows)
+    kinds = [paths[row].partition("/")[0].removesuffix("_final") for row in first]
+    return Photos(
+        root=first_with([home, home / "images"], paths[0] if paths else "") or home,
+        paths=paths,
+        labels=labels.astype(np.int64),
+        class_names=tuple(f"{kind} {number}" for kind, number in zip(kinds, kept, strict=True)),
+        official_test=np.arange(len(rows)) >= len(halves[0]),
+        super_labels=supers - 1,
+    )

@@ -1,0 +1,118 @@
+"""A table of your own: a CSV or Parquet file with a path and a label for each image, and whatever else is known.
+
+Formula
+    path, label [, split, query, gallery, group, category, x1, y1, x2, y2]: one row an image
+    split is train, validation (val) or test; query and gallery are true or false; pairs of one group are never
+    compared; category is a super-class; the box x1, y1, x2, y2 is cut out, in pixels, right and bottom edge left out
+
+Paper
+    None. The names of OpenMetricLearning's tables are understood too: is_query, is_gallery, sequence, x_1 ... y_2.
+
+Departures from the paper
+    A row without a box keeps its whole image only if no row has one: half a column of boxes is refused.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from fairground.errors import DataError, require
+from fairground.geometry.columns import Columns, read_columns
+from fairground.geometry.listed_parts import held_out, parts_from_words
+from fairground.geometry.photos import PhotoDataset, Photos, check_prepared
+
+#: column -> the names it may have
+NAMES = {
+    "path": ("path",),
+    "label": ("label",),
+    "split": ("split",),
+    "query": ("query", "is_query"),
+    "gallery": ("gallery", "is_gallery"),
+    "group": ("group", "sequence"),
+    "category": ("category",),
+    "x1": ("x1", "x_1"),
+    "y1": ("y1", "y_1"),
+    "x2": ("x2", "x_2"),
+    "y2": ("y2", "y_2"),
+}
+_EDGES = ("x1", "y1", "x2", "y2")
+
+
+class TableDataset(PhotoDataset):
+    """`path` is the table; image paths in it are relative to `root`, or to the table's own folder when that is empty.
+
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked.
+    """
+
+    def __init__(self, *, path: str, root: str = "", prepared: int = 0) -> None:
+        check_prepared("table", prepared)
+        require(bool(path), "table.path must be a CSV or Parquet file with columns path and label")
+        self.path, self.root, self.prepared = path, root, prepared
+
+    def photos(self) -> Photos:
+        """Return what the table says, classes in order of name."""
+        file = Path(self.path).expanduser()
+        columns = read_columns(file)
+        has = {name: columns.pick(*names) for name, names in NAMES.items()}
+        for name in ("path", "label"):
+            columns.require_filled(name)
+        labels, class_names = _classes(columns.text("label"))
+        known = {name for names in NAMES.values() for name in names}
+        strange = [name for name in columns.names if name not in known]
+        parts = None if has["split"] is None else parts_from_words(columns.text(has["split"]), str(file))
+        is_query, is_gallery = _roles(columns, has["query"], has["gallery"])
+        return Photos(
+            root=Path(self.root).expanduser() if self.root else file.parent,
+            paths=tuple(columns.text("path")),
+            labels=labels,
+            class_names=class_names,
+            official_test=None if parts is None else held_out(parts),
+            listed_parts=parts,
+            is_query=is_query,
+            is_gallery=is_gallery,
+            super_labels=None if has["category"] is None else _classes(columns.text(has["category"]))[0],
+            groups=None if has["group"] is None else _classes(columns.text(has["group"]))[0],
+            boxes=_boxes(columns, has),
+            notes=(f"data: columns of the table not used: {', '.join(strange)}",) if strange else (),
+        )
+
+
+def _classes(words: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return a number for each word and the words in order; in order of number where all are numbers."""
+    distinct = set(words)
+    is_numeric = all(word.isascii() and word.isdigit() for word in distinct)
+    # 2 comes before 10 where classes are numbered, as it does in the lists of the benchmarks.
+    names = sorted(distinct, key=(lambda word: (int(word), word)) if is_numeric else None)
+    number = {name: label for label, name in enumerate(names)}
+    return np.array([number[word] for word in words], dtype=np.int64), tuple(names)
+
+
+def _roles(columns: Columns, query: str | None, gallery: str | None) -> tuple[np.ndarray | None, np.ndarray | None]:
+    require(
+        (query is None) == (gallery is None),
+        f"{columns.path} has a column for {'queries' if query else 'a gallery'} only; both are needed",
+        DataError,
+    )
+    if query is None or gallery is None:
+        return None, None
+    return columns.truth(query), columns.truth(gallery)
+
+
+def _boxes(columns: Columns, has: dict[str, str | None]) -> np.ndarray | None:
+    named = [name for edge in _EDGES if (name := has[edge]) is not None]
+    if not named:
+        return None
+    require(
+        len(named) == len(_EDGES),
+        f"{columns.path} has {', '.join(named)}; a box needs all of x1, y1, x2, y2",
+        DataError,
+    )
+    boxes = np.stack([columns.whole(name) for name in named], axis=1)
+    bad = np.flatnonzero((boxes[:, 0] >= boxes[:, 2]) | (boxes[:, 1] >= boxes[:, 3]) | (boxes < 0).any(axis=1))
+    require(
+        len(bad) == 0,
+        f"{columns.path}: {len(bad)} boxes are empty or begin outside the image; the first is in row "
+        f"{int(bad[0]) + 1 if len(bad) else 0}: {boxes[bad[0]].tolist() if len(bad) else ''}",
+        DataError,
+    )
+    return boxes

@@ -1,0 +1,97 @@
+"""Image files in class folders: found in order of name, loops and hidden files left alone."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fairground.errors import DataError, require
+
+#: what image files are called at the end
+SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm"})
+_NOT_CLASSES = frozenset({"__MACOSX"})
+
+
+class ClassFolders(NamedTuple):
+    """`paths` (n) relative to the folder scanned, `labels` (n,) into `names`; `notes` say what was left out."""
+
+    paths: tuple[str, ...]
+    labels: np.ndarray
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def sub_folders(folder: Path) -> list[str]:
+    """Return the names of the folders in a folder, hidden ones left out, in order of name."""
+    with _opened(folder) as entries:
+        return sorted(_clean(entry) for entry in entries if entry.is_dir() and not _is_hidden(entry.name))
+
+
+def class_folders(folder: Path) -> ClassFolders:
+    """Return the images below each sub-folder, which is a class; folders in a class folder belong to the class."""
+    paths: list[str] = []
+    labels: list[int] = []
+    names: list[str] = []
+    empty: list[str] = []
+    others: list[str] = []
+    for name in sub_folders(folder):
+        found = list(_files(folder / name, f"{name}/", (os.path.realpath(folder),)))
+        images = [path for path in found if is_image_name(path)]
+        others.extend(path for path in found if not is_image_name(path))
+        (names if images else empty).append(name)
+        paths.extend(images)
+        labels.extend([len(names) - 1] * len(images))
+    with _opened(folder) as entries:
+        others.extend(_clean(entry) for entry in entries if entry.is_file() and not _is_hidden(entry.name))
+    notes = (*_left_out("files that are not images by name or in no class folder", others),)
+    notes = (*notes, *_left_out("folders without an image", empty))
+    return ClassFolders(tuple(paths), np.array(labels, dtype=np.int64), tuple(names), notes)
+
+
+def is_image_name(path: str) -> bool:
+    """Tell whether a file is an image by the end of its name."""
+    return os.path.splitext(path)[1].lower() in SUFFIXES  # noqa: PTH122 (thousands of plain strings)
+
+
+def _files(folder: Path, prefix: str, above: tuple[str, ...]) -> Iterator[str]:
+    """Yield the files below a folder in order of name; a link back to a folder above is a loop and is not followed."""
+    real = os.path.realpath(folder)
+    if real in above:
+        return
+    with _opened(folder) as entries:
+        ordered = sorted(entries, key=lambda entry: entry.name)
+    for entry in ordered:
+        if _is_hidden(entry.name):
+            continue
+        if entry.is_dir():
+            yield from _files(folder / entry.name, f"{prefix}{_clean(entry)}/", (*above, real))
+        else:
+            # A broken link counts as a file: it is named as missing instead of vanishing.
+            yield f"{prefix}{_clean(entry)}"
+
+
+def _opened(folder: Path) -> "os._ScandirIterator[str]":
+    try:
+        return os.scandir(folder)
+    except OSError as error:
+        raise DataError(f"cannot look into the folder {folder}: {error.strerror}") from error
+
+
+def _clean(entry: "os.DirEntry[str]") -> str:
+    """Return a name that can be written down: one that is not text cannot be listed, hashed or shown."""
+    try:
+        entry.name.encode()
+    except UnicodeEncodeError:
+        raw = os.fsencode(entry.name)
+        require(False, f"a file below {os.path.dirname(entry.path)} has a name that is not UTF-8: {raw!r}", DataError)  # noqa: PTH120
+    return entry.name
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or name in _NOT_CLASSES
+
+
+def _left_out(what: str, names: list[str]) -> tuple[str, ...]:
+    return (f"data: left out {len(names)} {what}; the first is '{names[0]}'",) if names else ()

@@ -1,0 +1,104 @@
+"""Ready-made features in the place of images: rows of numbers, left on disk where the file allows it."""
+
+import hashlib
+import struct
+import zipfile
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.table import Images
+from fairground.errors import DataError, require
+
+#: rows looked at in one go
+_BLOCK_BYTES = 2**24
+_LOCAL_HEADER = struct.Struct("<4s22xHH")
+
+
+class FeatureRows(Images):
+    """Features (n, d) of any kind of number, given out as float32. Rows that are not finite are refused by number."""
+
+    is_picture = False
+
+    def __init__(self, features: np.ndarray, *, origin: str) -> None:
+        require(
+            features.ndim == 2 and features.shape[1] > 0,
+            f"features must be one row an item, (n, d); {origin} has shape {features.shape}",
+            DataError,
+        )
+        require(features.dtype.kind in "fiu", f"features must be numbers; {origin} has {features.dtype}", DataError)
+        self._features = features
+        self._check_finite(origin)
+
+    def __len__(self) -> int:
+        return len(self._features)
+
+    @property
+    def channels(self) -> int:
+        """The width of the features."""
+        return int(self._features.shape[1])
+
+    def take(self, rows: np.ndarray) -> Tensor:
+        """Return the features (k, d) of `rows` as float32, in that order."""
+        return torch.from_numpy(np.asarray(self._features[np.asarray(rows)], dtype=np.float32))
+
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        """Refuse: features have no height and width."""
+        self._refuse()
+
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+        """Refuse: nothing can be cut from features."""
+        self._refuse()
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of shape, type and numbers."""
+        digest = hashlib.sha256(f"{self._features.shape} {self._features.dtype.str}".encode())
+        for begin in range(0, len(self._features), self._block):
+            digest.update(np.ascontiguousarray(self._features[begin : begin + self._block]).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def _block(self) -> int:
+        return max(1, _BLOCK_BYTES // (self.channels * 4))
+
+    def _check_finite(self, origin: str) -> None:
+        bad: list[int] = []
+        for begin in range(0, len(self._features), self._block):
+            block = np.asarray(self._features[begin : begin + self._block], dtype=np.float32)
+            bad.extend((begin + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
+        shown = ", ".join(str(row) for row in bad[:5]) + (", ..." if len(bad) > 5 else "")
+        require(
+            not bad,
+            f"{origin}: {len(bad)} of {len(self._features)} rows are not finite numbers as float32: rows {shown} "
+            "(counted from 0)",
+            DataError,
+        )
+
+    def _refuse(self) -> NoReturn:
+        raise DataError(
+            "features have no height and width, so this transform cannot cut them; say transform=plain trunk=features"
+        )
+
+
+def map_array(path: Path, name: str) -> np.ndarray | None:
+    """Return an array of an .npz file left on disk, or nothing where it is compressed and must be read whole."""
+    with zipfile.ZipFile(path) as archive:
+        entry = archive.getinfo(f"{name}.npy")
+    if entry.compress_type != zipfile.ZIP_STORED:
+        return None
+    with path.open("rb") as file:
+        file.seek(entry.header_offset)
+        _, n_name, n_extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+        file.seek(n_name + n_extra, 1)
+        version = np.lib.format.read_magic(file)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, is_fortran, dtype = read_header(file)
+        if dtype.hasobject or 0 in shape:
+            return None
+        begin = file.tell()
+    order: Literal["F", "C"] = "F" if is_fortran else "C"
+    mapped: np.ndarray = np.memmap(path, dtype=dtype, mode="r", offset=begin, shape=shape, order=order)
+    return mapped

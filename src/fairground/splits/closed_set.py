@@ -1,0 +1,43 @@
+"""A closed set: images of every class train, validate and test. Not metric learning as it is compared; labelled so.
+
+Formula
+    of the n images of each class, floor(test * n + 1/2) test and floor(validation * n + 1/2) validate, the rest train,
+    at least one; which ones depends on `seed`, the class name and the place of the image in its class
+
+Paper
+    None: the usual stratified split of classification, for finding out how much of a score comes from classes seen in
+    training.
+
+Departures from the paper
+    None. Records carry the note "closed set: ...", and tables that put such a run beside others say so.
+"""
+
+import numpy as np
+
+from fairground.contracts.split import Parts, Split
+from fairground.contracts.table import ImageTable
+from fairground.errors import require
+from fairground.geometry.class_halves import rows_by_draw
+
+
+class ClosedSetSplit(Split):
+    """`validation` and `test` are the fractions of each class that validate and test."""
+
+    def __init__(self, *, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> None:
+        require(0 <= validation < 1, f"closed_set.validation must be 0 or more and below 1; got {validation}")
+        require(0 < test < 1, f"closed_set.test must be above 0 and below 1; got {test}")
+        require(
+            validation + test < 1,
+            f"closed_set.validation + closed_set.test must be below 1, so that something trains; got "
+            f"{validation} + {test}",
+        )
+        require(seed >= 0, f"closed_set.seed must be 0 or more; got {seed}")
+        self.validation, self.test, self.seed = validation, test, seed
+
+    def parts(self, table: ImageTable) -> Parts:
+        """Return the checked parts of `table`."""
+        rows = np.arange(len(table.labels))
+        test, validation, train = rows_by_draw(table, rows, (self.test, self.validation), self.seed)
+        parts = Parts(train=train, validation=validation, test=test, is_closed_set=True)
+        parts.check(table.labels)
+        return parts

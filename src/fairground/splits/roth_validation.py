@@ -1,0 +1,56 @@
+"""The official test half; of the other classes the first four fifths train and the rest validate.
+
+Formula
+    test       = the official test half where the data set marks one, otherwise the second half of the classes by label
+    train      = the first floor(train * c) of the c seen classes in order of label, in each super-class where known
+    validation = the other seen classes
+
+Paper
+    Roth et al., "Revisiting Training Strategies and Generalization Performance in Deep Metric Learning", ICML 2020: an
+    option of its code that its tables do not use; they select on the test half (half_classes with validation=0).
+
+Departures from the paper
+    None.
+"""
+
+import numpy as np
+
+from fairground.contracts.split import Parts, Split
+from fairground.contracts.table import ImageTable
+from fairground.errors import DataError, require
+from fairground.geometry.class_halves import class_halves, rows_to_learn
+
+
+class RothValidationSplit(Split):
+    """`train` is the fraction of the seen classes that trains."""
+
+    def __init__(self, *, train: float = 0.8) -> None:
+        require(0 < train < 1, f"roth_validation.train must be above 0 and below 1; got {train}")
+        self.train = train
+
+    def parts(self, table: ImageTable) -> Parts:
+        """Return the checked parts of `table`."""
+        seen, test = class_halves(table)
+        trained: list[int] = []
+        for classes in _by_super_class(table, seen):
+            trained.extend(classes[: int(self.train * len(classes))])
+        validation = np.setdiff1d(seen, trained)
+        require(
+            len(trained) > 0 and len(validation) > 0,
+            f"roth_validation.train = {self.train} of {len(seen)} classes leaves {len(trained)} to train on and "
+            f"{len(validation)} to validate; each needs one at least",
+            DataError,
+        )
+        parts = Parts(
+            train=rows_to_learn(table, np.array(trained)), validation=rows_to_learn(table, validation), test=test
+        )
+        parts.check(table.labels)
+        return parts
+
+
+def _by_super_class(table: ImageTable, seen: np.ndarray) -> list[list[int]]:
+    if table.super_labels is None:
+        return [seen.tolist()]
+    _, first = np.unique(table.labels, return_index=True)
+    super_of = dict(zip(table.labels[first].tolist(), table.super_labels[first].tolist(), strict=True))
+    return [[label for label in seen.tolist() if super_of[label] == kind] for kind in sorted(set(super_of.values()))]
