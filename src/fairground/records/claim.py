@@ -2,8 +2,10 @@
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
 
 from fairground.errors import StoreError
@@ -14,18 +16,38 @@ from fairground.records.artefacts import RunFolder
 def claimed(folder: RunFolder) -> Iterator[None]:
     """Hold the run while the block lasts; refuse when another process, or another part of this one, holds it."""
     folder.make()
-    path = folder.path / "owner.lock"
+    with held(folder.path / "owner.lock", f"run {folder.name}"):
+        yield
+
+
+@contextmanager
+def held(path: Path, what: str) -> Iterator[None]:
+    """Hold the lock file `path` while the block lasts; a refusal says that `what` is being worked on."""
     # The file stays: removing it would let two processes lock two files of the same name.
     with path.open("a+b") as file:
         try:
             _lock(file)
         except OSError as error:
             owner = path.read_text(errors="replace").strip() or "unknown"
-            complaint = f"run {folder.name} is being worked on by another process ({owner}): wait for it or stop it"
+            complaint = f"{what} is being worked on by another process ({owner}): wait for it or stop it"
             raise StoreError(complaint) from error
         file.truncate(0)
         file.write(f"process {os.getpid()}".encode())
         file.flush()
+        yield
+
+
+@contextmanager
+def waited_for(path: Path) -> Iterator[None]:
+    """Hold the lock of a file while the block lasts, once whoever holds it has let go."""
+    # The file stays, as above.
+    with path.open("a+b") as file:
+        while True:
+            try:
+                _lock(file)
+                break
+            except (BlockingIOError, PermissionError):
+                time.sleep(0.1)
         yield
 
 
