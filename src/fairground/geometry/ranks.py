@@ -17,7 +17,7 @@ from fairground.geometry.threads import share_out, share_stretches
 from fairground.geometry.thresholds import Thresholds
 
 #: bytes of products kept from the first pass for the second
-KEPT_BYTES = 2**26
+KEPT_BYTES = 2**28
 #: queries sorted by one thread at a time
 STEP = 256
 

@@ -14,6 +14,9 @@ import numpy as np
 
 from fairground.geometry.tiles import Tiles, multiply
 
+#: bytes of products with standing rows that may be kept at once
+KEPT_BYTES = 2**28
+
 
 class Twins:
     """References that occur more than once, and the products of query tiles with the rows that stand for them."""
@@ -28,8 +31,9 @@ class Twins:
 
     @property
     def are_few(self) -> bool:
-        """Whether the scores of all query tiles may be kept at once: one tile each."""
-        return self._standing.n_tiles == 1
+        """Whether the scores of all query tiles may be kept at once: one tile each, and not too many of them."""
+        n_bytes = self._queries.n_tiles * self._queries.edge**2 * self._queries.dtype.itemsize
+        return self._standing.n_tiles == 1 and n_bytes <= KEPT_BYTES
 
     def fill(self, row: int, column: int, scores: np.ndarray) -> None:
         """Overwrite the twins' columns in the products of query tile `row` and reference tile `column`."""
