@@ -14,11 +14,13 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.resizing import crop_each, resize_shorter_side, resized_size
+from fairground.contracts.resizing import resize_shorter_side, resized_size
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
+from fairground.geometry.cropping import cut
 from fairground.geometry.decoding import open_picture, picture_size
-from fairground.geometry.image_threads import for_each, n_threads
+from fairground.geometry.image_threads import for_each
+from fairground.geometry.prepared import PreparedImages
 
 #: of each file this many bytes at either end are part of the fingerprint
 _END_BYTES = 4096
@@ -34,7 +36,7 @@ def images_from_files(
     """
     require(prepared >= 0, f"prepared must be 0 (decode on demand) or a shorter side in pixels; got {prepared}")
     files = ImageFiles(paths, root=root, boxes=boxes, draft=draft)
-    return files
+    return PreparedImages(files, side=prepared) if prepared else files
 
 
 class ImageFiles(Images):
@@ -86,18 +88,14 @@ class ImageFiles(Images):
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
         """Return one box (k, 4) of each image, resized to a square: uint8 (k, 3, side, side)."""
+        pixels = np.empty((len(rows), side, side, 3), np.uint8)
 
-        def open_image(number: int) -> Image.Image:
-            return resize_shorter_side(self.picture(int(rows[number])), shorter_side)
+        def one(number: int) -> None:
+            piece = self._piece(int(rows[number]), boxes[number], side, shorter_side)
+            cut(np.asarray(piece), (0, 0, *piece.size), pixels[number])
 
-        def draft_crop(number: int) -> Image.Image:
-            size = (int(full[number, 0]), int(full[number, 1]))
-            return _draft_crop(self.paths[int(rows[number])], size, boxes[number], side, shorter_side)
-
-        if not self.draft:
-            return crop_each(open_image, boxes, side, 3, n_threads())
-        full = self.sizes(rows)
-        return crop_each(draft_crop, np.tile(np.array([0, 0, side, side]), (len(rows), 1)), side, 3, n_threads())
+        for_each(one, len(rows))
+        return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
     def picture(self, row: int) -> Image.Image:
         """Return the image of a row as RGB, cut to its box."""
@@ -107,6 +105,15 @@ class ImageFiles(Images):
         self._check_box(row, picture.height, picture.width)
         left, top, right, bottom = (int(edge) for edge in self.boxes[row])
         return picture.crop((left, top, right, bottom))
+
+    def resized(self, row: int, shorter_side: int) -> Image.Image:
+        """Return the image of a row with its shorter side resized."""
+        if not self.draft:
+            return resize_shorter_side(self.picture(row), shorter_side)
+        height, width = (int(length) for length in self.sizes(np.array([row]))[0])
+        picture = open_picture(self.paths[row], shrink=_shrink(min(height, width) / shorter_side))
+        height, width = resized_size((height, width), shorter_side)
+        return picture.resize((width, height), Image.Resampling.BILINEAR)
 
     def fingerprint(self) -> str:
         """Return a hash of every file's name under `root`, length, and first and last 4 KiB, and of the boxes.
@@ -123,6 +130,26 @@ class ImageFiles(Images):
         if self.boxes is not None:
             digest.update(self.boxes.tobytes())
         return digest.hexdigest()
+
+    def _piece(self, row: int, box: np.ndarray, side: int, shorter_side: int | None) -> Image.Image:
+        """Return a box of an image, decoded no larger than needed where that is allowed."""
+        left, top, right, bottom = (int(edge) for edge in box)
+        if shorter_side is not None:
+            picture = self.resized(row, shorter_side)
+        elif self.draft:
+            by = _shrink(min(right - left, bottom - top) / side)
+            picture = open_picture(self.paths[row], shrink=by)
+            whole = self.sizes(np.array([row]))[0]
+            # Formats that cannot be decoded shrunk come whole.
+            by = by if picture.width < whole[1] else 1
+            left, top, right, bottom = left // by, top // by, -(-right // by), -(-bottom // by)
+        else:
+            picture = self.picture(row)
+        require(
+            0 <= left < right <= picture.width and 0 <= top < bottom <= picture.height,
+            f"crop ({left}, {top}, {right}, {bottom}) does not lie within image '{self.paths[row]}'",
+        )
+        return picture.crop((left, top, right, bottom))
 
     def _size(self, row: int) -> tuple[int, int]:
         height, width = picture_size(self.paths[row])
@@ -150,20 +177,9 @@ def resized_sizes(sizes: np.ndarray, shorter_side: int | None) -> np.ndarray:
     return np.array([resized_size((int(h), int(w)), shorter_side) for h, w in sizes]).reshape(-1, 2)
 
 
-def _draft_crop(path: Path, size: tuple[int, int], box: np.ndarray, side: int, shorter_side: int | None) -> Image.Image:
-    """Return a box of an image as a square, from a JPEG decoded no smaller than what is asked of it."""
-    height, width = resized_size(size, shorter_side)
-    left, top, right, bottom = (float(edge) for edge in box)
-    detail = min(right - left, bottom - top) / side if shorter_side is None else min(size) / shorter_side
-    picture = open_picture(path, shrink=max((by for by in (2, 4, 8) if by <= detail), default=1))
-    if shorter_side is not None:
-        resized = picture.resize((width, height), Image.Resampling.BILINEAR)
-        return resized.crop((int(left), int(top), int(right), int(bottom))).resize(
-            (side, side), Image.Resampling.BILINEAR
-        )
-    across, down = picture.width / size[1], picture.height / size[0]
-    part = (left * across, top * down, right * across, bottom * down)
-    return picture.resize((side, side), Image.Resampling.BILINEAR, box=part)
+def _shrink(ratio: float) -> int:
+    """Return the strongest shrinking that still leaves at least what is asked for."""
+    return max((by for by in (2, 4, 8) if by <= ratio), default=1)
 
 
 def _ends(path: Path) -> bytes:
