@@ -1,0 +1,42 @@
+"""An executor by its name, so that a command line or a study says `processes` and need not know the classes."""
+
+from typing import Literal, get_args
+
+from fairground.catalogue import nearest
+from fairground.errors import InputError, require
+from fairground.execution.executor import Executor, Watch
+
+ExecutorName = Literal["inline", "processes", "ray"]
+NAMES: tuple[str, ...] = get_args(ExecutorName)
+
+
+def executor_named(
+    name: str,
+    job: str,
+    *,
+    workers: int = 2,
+    threads: int = 1,
+    address: str | None = None,
+    watch: Watch | None = None,
+) -> Executor:
+    """Return the executor called `name` for one job; `address` is a Ray cluster's and is refused elsewhere."""
+    require(name in NAMES, f"no executor '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
+    require(address is None or name == "ray", f"an address is for the executor ray; {name} has none")
+    if name == "inline":
+        from fairground.execution.inline import InlineExecutor
+
+        return InlineExecutor(job, watch=watch)
+    if name == "processes":
+        from fairground.execution.processes import ProcessExecutor
+
+        return ProcessExecutor(job, workers=workers, threads=threads, watch=watch)
+    return _ray(job, workers=workers, threads=threads, address=address, watch=watch)
+
+
+def _ray(job: str, *, workers: int, threads: int, address: str | None, watch: Watch | None) -> Executor:
+    # Imported only when asked for: Ray is an extra, and takes a second to import.
+    try:
+        from fairground.execution.ray import RayExecutor
+    except ModuleNotFoundError as error:
+        raise InputError("the executor ray needs Ray: pip install 'fairground[ray]'") from error
+    return RayExecutor(job, workers=workers, threads=threads, address=address, watch=watch)
