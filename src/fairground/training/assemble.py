@@ -30,7 +30,7 @@ from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel
-from fairground.training.optimiser import build_optimiser
+from fairground.training.optimiser import build_optimiser, require_weights
 from fairground.training.outsiders import OutsideLoss, OutsideMiner
 from fairground.training.step import Stepper
 
@@ -93,6 +93,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     sampler = _build("sampler", spec.sampler, sampler_facts)
     transform = _build("transform", spec.transform, {"preprocessing": model.trunk.preprocessing})
     _check_chunks(spec, model, regulariser)
+    require_weights(spec, model, loss)
     stepper = Stepper(
         model=model,
         loss=loss,

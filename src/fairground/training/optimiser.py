@@ -1,8 +1,10 @@
 """One optimiser over three groups of weights: trunk, head, and the loss' own."""
 
+import torch
 from torch import nn, optim
 
-from fairground.spec.run import OptimiserSpec
+from fairground.errors import require
+from fairground.spec.run import OptimiserSpec, RunSpec
 from fairground.training.model import EmbeddingModel
 
 
@@ -15,7 +17,8 @@ def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: nn.Module)
         {"params": _trainable(model.head), "lr": head_lr, "weight_decay": spec.weight_decay},
         {"params": _trainable(loss), "lr": loss_lr, "weight_decay": spec.loss_weight_decay},
     ]
-    groups = [group for group in groups if group["params"]]
+    # torch wants at least one weight; ready-made features that are only evaluated have none.
+    groups = [group for group in groups if group["params"]] or [{"params": [nn.Parameter(torch.zeros(0))]}]
     match spec.name:
         case "adam":
             return optim.Adam(groups, fused=True)
@@ -25,6 +28,15 @@ def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: nn.Module)
             return optim.SGD(groups, momentum=spec.momentum, fused=True)
         case "rmsprop":
             return optim.RMSprop(groups, momentum=spec.momentum, foreach=True)
+
+
+def require_weights(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> None:
+    """Refuse to train where nothing can learn, such as ready-made features with no head."""
+    require(
+        bool(_trainable(model) + _trainable(loss)) or spec.training.epochs == 0,
+        f"trunk {spec.trunk.name} with head {spec.head.name} has no weights to train; choose head=linear, or say "
+        "training.epochs=0 to evaluate the features as they are",
+    )
 
 
 def _trainable(module: nn.Module) -> list[nn.Parameter]:
