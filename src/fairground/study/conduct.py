@@ -1,6 +1,6 @@
 """Conduct many runs: those already done are taken from the store, the rest go to an executor, each at most once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fairground.execution.executor import Executor, Outcome
 from fairground.records.provenance import begin
@@ -23,12 +23,13 @@ def conduct(specs: Sequence[RunSpec], *, store: Store, executor: Executor) -> It
     waiting = [spec for name, spec in wanted.items() if name not in done]
     jobs = [{"spec": to_plain(spec), "home": str(store.root.absolute())} for spec in waiting]
     for outcome in executor.run(jobs):
-        record = _record_of(outcome, wanted)
+        record = record_of(outcome, wanted)
         store.append(record)
         yield record
 
 
-def _record_of(outcome: Outcome, wanted: dict[str, RunSpec]) -> RunRecord:
+def record_of(outcome: Outcome, wanted: Mapping[str, RunSpec]) -> RunRecord:
+    """Return the record an outcome brought, or one that says how its run failed; `wanted` are the specs by name."""
     if outcome.result is not None:
         return RunRecord.from_json(canonical_json(outcome.result))
     spec = next(spec for spec in wanted.values() if to_plain(spec) == outcome.argument["spec"])

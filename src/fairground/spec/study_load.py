@@ -1,0 +1,183 @@
+"""From a study's TOML, a preset or a file, to a checked StudySpec: `extends` first, unknown keys refused.
+
+Tables of a study and of what it extends are merged key by key; "none" as a value takes an inherited entry away.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from fairground.catalogue import nearest
+from fairground.errors import InputError, require
+from fairground.spec.settings import check_value
+from fairground.spec.space import Choice, Integer, LogReal, Range, Real
+from fairground.spec.study import (
+    BudgetSpec,
+    DataSpec,
+    FoldsSpec,
+    MethodSpec,
+    SearchSpec,
+    SelectionSpec,
+    StudySpec,
+)
+
+_SECTIONS: Mapping[str, type[Any]] = {
+    "search": SearchSpec,
+    "folds": FoldsSpec,
+    "budget": BudgetSpec,
+    "selection": SelectionSpec,
+}
+_PLAIN = ("question", "protocol", "overrides", "seed", "repeats")
+_ANNOTATIONS = {"question": "str", "protocol": "str", "overrides": "list[str]", "seed": "int", "repeats": "int"}
+
+
+def study_names() -> list[str]:
+    """Return the studies that come with the package, such as `mlrc2020/table4`."""
+    return sorted(_walk(resources.files("fairground.protocols").joinpath("studies"), ""))
+
+
+def load_study(name: str) -> StudySpec:
+    """Return the study with this name, or said by this file (`*.toml`)."""
+    if name.endswith(".toml"):
+        return build_study(_layers(_read_file(Path(name)), name), name=Path(name).stem, origin=name)
+    return build_study(_layers(_read_preset(name), name), name=name, origin=f"study {name}")
+
+
+def build_study(data: Mapping[str, Any], *, name: str, origin: str) -> StudySpec:
+    """Return the study said by nested tables, refusing keys nobody knows."""
+    _known(origin, "", data, [*_PLAIN, *_SECTIONS, "data", "methods"])
+    arguments: dict[str, Any] = {}
+    for key in _PLAIN:
+        if key in data:
+            value = check_value(f"{origin}: {key}", _ANNOTATIONS[key], data[key])
+            arguments[key] = tuple(value) if isinstance(value, list) else value
+    for key, kind in _SECTIONS.items():
+        arguments[key] = _section(origin, key, kind, data.get(key, {}))
+    arguments["data"] = tuple(_data(origin, label, said) for label, said in _entries(origin, "data", data))
+    arguments["methods"] = tuple(_method(origin, label, said) for label, said in _entries(origin, "methods", data))
+    return StudySpec(name=name, **arguments)
+
+
+def read_range(where: str, said: Any) -> Range:
+    """Return the range a table says: {low, high}, with scale = "log" or whole = true, or {options}."""
+    require(isinstance(said, Mapping), f"{where} must be a range like {{ low = 0, high = 1 }}; got {said!r}")
+    _known(where, "", said, ["low", "high", "scale", "whole", "options"])
+    if "options" in said:
+        require(set(said) == {"options"}, f"{where} has options, so it has no other key")
+        return Choice(options=tuple(said["options"]))
+    require({"low", "high"} <= set(said), f"{where} needs low and high")
+    low = check_value(f"{where}.low", "float", said["low"])
+    high = check_value(f"{where}.high", "float", said["high"])
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    if said.get("whole", False):
+        return Integer(low=int(low), high=int(high))
+    scale = check_value(f"{where}.scale", "Literal['linear', 'log']", said.get("scale", "linear"))
+    return LogReal(low=low, high=high) if scale == "log" else Real(low=low, high=high)
+
+
+def _layers(data: dict[str, Any], origin: str, seen: tuple[str, ...] = ()) -> dict[str, Any]:
+    parent = data.pop("extends", None)
+    if parent is None:
+        return data
+    require(isinstance(parent, str), f"{origin}: extends must be the name of a study; got {parent!r}")
+    require(parent not in seen, f"{origin}: extends goes round in a circle: {' -> '.join([*seen, parent])}")
+    return _merge(_layers(_read_preset(parent), parent, (*seen, parent)), data)
+
+
+def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        if value == "none":
+            merged.pop(key, None)
+        elif isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            merged[key] = _merge(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _read_preset(name: str) -> dict[str, Any]:
+    known = study_names()
+    where = " A file ends in .toml." if Path(name).exists() else ""
+    require(name in known, f"no study '{name}'.{nearest(name, known)}{where} `fairground study list` shows them all.")
+    path = resources.files("fairground.protocols").joinpath("studies", *f"{name}.toml".split("/"))
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML: {error}") from error
+
+
+def _walk(folder: Traversable, prefix: str) -> Iterator[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _walk(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".toml") and not entry.name.startswith("_"):
+            yield prefix + entry.name.removesuffix(".toml")
+
+
+def _known(origin: str, where: str, said: Mapping[str, Any], known: list[str]) -> None:
+    for key in said:
+        hint = f"{nearest(key, known)} There are: {', '.join(known)}."
+        require(key in known, f"{origin}: no key '{where}{key}'.{hint}")
+
+
+def _section(origin: str, key: str, kind: type[Any], said: Any) -> Any:
+    require(isinstance(said, Mapping), f"{origin}: {key} is a table; write [{key}]")
+    hints = get_type_hints(kind)
+    _known(origin, f"{key}.", said, list(hints))
+    arguments: dict[str, Any] = {}
+    for inner, value in said.items():
+        where = f"{origin}: {key}.{inner}"
+        if inner == "ranges":
+            arguments[inner] = {setting: read_range(f"{where}.{setting}", span) for setting, span in value.items()}
+            continue
+        hint = hints[inner]
+        annotation = hint.__name__ if isinstance(hint, type) and not hasattr(hint, "__args__") else str(hint)
+        checked = check_value(where, annotation.replace("typing.", ""), value)
+        arguments[inner] = tuple(checked) if isinstance(checked, list) else checked
+    return kind(**arguments)
+
+
+def _entries(origin: str, key: str, data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    said = data.get(key, {})
+    require(isinstance(said, Mapping), f"{origin}: {key} is a table; write [{key}]")
+    for label, value in said.items():
+        is_list = isinstance(value, list)
+        require(
+            is_list or isinstance(value, Mapping), f"{origin}: {key}.{label} must be a list of words or a table of them"
+        )
+        yield label, {"words": value} if is_list else value
+
+
+def _words(where: str, value: Any) -> tuple[str, ...]:
+    is_list = isinstance(value, list) and all(isinstance(word, str) for word in value)
+    require(is_list, f'{where} must be a list of words like "loss=triplet"; got {value!r}')
+    for word in value:
+        require("=" in word, f"{where}: '{word}' is not an override: write key=value, like loss.margin=0.1")
+    return tuple(value)
+
+
+def _data(origin: str, label: str, said: Mapping[str, Any]) -> DataSpec:
+    _known(origin, f"data.{label}.", said, ["protocol", "words"])
+    protocol = check_value(f"{origin}: data.{label}.protocol", "str", said.get("protocol", ""))
+    words = _words(f"{origin}: data.{label}", said.get("words", []))
+    return DataSpec(label=label, protocol=str(protocol), words=words)
+
+
+def _method(origin: str, label: str, said: Mapping[str, Any]) -> MethodSpec:
+    where = f"{origin}: methods.{label}"
+    _known(origin, f"methods.{label}.", said, ["words", "on", "ranges"])
+    ranges = {setting: read_range(f"{where}.{setting}", span) for setting, span in said.get("ranges", {}).items()}
+    on = check_value(f"{where}.on", "list[str]", said.get("on", []))
+    assert isinstance(on, list)
+    return MethodSpec(label=label, words=_words(where, said.get("words", [])), on=tuple(map(str, on)), ranges=ranges)

@@ -1,0 +1,111 @@
+"""What a search tells beyond its winner, as plain data: traces, contours, importance, bounds, score against budget."""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairground.spec.settings import Value
+from fairground.spec.space import Choice, Integer, LogReal, Range
+from fairground.study.suggest import frozen
+from fairground.study.trial import Trial
+
+#: as a share of the range: a search rarely lands on the edge to the last digit
+NEAR = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracePoint:
+    """One trial in the order of asking: its score if it is done, the best so far, and what had been spent."""
+
+    number: int
+    state: str
+    score: float | None
+    best: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contour:
+    """Finished trials over two settings, for a scatter or a contour plot."""
+
+    x: str
+    y: str
+    points: tuple[tuple[Value, Value, float], ...]
+
+
+def trace(trials: Sequence[Trial]) -> list[TracePoint]:
+    """Return the course of a search; `seconds` adds up, so that it is also the score-against-budget curve."""
+    points: list[TracePoint] = []
+    best: float | None = None
+    spent = 0.0
+    for trial in trials:
+        spent += trial.seconds
+        if trial.score is not None:
+            best = trial.score if best is None else max(best, trial.score)
+        points.append(
+            TracePoint(number=trial.number, state=trial.state, score=trial.score, best=best, seconds=round(spent, 3))
+        )
+    return points
+
+
+def expected_best(trials: Sequence[Trial]) -> list[float]:
+    """Return the mean best score of n random trials out of these, for n = 1, 2, ...: what a smaller budget would bring.
+
+    Formula: the expected maximum of n draws without replacement from the finished scores (Dodge et al., EMNLP 2019,
+    "Show your work", in its unbiased form).
+    """
+    scores = sorted(trial.score for trial in trials if trial.score is not None)
+    n_all = len(scores)
+    curve = []
+    for n in range(1, n_all + 1):
+        chances = [math.comb(rank, n - 1) / math.comb(n_all, n) for rank in range(n_all)]
+        curve.append(math.fsum(chance * score for chance, score in zip(chances, scores, strict=True)))
+    return curve
+
+
+def contour(trials: Sequence[Trial], x: str, y: str) -> Contour:
+    """Return the finished trials over two settings."""
+    done = [(trial.settings[x], trial.settings[y], trial.score) for trial in trials if trial.score is not None]
+    return Contour(x=x, y=y, points=tuple(done))
+
+
+def importance(ranges: Mapping[str, Range], trials: Sequence[Trial]) -> dict[str, float]:
+    """Return each setting's share of what explains a good score (PED-ANOVA), largest first; nothing from few trials."""
+    done = [trial for trial in trials if trial.state == "done"]
+    if len(done) < 4 or len({trial.score for trial in done}) < 2:
+        return {}
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study = optuna.create_study(direction="maximize")
+        study.add_trials([frozen(ranges, trial) for trial in done])
+        found = optuna.importance.get_param_importances(
+            study, evaluator=optuna.importance.PedAnovaImportanceEvaluator()
+        )
+    return {key: float(share) for key, share in found.items()}
+
+
+def on_bounds(ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> list[str]:
+    """Return a sentence for every setting that lies on an end of its range: the optimum may lie beyond."""
+    found = []
+    for key, span in ranges.items():
+        end = None if isinstance(span, Choice) else _end(span, settings.get(key))
+        if end is not None:
+            found.append(
+                f"{key} = {settings[key]} lies on the {end} bound of its range: the optimum may lie beyond, widen it"
+            )
+    return found
+
+
+def _end(span: Range, value: Value) -> str | None:
+    assert not isinstance(span, Choice)
+    if not isinstance(value, int | float):
+        return None
+    at, low, high = float(value), float(span.low), float(span.high)
+    if isinstance(span, LogReal):
+        at, low, high = math.log(at), math.log(low), math.log(high)
+    slack = 0.0 if isinstance(span, Integer) else NEAR * (high - low)
+    return "lower" if at <= low + slack else "upper" if at >= high - slack else None

@@ -1,0 +1,102 @@
+"""What a study will run, how long it will take by runs already measured, and how much disk it will fill."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from fairground.records.artefacts import RunFolder
+from fairground.records.store import Store
+from fairground.spec.cells import Cell, cells_of
+from fairground.spec.identity import name_of
+from fairground.spec.run import RunSpec
+from fairground.spec.study import StudySpec
+from fairground.study.suggest import suggest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One cell: how many trainings its search and its final runs take, and what one of them cost where known."""
+
+    cell: str
+    n_settings: int
+    n_search: int
+    n_final: int
+    seconds: float | None
+    bytes: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The whole study, cell by cell."""
+
+    study: str
+    rows: tuple[Row, ...]
+
+    @property
+    def n_search(self) -> int:
+        """How many trainings the search takes at most; pruning saves some."""
+        return sum(row.n_search for row in self.rows)
+
+    @property
+    def n_final(self) -> int:
+        """How many trainings come after the search."""
+        return sum(row.n_final for row in self.rows)
+
+    def seconds(self, workers: int) -> float | None:
+        """Return how long it takes at most on so many workers; None where nothing has been measured."""
+        known = [row.seconds for row in self.rows if row.seconds is not None]
+        if not known:
+            return None
+        typical = fmean(known)
+        return math.fsum((row.n_search + row.n_final) * (row.seconds or typical) for row in self.rows) / workers
+
+    def bytes(self) -> int | None:
+        """Return how much disk it takes; None where nothing has been measured."""
+        known = [row.bytes for row in self.rows if row.bytes is not None]
+        if not known:
+            return None
+        return int(sum((row.n_search + row.n_final) * (row.bytes or fmean(known)) for row in self.rows))
+
+
+def plan_of(study: StudySpec, *, home: Path) -> Plan:
+    """Return the plan, with costs measured on each cell's first run if that has been made (see `pilots`)."""
+    store = Store(home)
+    done = set(store.names(state="done"))
+    return Plan(study=study.name, rows=tuple(_row(cell, store, done) for cell in cells_of(study)))
+
+
+def pilots(study: StudySpec) -> list[RunSpec]:
+    """Return the first run of every cell: what it costs is measured, and the study has use for it."""
+    return [spec for cell in cells_of(study) if (spec := _first(cell)) is not None]
+
+
+def _row(cell: Cell, store: Store, done: set[str]) -> Row:
+    study, n_folds = cell.study, len(cell.study.folds.used)
+    first = _first(cell)
+    name = name_of(first) if first is not None else ""
+    is_measured = name in done
+    return Row(
+        cell=cell.label,
+        n_settings=len(cell.ranges()) if study.search.trials else 0,
+        n_search=(cell.n_trials() if study.search.trials else 0) * n_folds,
+        n_final=study.repeats * n_folds,
+        seconds=store.get(name).provenance.wall_seconds if is_measured else None,
+        bytes=_size(RunFolder(store.root, name).path) if is_measured else None,
+    )
+
+
+def _first(cell: Cell) -> RunSpec | None:
+    """Return the first run of a cell: of its first trial, or of its first repeat where nothing is searched."""
+    study = cell.study
+    fold = study.folds.used[0]
+    if study.search.trials:
+        settings = suggest(cell.ranges(), [], sampler="random", startup=1, seed=study.seed, label=cell.label)
+        return cell.spec(seed=study.search_seed, fold=fold, settings=settings, test=False)
+    seeds: Sequence[int] = study.repeat_seeds
+    return cell.spec(seed=seeds[0], fold=fold, test=True) if seeds else None
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,99 @@
+"""The search of one cell: ask a wave of trials, run their folds, stop hopeless ones, write down how each ended.
+
+A wave is a fixed number of trials, asked with all earlier waves in view and none of its own results, and ended in
+order of their numbers. Nothing here sees which run finished first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+
+from fairground.records.record import RunRecord
+from fairground.spec.cells import Cell
+from fairground.spec.identity import name_of
+from fairground.spec.run import RunSpec
+from fairground.study.book import Book
+from fairground.study.suggest import suggest
+from fairground.study.together import Ask, Walk
+from fairground.study.trial import Trial, TrialState
+
+#: so many finished trials make a median worth trusting
+LEAST_FINISHED = 3
+
+
+def search(cell: Cell, book: Book) -> "Walk[list[Trial]]":
+    """Walk through all trials of a cell and return them."""
+    n_trials, ranges, asked = cell.n_trials(), cell.ranges(), cell.study.search
+    for start in range(0, n_trials, asked.wave):
+        trials = book.trials(cell.label)
+        for _ in range(len(trials), min(start + asked.wave, n_trials)):
+            known = [*trials[:start], *(replace(trial, state="asked", folds={}) for trial in trials[start:])]
+            settings = suggest(
+                ranges,
+                known,
+                sampler=asked.sampler,
+                startup=asked.startup,
+                seed=cell.study.seed,
+                label=cell.label,
+            )
+            book.enter(cell.label, ranges, settings)
+            trials.append(Trial(number=len(trials), settings=settings))
+        wave = [trial for trial in trials[start : start + asked.wave] if trial.state == "asked"]
+        ended = yield from _run_wave(cell, wave, trials[:start])
+        for trial in ended:
+            book.end(cell.label, trial)
+    return book.trials(cell.label)
+
+
+def _run_wave(cell: Cell, wave: Sequence[Trial], earlier: Sequence[Trial]) -> "Walk[list[Trial]]":
+    asked, folds = cell.study.search, cell.study.folds.used
+    n_first = asked.prune_after if asked.pruning != "none" else len(folds)
+    wave = yield from _run_folds(cell, wave, folds[:n_first])
+    wave = [replace(trial, state="pruned") if _is_hopeless(trial, earlier) else trial for trial in wave]
+    if n_first < len(folds):
+        wave = yield from _run_folds(cell, wave, folds[n_first:])
+    return [replace(trial, state="done") if trial.state == "asked" else trial for trial in wave]
+
+
+def _run_folds(cell: Cell, wave: Sequence[Trial], folds: Sequence[int]) -> "Walk[list[Trial]]":
+    """Run these folds of every trial that is still open, and return the wave with what they brought."""
+    seed = cell.study.search_seed
+    specs: dict[tuple[int, int], RunSpec] = {
+        (trial.number, fold): cell.spec(seed=seed, fold=fold, settings=trial.settings, test=False)
+        for trial in wave
+        if trial.state == "asked"
+        for fold in folds
+    }
+    if not specs:
+        return list(wave)
+    records = yield Ask(specs=list(specs.values()))
+    names = {place: name_of(spec) for place, spec in specs.items()}
+    heard = []
+    for trial in wave:
+        for fold in folds if trial.state == "asked" else ():
+            trial = _hear(trial, fold, records[names[trial.number, fold]], cell.study.selection.metric)  # noqa: PLW2901
+        heard.append(trial)
+    return heard
+
+
+def _hear(trial: Trial, fold: int, record: RunRecord, metric: str) -> Trial:
+    """Return the trial with one more fold. The first fold that did not finish decides how the trial ends."""
+    trial = replace(trial, seconds=trial.seconds + record.provenance.wall_seconds)
+    score = record.score(metric, "validation")
+    if record.state == "done" and score is not None:
+        return replace(trial, folds={**trial.folds, fold: score})
+    if trial.state != "asked":
+        return trial
+    if record.state == "done":
+        return replace(trial, state="failed", failure=f"fold {fold} has no validation score '{metric}'")
+    how: TrialState = "diverged" if record.state == "diverged" else "failed"
+    return replace(trial, state=how, failure=f"fold {fold}: {record.failure}")
+
+
+def _is_hopeless(trial: Trial, earlier: Sequence[Trial]) -> bool:
+    """Tell whether a trial lies below the median of finished trials on each of the folds it has run."""
+    done = [other for other in earlier if other.state == "done"]
+    if trial.state != "asked" or len(done) < LEAST_FINISHED:
+        return False
+    medians: Mapping[int, float] = {fold: median(other.folds[fold] for other in done) for fold in trial.folds}
+    return all(score < medians[fold] for fold, score in trial.folds.items())
