@@ -108,6 +108,16 @@ def test_an_unknown_protocol_is_refused_with_the_nearest() -> None:
         load_run(protocol="laptopp")
 
 
-@pytest.mark.parametrize("name", [name for name in protocol_names() if name != "presets"])
-def test_every_protocol_is_a_complete_spec(name: str) -> None:
-    assert load_run(protocol=name).protocol == name
+@pytest.mark.parametrize("name", protocol_names())
+def test_every_protocol_is_a_complete_spec_but_for_where_the_data_lies(name: str) -> None:
+    assert load_run(protocol=name, unsaid="somewhere").protocol == name
+
+
+def test_a_protocol_that_is_only_a_beginning_cannot_be_named() -> None:
+    with pytest.raises(InputError, match=r"no protocol 'mlrc2020'\. Did you mean 'mlrc2020-"):
+        load_run(protocol="mlrc2020")
+
+
+def test_the_place_of_the_data_must_be_said() -> None:
+    with pytest.raises(InputError, match=r"data\.root must be said for cub200"):
+        load_run(protocol="mlrc2020-cub200")

@@ -34,7 +34,7 @@ def list_things(
     elif room == "protocols":
         from fairground.spec.load import protocol_names
 
-        found = dict.fromkeys(protocol_names(), "")
+        found = protocol_names()
     else:
         found = list_room(room)
     if as_json:

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from fairground.cli import browse, compare, demo, evaluate, published, score, train
+from fairground.cli import browse, compare, data, demo, evaluate, protocol, published, score, study, train
 from fairground.errors import FairgroundError
 
 app = typer.Typer(
@@ -25,9 +25,12 @@ app.command("resume")(train.resume)
 app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
+app.command("study")(study.study)
 app.command("list")(browse.list_things)
 app.command("show")(browse.show)
+app.command("protocol")(protocol.protocol)
 app.command("published")(published.published)
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

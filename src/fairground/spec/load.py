@@ -34,13 +34,23 @@ class _Draft:
 
     names: dict[str, str] = field(default_factory=dict)
     values: dict[str, tuple[Value, str]] = field(default_factory=dict)
+    unsaid: str | None = None
 
 
-def load_run(*, protocol: str | None = None, file: Path | None = None, overrides: Sequence[str] = ()) -> RunSpec:
-    """Return the spec said by a protocol, a TOML file and `key=value` overrides, in that order."""
+def load_run(
+    *,
+    protocol: str | None = None,
+    file: Path | None = None,
+    overrides: Sequence[str] = (),
+    unsaid: str | None = None,
+) -> RunSpec:
+    """Return the spec said by a protocol, a TOML file and `key=value` overrides, in that order.
+
+    What must be said and is not is refused or, to show a spec that is not to be run, stands as `unsaid`.
+    """
     said = _read_toml(file) if file else {}
     chosen = protocol or str(said.pop("protocol", DEFAULT_PROTOCOL))
-    draft = _Draft()
+    draft = _Draft(unsaid=unsaid)
     for origin, layer in _protocol_layers(chosen):
         _apply(draft, layer, origin)
     if file:
@@ -57,20 +67,37 @@ def run_from_plain(data: Mapping[str, Value]) -> RunSpec:
     return _build(draft)
 
 
-def protocol_names() -> list[str]:
-    """Return the protocols that come with the package."""
-    folder = resources.files("fairground.protocols")
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+def protocol_names() -> dict[str, str]:
+    """Return the protocols that can be named, each with the first sentence said about it."""
+    texts = {name: _protocol_text(name) for name in _protocol_files()}
+    return {
+        name: _first_sentence(text) for name, text in texts.items() if not tomllib.loads(text).get("abstract", False)
+    }
 
 
-def _protocol_layers(name: str) -> list[tuple[str, dict[str, Value]]]:
-    known = [word for word in protocol_names() if word != "presets"]
+def _protocol_layers(name: str, *, is_parent: bool = False) -> list[tuple[str, dict[str, Value]]]:
+    known = _protocol_files() if is_parent else list(protocol_names())
     require(name in known, f"no protocol '{name}'.{nearest(name, known)} There are: {', '.join(known)}.")
-    text = resources.files("fairground.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
+    data = tomllib.loads(_protocol_text(name))
     parent = data.pop("extends", None)
-    above = _protocol_layers(str(parent)) if parent else []
+    data.pop("abstract", None)
+    above = _protocol_layers(str(parent), is_parent=True) if parent else []
     return [*above, (f"protocol {name}", _flatten(data, f"protocol {name}"))]
+
+
+def _protocol_files() -> list[str]:
+    entries = resources.files("fairground.protocols").iterdir()
+    names = sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
+    return [name for name in names if name != "presets"]
+
+
+def _protocol_text(name: str) -> str:
+    return resources.files("fairground.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _first_sentence(text: str) -> str:
+    said = " ".join(line.removeprefix("#").strip() for line in text.partition("\n[")[0].splitlines() if line[:1] == "#")
+    return said.partition(". ")[0].rstrip(".") + "."
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -186,8 +213,9 @@ def _part(draft: _Draft, key: str) -> Part | None:
         require(inner in settings, f"{origin}: no setting '{key}.{inner}'.{nearest(inner, settings)} ({takes}.)")
     complete: dict[str, Value] = {}
     for inner, setting in settings.items():
-        require(inner in said or not setting.is_required, f"{key}.{inner} must be said for {name}")
-        value, origin = said.get(inner, (setting.default, ""))
+        is_unsaid = inner not in said and setting.is_required
+        require(not is_unsaid or draft.unsaid is not None, f"{key}.{inner} must be said for {name}")
+        value, origin = said.get(inner, (draft.unsaid if is_unsaid else setting.default, ""))
         prefix = f"{origin}: " if origin else ""
         complete[inner] = check_value(f"{prefix}{key}.{inner}", setting.annotation, value)
     return Part(name=name, settings=complete)

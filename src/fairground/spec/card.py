@@ -1,0 +1,86 @@
+"""The declaration card of a run: all that decides whether its numbers may stand beside others, in plain words."""
+
+from collections.abc import Mapping
+
+from fairground.spec.run import Part, RunSpec
+from fairground.spec.settings import Value
+
+
+def declaration(spec: RunSpec) -> dict[str, str]:
+    """Return the card, heading by heading; nothing that decides a digit is left out."""
+    optimiser, training = spec.optimiser, spec.training
+    rates = {"trunk": optimiser.lr, "head": optimiser.head_lr, "loss": optimiser.loss_lr}
+    told = ", ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate is not None)
+    momentum = f", momentum {optimiser.momentum:g}" if optimiser.momentum else ""
+    length = f"{training.batches_per_epoch} batches" if training.batches_per_epoch else "one pass over the data"
+    patience = f"; stops {training.patience} epochs after the best" if training.patience else ""
+    return {
+        "protocol": spec.protocol,
+        "data": _part(spec.data),
+        "split": _part(spec.split),
+        "preprocessing": _part(spec.transform),
+        "network": _part(spec.trunk),
+        "batch norm": _BATCH_NORM[training.freeze_batch_norm],
+        "head": _part(spec.head),
+        "loss": _part(spec.loss),
+        "miner": _part(spec.miner),
+        "regulariser": _part(spec.regulariser),
+        "batches": f"{training.batch_size} images; {_part(spec.sampler)}",
+        "optimiser": f"{optimiser.name}, rates: {told}{momentum}; weight decay {optimiser.weight_decay:g}, "
+        f"of the loss' own weights {optimiser.loss_weight_decay:g}",
+        "length": f"up to {training.epochs} epochs of {length}{patience}",
+        "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}"
+        + (f", gradients cached over chunks of {training.gradient_chunk}" if training.gradient_chunk else ""),
+        "selection": _selection(spec),
+        "metrics": ", ".join(spec.evaluation.metrics),
+        "analyses of the training split": ", ".join(spec.evaluation.analyses) or "none",
+        "embeddings when measured": _NORMALISE[spec.evaluation.normalise]
+        + f"; queries without a classmate are {_LONE[spec.evaluation.lone]}",
+        "test split": _test(spec),
+        "seed": str(spec.seed),
+    }
+
+
+_BATCH_NORM: Mapping[str, str] = {
+    "none": "learns its statistics and weights",
+    "stats": "statistics frozen, weights learnt",
+    "stats_and_affine": "statistics and weights frozen",
+}
+_NORMALISE: Mapping[bool | None, str] = {
+    None: "as the loss trains them: unit length, or raw where the loss compares raw outputs",
+    True: "unit length",
+    False: "raw",
+}
+_LONE: Mapping[str, str] = {"drop": "left out", "zero": "counted as misses"}
+
+
+def _part(part: Part | None) -> str:
+    if part is None:
+        return "none"
+    settings = ", ".join(f"{key} {_shown(value)}" for key, value in part.settings.items())
+    return f"{part.name} ({settings})" if settings else part.name
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return "[" + ", ".join(_shown(item) for item in value) + "]"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "none" if value is None else str(value) or '""'
+
+
+def _selection(spec: RunSpec) -> str:
+    asked, every = spec.evaluation, spec.training.validate_every
+    often = "every epoch" if every == 1 else f"every {every} epochs"
+    if asked.report == "best_of_each":
+        return f"TEST SPLIT, looked at {often}; each metric is reported at its own best epoch"
+    where = "TEST SPLIT" if asked.select_on == "test" else "validation split"
+    return f"best {asked.select_by} on the {where}, looked at {often}"
+
+
+def _test(spec: RunSpec) -> str:
+    if spec.evaluation.select_on == "test":
+        return "OPEN FROM THE START: it selects, so its scores are too high by an unknown amount"
+    return "sealed until the model is selected, then opened once" if spec.evaluation.test else "never opened"
