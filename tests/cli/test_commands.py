@@ -87,6 +87,21 @@ def test_score_measures_anyones_arrays(tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out) == {"recall@1": 1.0, "map@r": 1.0}
 
 
+def test_score_gives_intervals_and_details_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draw = np.random.default_rng(0)
+    file, out = tmp_path / "mine.npz", tmp_path / "details.npz"
+    np.savez(file, embeddings=draw.normal(size=(60, 4)), labels=np.arange(60) % 6, groups=np.arange(60) % 10)
+    words = ("-m", "recall@1", "--interval", "200", "--details", str(out), "--average", "classes")
+    assert fairground("score", str(file), *words, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    low, high = found["intervals"]["recall@1"]
+    assert low <= found["recall@1"] <= high
+    with np.load(out, allow_pickle=False) as arrays:
+        assert arrays["per_class/recall@1"].mean() == pytest.approx(found["recall@1"])
+    assert fairground("score", str(file), *words) == 0
+    assert capsys.readouterr().out.startswith("recall@1  ")
+
+
 def test_score_refuses_what_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.savez(tmp_path / "lacking.npz", features=np.eye(3), labels=np.arange(3))
     assert fairground("score", str(tmp_path / "lacking.npz")) == 2

@@ -19,19 +19,49 @@ def score(
     lone: Annotated[
         Literal["drop", "zero"], typer.Option("--lone", help="A query whose class has no other image: left out, or 0.")
     ] = "drop",
+    average: Annotated[
+        Literal["queries", "classes"], typer.Option("--average", help="The mean over all queries, or of class means.")
+    ] = "queries",
+    group_rule: Annotated[
+        Literal["same_group", "same_class_and_group"],
+        typer.Option("--group-rule", help="Which pairs of one of the file's `groups` are left out."),
+    ] = "same_group",
+    interval: Annotated[
+        int, typer.Option("--interval", min=0, help="Bootstrap draws over classes for 95 % intervals, such as 1000.")
+    ] = 0,
+    details: Annotated[
+        Path | None, typer.Option("--details", help="Write what every query and class scored to this .npz file.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure embeddings from anywhere: exact, query excluded by index, bounded memory.
 
-    Example: fairground score my_embeddings.npz --metrics recall@1,recall@10,map@r
-    """
-    from fairground.evaluation.score import score_file
+    The file may also hold `references` and `reference_labels` (a gallery to search in), `groups` and `reference_groups`
+    (cameras, sequences).
 
-    asked = [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None
-    scores = score_file(file, metrics=asked, distance=distance, normalise=normalise, lone=lone)
+    Example: fairground score my_embeddings.npz --metrics recall@1,recall@10,map@r --interval 1000
+    """
+    from fairground.evaluation.bootstrap import Bootstrap
+    from fairground.evaluation.score import score_file_in_detail
+    from fairground.records.arrays import write_arrays
+
+    found = score_file_in_detail(
+        file,
+        [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None,
+        distance=distance,
+        normalise=normalise,
+        lone=lone,
+        average=average,
+        group_rule=group_rule,
+        bootstrap=Bootstrap(n_draws=interval) if interval else None,
+    )
+    if details is not None:
+        write_arrays(details, found.arrays())
     if as_json:
-        print(json.dumps(scores))
+        intervals = {name: [spread.low, spread.high] for name, spread in found.intervals.items()}
+        print(json.dumps({**found.scores, "intervals": intervals} if intervals else dict(found.scores)))
         return
-    width = max(len(name) for name in scores)
-    for name, value in scores.items():
-        print(f"{name:<{width}}  {value:.6f}")
+    width = max(len(name) for name in found.scores)
+    for name, value in found.scores.items():
+        spread = found.intervals.get(name)
+        print(f"{name:<{width}}  {value:.6f}" + (f"  [{spread.low:.6f}, {spread.high:.6f}]" if spread else ""))

@@ -8,8 +8,10 @@ import numpy as np
 
 from fairground.catalogue import nearest
 from fairground.errors import DataError, require
-from fairground.evaluation.scores import Lone, evaluate
-from fairground.evaluation.view import Distance
+from fairground.evaluation.bootstrap import Bootstrap
+from fairground.evaluation.groups import GroupRule
+from fairground.evaluation.scores import Average, Evaluation, Lone, evaluate_in_detail
+from fairground.evaluation.view import Distance, EmbeddingView
 
 REQUIRED = ("embeddings", "labels")
 OPTIONAL = ("references", "reference_labels", "groups", "reference_groups")
@@ -25,26 +27,47 @@ def score_file(
     seed: int = 1234,
     threads: int | None = None,
 ) -> dict[str, float]:
-    """Return the scores of the arrays in an .npz file: `embeddings` (n, d) and `labels` (n,).
+    """Return the scores of the arrays in an .npz file; `score_file_in_detail` says which arrays."""
+    found = score_file_in_detail(
+        path, metrics, distance=distance, normalise=normalise, lone=lone, seed=seed, threads=threads
+    )
+    return dict(found.scores)
 
-    `references`, `reference_labels`, `groups` and `reference_groups` are taken if they are there. Nothing in the file
-    is ever executed: arrays of Python objects are refused.
+
+def score_file_in_detail(
+    path: Path | str,
+    metrics: Sequence[str] | None = None,
+    *,
+    distance: Distance = "euclidean",
+    normalise: bool = True,
+    lone: Lone = "drop",
+    average: Average = "queries",
+    group_rule: GroupRule = "same_group",
+    bootstrap: Bootstrap | None = None,
+    seed: int = 1234,
+    threads: int | None = None,
+) -> Evaluation:
+    """Return the scores of the arrays in an .npz file, and what is behind them.
+
+    The file holds `embeddings` (n, d) and `labels` (n,). `references`, `reference_labels`, `groups` and
+    `reference_groups` are taken if they are there. Nothing in the file is ever executed: arrays of Python objects are
+    refused.
     """
     arrays = read_arrays(Path(path))
-    return evaluate(
+    view = EmbeddingView(
         arrays["embeddings"],
         arrays["labels"],
-        metrics,
         arrays.get("references"),
         arrays.get("reference_labels"),
         distance=distance,
         normalise=normalise,
-        lone=lone,
         groups=arrays.get("groups"),
         reference_groups=arrays.get("reference_groups"),
+        group_rule=group_rule,
         seed=seed,
         threads=threads,
     )
+    return evaluate_in_detail(view, metrics, lone=lone, average=average, bootstrap=bootstrap)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
