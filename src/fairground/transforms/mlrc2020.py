@@ -1,0 +1,59 @@
+"""The image pipeline of "A Metric Learning Reality Check": resized first, then a random resized crop and a mirror.
+
+Formula
+    Training: shorter side to 256; a box of U(0.16, 1) of the area, width : height log-uniform in (0.75, 1.33), resized
+    to 227 x 227; mirrored with probability 0.5. Evaluation: shorter side to 256, central 227 x 227. Both: what the
+    trunk's weights expect (for BN-Inception BGR in 0..255 minus (104, 117, 128)).
+
+Paper
+    Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, section 4, and its runner's configuration.
+
+Departures from the paper
+    None. The text's "40 to 256 pixels" is this share of the area in the runner; `side` = 224 suits trunks trained so.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.model import Transform
+from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.table import Images
+from fairground.errors import require
+from fairground.geometry.photo_boxes import random_resized_boxes
+from fairground.geometry.photo_steps import centre_crops, mirror, require_sides
+
+
+class Mlrc2020Transform(Transform):
+    """`side` of the square the network sees; `smallest_area` is the least share of the image a training crop covers."""
+
+    def __init__(
+        self,
+        *,
+        preprocessing: Preprocessing,
+        side: int = 227,
+        shorter_side: int = 256,
+        smallest_area: float = 0.16,
+        narrowest: float = 0.75,
+        widest: float = 1.33,
+        flip: float = 0.5,
+    ) -> None:
+        require_sides("mlrc2020", side, shorter_side)
+        require(0 < smallest_area <= 1, f"mlrc2020.smallest_area must be in (0, 1]; got {smallest_area}")
+        require(
+            0 < narrowest <= widest, f"mlrc2020.narrowest must be in (0, mlrc2020.widest]; got {narrowest}, {widest}"
+        )
+        require(0 <= flip <= 1, f"mlrc2020.flip must be a probability in [0, 1]; got {flip}")
+        self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
+        self.smallest_area, self.ratio, self.flip = smallest_area, (narrowest, widest), flip
+
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+        """Return random crops of the images of `rows`, as floats (n, 3, side, side)."""
+        sizes = images.sizes(rows, shorter_side=self.shorter_side)
+        boxes = random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
+        pixels = images.crops(rows, boxes, self.side, shorter_side=self.shorter_side).to(generator.device)
+        return self.preprocessing.apply(mirror(pixels, self.flip, generator))
+
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+        """Return the middle of the images of `rows`, as floats (n, 3, side, side)."""
+        return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)

@@ -1,0 +1,79 @@
+"""Augmentation of photographs with every number a setting: random resized crop, gray, colours, mirror.
+
+Formula
+    Training: where `resize_first`, shorter side to `shorter_side`; a box of U(smallest_area, 1) of the area, width :
+    height log-uniform in (narrowest, widest), resized to `side` x `side`; gray with probability `gray`; brightness,
+    contrast and saturation times U(1 - amount, 1 + amount) and hue turned by U(-hue, hue), in random order; mirrored
+    with probability `flip`. Evaluation: shorter side to `shorter_side`, central `side` x `side`.
+
+Paper
+    Szegedy et al., "Going Deeper with Convolutions", CVPR 2015, section 6, for the crop; both benchmark papers use it.
+
+Departures from the paper
+    None; `transform=mlrc2020` and `transform=roth2020` are this with the papers' numbers.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.model import Transform
+from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.table import Images
+from fairground.errors import require
+from fairground.geometry.photo_colours import jitter
+from fairground.geometry.photo_boxes import random_resized_boxes
+from fairground.geometry.photo_steps import centre_crops, lose_colour, mirror, require_sides
+
+
+class PhotographsTransform(Transform):
+    """`gray` and `flip` are probabilities; `brightness`, `contrast`, `saturation` and `hue` are amounts, 0 for none."""
+
+    def __init__(
+        self,
+        *,
+        preprocessing: Preprocessing,
+        side: int = 224,
+        shorter_side: int = 256,
+        resize_first: bool = False,
+        smallest_area: float = 0.16,
+        narrowest: float = 0.75,
+        widest: float = 1.3333333333333333,
+        gray: float = 0.0,
+        brightness: float = 0.0,
+        contrast: float = 0.0,
+        saturation: float = 0.0,
+        hue: float = 0.0,
+        flip: float = 0.5,
+    ) -> None:
+        require_sides("photographs", side, shorter_side)
+        require(0 < smallest_area <= 1, f"photographs.smallest_area must be in (0, 1]; got {smallest_area}")
+        require(
+            0 < narrowest <= widest,
+            f"photographs.narrowest must be in (0, photographs.widest]; got {narrowest} and {widest}",
+        )
+        for name, value in (("gray", gray), ("flip", flip)):
+            require(0 <= value <= 1, f"photographs.{name} must be a probability in [0, 1]; got {value}")
+        for name, value in (("brightness", brightness), ("contrast", contrast), ("saturation", saturation)):
+            require(value >= 0, f"photographs.{name} must be at least 0; got {value}")
+        require(0 <= hue <= 0.5, f"photographs.hue must be in [0, 0.5] of the circle; got {hue}")
+        self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
+        self.resized = shorter_side if resize_first else None
+        self.smallest_area, self.ratio = smallest_area, (narrowest, widest)
+        self.gray, self.flip = gray, flip
+        self.colours = (brightness, contrast, saturation, hue)
+
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+        """Return random crops of the images of `rows`, as floats (n, 3, side, side)."""
+        sizes = images.sizes(rows, shorter_side=self.resized)
+        boxes = random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
+        pixels = images.crops(rows, boxes, self.side, shorter_side=self.resized).to(generator.device)
+        if self.gray:
+            pixels = lose_colour(pixels, self.gray, generator)
+        if any(self.colours):
+            pixels = jitter(pixels, self.colours, generator)
+        return self.preprocessing.apply(mirror(pixels, self.flip, generator))
+
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+        """Return the middle of the images of `rows`, as floats (n, 3, side, side)."""
+        return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)

@@ -1,0 +1,39 @@
+"""No augmentation: ready-made features as they are, photographs as their middle squares.
+
+Formula
+    Features: the numbers themselves. Images: shorter side to `shorter_side`, central `side` x `side`, then what the
+    trunk's weights expect.
+
+Paper
+    None; the evaluation pipeline of both benchmark papers, used for training as well.
+
+Departures from the paper
+    None.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.model import Transform
+from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.table import Images
+from fairground.geometry.photo_steps import centre_crops, require_sides
+
+
+class PlainTransform(Transform):
+    """`side` and `shorter_side` are for images; features have none."""
+
+    def __init__(self, *, preprocessing: Preprocessing, side: int = 224, shorter_side: int = 256) -> None:
+        require_sides("plain", side, shorter_side)
+        self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
+
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+        """Return what `evaluate` does, on the generator's device."""
+        return self.evaluate(images, rows, generator.device)
+
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+        """Return features (n, d) or the middle of images (n, 3, side, side) of `rows`, as floats."""
+        if not images.is_picture:
+            return images.take(rows).to(device).float()
+        return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)

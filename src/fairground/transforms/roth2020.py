@@ -1,0 +1,68 @@
+"""The image pipelines of "Revisiting Training Strategies": random resized crops of the full image, in four variants.
+
+Formula
+    base: a box of U(0.08, 1) of the area, width : height log-uniform in (3/4, 4/3), resized to 224 x 224; mirrored with
+    probability 0.5. red: shorter side to 256, a random 224 x 224 box, mirrored. big: base with 256 x 256. adv: base's
+    crop, gray with probability 0.2, brightness, contrast and saturation times U(0.8, 1.2) and hue turned by
+    U(-0.2, 0.2) in random order, mirrored. Evaluation: shorter side to 256, central square of the same side. All: what the trunk's
+    weights expect.
+
+Paper
+    Roth, Milbich, Sinha, Gupta, Ommer and Cohen, "Revisiting Training Strategies and Generalization Performance in Deep
+    Metric Learning", ICML 2020, section 4 and supplement, and its released code.
+
+Departures from the paper
+    Images prepared in a cache are cut after their shorter side was resized, not from the full size (docs/images.md).
+"""
+
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.model import Transform
+from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.table import Images
+from fairground.errors import require
+from fairground.geometry.photo_colours import jitter
+from fairground.geometry.photo_boxes import random_boxes, random_resized_boxes
+from fairground.geometry.photo_steps import centre_crops, lose_colour, mirror, require_sides
+
+_AREA, _RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
+_GRAY, _JITTER, _FLIP = 0.2, (0.2, 0.2, 0.2, 0.2), 0.5
+
+
+class Roth2020Transform(Transform):
+    """`side` 0 is the variant's own: 256 for big, 224 otherwise; the paper's GoogLeNet runs used 227."""
+
+    def __init__(
+        self,
+        *,
+        preprocessing: Preprocessing,
+        variant: Literal["base", "red", "big", "adv"] = "base",
+        side: int = 0,
+        shorter_side: int = 256,
+    ) -> None:
+        known = ("base", "red", "big", "adv")
+        require(variant in known, f"roth2020.variant must be one of {', '.join(known)}; got {variant!r}")
+        side = side or (256 if variant == "big" else 224)
+        require_sides("roth2020", side, shorter_side)
+        self.preprocessing, self.variant, self.side, self.shorter_side = preprocessing, variant, side, shorter_side
+
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+        """Return random crops of the images of `rows`, as floats (n, 3, side, side)."""
+        resized = self.shorter_side if self.variant == "red" else None
+        sizes = images.sizes(rows, shorter_side=resized)
+        if self.variant == "red":
+            boxes = random_boxes(sizes, generator, self.side)
+        else:
+            boxes = random_resized_boxes(sizes, generator, area=_AREA, ratio=_RATIO)
+        pixels = images.crops(rows, boxes, self.side, shorter_side=resized).to(generator.device)
+        if self.variant == "adv":
+            pixels = jitter(lose_colour(pixels, _GRAY, generator), _JITTER, generator)
+        return self.preprocessing.apply(mirror(pixels, _FLIP, generator))
+
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+        """Return the middle of the images of `rows`, as floats (n, 3, side, side)."""
+        return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)
