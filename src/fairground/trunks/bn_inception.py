@@ -11,8 +11,8 @@ Paper
 Departures from the paper
     As the weights published with Cadene's `pretrainedmodels` need it: convolutions have biases, pools round up, and the
     input is BGR in 0..255 less (104, 117, 128). Roth et al. write the same as mean (.502, .4588, .4078) and deviation
-    .0039 of values in 0..1 before turning RGB round, which comes to 1.0055 times as much. Without weights, the first
-    ones are torch's own.
+    .0039 of values in 0..1 before turning RGB round, which comes to 1.0055 times as much. Sizes at which the original
+    fails, an odd side at 3c or 4e, are padded. Without weights, the first ones are torch's own.
 """
 
 import re
@@ -20,10 +20,11 @@ from collections import OrderedDict
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
-from fairground.geometry.photographs import InColour, require_photographs
+from fairground.geometry.gray_images import InColour, require_photographs
 from fairground.geometry.weights import Published, load_weights, stripped
 
 _PUBLISHED = (
@@ -110,9 +111,17 @@ class _Inception(nn.Module):
         return torch.cat([branch(hidden) for branch in self.branches], dim=1)
 
 
+class _HalvingPool(nn.Module):
+    def forward(self, hidden: Tensor) -> Tensor:
+        height, width = hidden.shape[-2:]
+        # The convolutions beside it round an odd side up; what comes in is never negative, so zeros do no harm.
+        even = functional.pad(hidden, (0, width % 2, 0, height % 2))
+        return functional.max_pool2d(even, 3, 2, ceil_mode=True)
+
+
 def _pool(stride: int, is_last: bool) -> nn.Module:
     if stride == 2:
-        return nn.MaxPool2d(3, stride=2, ceil_mode=True)
+        return _HalvingPool()
     return nn.MaxPool2d(3, stride=1, padding=1) if is_last else nn.AvgPool2d(3, stride=1, padding=1)
 
 

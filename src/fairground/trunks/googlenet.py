@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
-from fairground.geometry.photographs import InColour, require_photographs
+from fairground.geometry.gray_images import InColour, require_photographs
 from fairground.geometry.weights import Published, load_weights
 
 _PUBLISHED = (

@@ -19,7 +19,7 @@ from collections import OrderedDict
 from torch import Tensor, nn
 
 from fairground.contracts.model import Trunk
-from fairground.geometry.photographs import InColour, require_photographs
+from fairground.geometry.gray_images import InColour, require_photographs
 from fairground.geometry.weights import Published, load_weights
 
 _PUBLISHED = (

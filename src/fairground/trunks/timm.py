@@ -21,7 +21,7 @@ from fairground.catalogue import nearest
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.errors import InputError, require
-from fairground.geometry.photographs import InColour, require_photographs
+from fairground.geometry.gray_images import InColour, require_photographs
 from fairground.geometry.torchvision_shim import import_torchvision
 from fairground.geometry.weights import load_weights
 

