@@ -1,7 +1,7 @@
 """Where photographs are cut: random and central boxes, for a whole batch at once.
 
 Boxes are (left, top, right, bottom) in pixels, sizes are (height, width); all laws are torchvision's, including
-which way halves are rounded. Draws come from the generator given, on its device, and the few numbers are used on the processor.
+which way halves are rounded. Draws come from the generator given, on its device.
 """
 
 import numpy as np

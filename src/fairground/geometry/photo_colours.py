@@ -1,7 +1,7 @@
 """Random changes of colour for a whole batch of uint8 RGB images (n, 3, h, w), on any device.
 
-Each is Pillow's arithmetic, which both papers' pipelines used: every step ends in whole levels from 0 to 255 (a turned hue
-may be one step of 1/255 off in one pixel of a thousand). Factors are one number an image.
+Each is Pillow's arithmetic, which both papers' pipelines used: every step ends in whole levels from 0 to 255 (a turned
+hue may be one step of 1/255 off in one pixel of a thousand). Factors are one number an image.
 """
 
 import torch

@@ -7,8 +7,8 @@ from torch import Tensor
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.geometry.photo_colours import gray
 from fairground.geometry.photo_boxes import central_boxes, random_flips
+from fairground.geometry.photo_colours import gray
 
 
 def centre_crops(

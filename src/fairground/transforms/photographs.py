@@ -21,8 +21,8 @@ from fairground.contracts.model import Transform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.geometry.photo_colours import jitter
 from fairground.geometry.photo_boxes import random_resized_boxes
+from fairground.geometry.photo_colours import jitter
 from fairground.geometry.photo_steps import centre_crops, lose_colour, mirror, require_sides
 
 

@@ -4,8 +4,8 @@ Formula
     base: a box of U(0.08, 1) of the area, width : height log-uniform in (3/4, 4/3), resized to 224 x 224; mirrored with
     probability 0.5. red: shorter side to 256, a random 224 x 224 box, mirrored. big: base with 256 x 256. adv: base's
     crop, gray with probability 0.2, brightness, contrast and saturation times U(0.8, 1.2) and hue turned by
-    U(-0.2, 0.2) in random order, mirrored. Evaluation: shorter side to 256, central square of the same side. All: what the trunk's
-    weights expect.
+    U(-0.2, 0.2) in random order, mirrored. Evaluation: shorter side to 256, central square of the same
+    side. All: what the trunk's weights expect.
 
 Paper
     Roth, Milbich, Sinha, Gupta, Ommer and Cohen, "Revisiting Training Strategies and Generalization Performance in Deep
@@ -25,8 +25,8 @@ from fairground.contracts.model import Transform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.geometry.photo_colours import jitter
 from fairground.geometry.photo_boxes import random_boxes, random_resized_boxes
+from fairground.geometry.photo_colours import jitter
 from fairground.geometry.photo_steps import centre_crops, lose_colour, mirror, require_sides
 
 _AREA, _RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
