@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from fairground.cli import browse, compare, data, demo, evaluate, protocol, published, score, study, train
+from fairground.cli import browse, compare, data, demo, evaluate, protocol, published, reproduce, score, study, train
 from fairground.errors import FairgroundError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("study")(study.study)
+app.command("reproduce")(reproduce.reproduce)
 app.command("list")(browse.list_things)
 app.command("show")(browse.show)
 app.command("protocol")(protocol.protocol)

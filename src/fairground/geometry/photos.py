@@ -56,6 +56,23 @@ class Photos:
         is_there = [os.path.isfile(self.root / path) for path in self.paths]  # noqa: PTH113 (twice as fast)
         return np.flatnonzero(~np.array(is_there, dtype=bool))
 
+    def table(self, *, prepared: int = 0) -> ImageTable:
+        """Return the table of these images; none is opened yet."""
+        files = [self.root / path for path in self.paths]
+        return ImageTable(
+            images=images_from_files(files, root=self.root, boxes=self.boxes, prepared=prepared),
+            labels=self.labels,
+            class_names=self.class_names,
+            official_test=self.official_test,
+            identifiers=self.paths,
+            super_labels=self.super_labels,
+            listed_parts=self.listed_parts,
+            is_query=self.is_query,
+            is_gallery=self.is_gallery,
+            groups=self.groups,
+            notes=self.notes,
+        )
+
 
 class Counts(NamedTuple):
     """How many classes and images the two halves of a data set have."""
@@ -93,20 +110,7 @@ class PhotoDataset(Dataset):
                 f"{len(missing)} of {len(photos.paths)} images are not in {photos.root}: {names}. Unpack the archive "
                 "anew, or leave them out of the list"
             )
-        files = [photos.root / path for path in photos.paths]
-        return ImageTable(
-            images=images_from_files(files, root=photos.root, boxes=photos.boxes, prepared=self.prepared),
-            labels=photos.labels,
-            class_names=photos.class_names,
-            official_test=photos.official_test,
-            identifiers=photos.paths,
-            super_labels=photos.super_labels,
-            listed_parts=photos.listed_parts,
-            is_query=photos.is_query,
-            is_gallery=photos.is_gallery,
-            groups=photos.groups,
-            notes=photos.notes,
-        )
+        return photos.table(prepared=self.prepared)
 
 
 def check_counts(name: str, photos: Photos, official: Counts, *, subset: bool) -> Photos:

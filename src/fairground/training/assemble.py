@@ -74,8 +74,8 @@ class Assembled:
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     """Return the live objects of a run, or refuse in a sentence."""
     device = device or best_device()
-    table: ImageTable = _build("data", spec.data, {}).load()
-    parts: Parts = _build("split", spec.split, {}).parts(table)
+    table = build_dataset(spec.data).load()
+    parts = build_split(spec.split).parts(table)
     require(
         len(parts.validation) > 0 or spec.evaluation.select_on == "test",
         f"split {spec.split.name} holds nothing out for validation, so nothing could select but the test split; "
@@ -130,6 +130,18 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         ),
         device=device,
     )
+
+
+def build_dataset(part: Part) -> Dataset:
+    """Return a data set by name, nothing of it read yet."""
+    found: Dataset = _build("data", part, {})
+    return found
+
+
+def build_split(part: Part) -> Split:
+    """Return a split by name."""
+    found: Split = _build("split", part, {})
+    return found
 
 
 def best_device() -> torch.device:

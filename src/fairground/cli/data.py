@@ -1,0 +1,168 @@
+"""`fairground data check`: what is wrong with a data set, before anything is trained on it."""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairground.cli.options import AsJson, Quiet
+
+if TYPE_CHECKING:
+    from fairground.spec.run import Part
+    from fairground.training.audit import Audit, Copies
+
+app = typer.Typer(
+    help="Look after data sets. Start with `fairground data check FOLDER`.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.callback()
+def data() -> None:
+    """Look after data sets. Start with `fairground data check FOLDER`."""
+
+
+@app.command("check")
+def check(
+    path: Annotated[
+        Path | None,
+        typer.Argument(help="A folder of class folders, a CSV or Parquet table, or a file of features."),
+    ] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Settings, like data.subset=true, split=mlrc_folds or split.fold=1.", metavar="[KEY=VALUE]"
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", "-d", help="Which data set PATH is, like cub200; guessed if left out.")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Read every image and look for leaks: unreadable files, copies and near copies, classes shared by splits.
+
+    Ends with 1 and a loud sentence when train and test share classes; with 0 otherwise, whatever else was found.
+
+    Examples: fairground data check my_photos/ · fairground data check table.csv split=listed ·
+    fairground data check CUB_200_2011/ --dataset cub200
+    """
+    asked, split = _parts(path, words or [], dataset)
+    from fairground.training.audit import audit
+
+    with _progress(quiet) as progress:
+        found = audit(asked, split, progress)
+    if as_json:
+        print(json.dumps(dataclasses.asdict(found)))
+    else:
+        _print(found, asked.name)
+    for failure in found.failures:
+        print(f"fairground: {failure}", file=sys.stderr)
+    if found.failures:
+        raise typer.Exit(1)
+
+
+def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["Part", "Part | None"]:
+    """Return the data set meant, and the split if one is named."""
+    from fairground.catalogue import canonical
+    from fairground.errors import require
+    from fairground.spec.load import load_run
+    from fairground.spec.settings import settings_of
+
+    require(path is not None or dataset is not None, "say what to check: a folder, a table, a file, or --dataset icons")
+    # The first word may be a setting: `fairground data check data.n_classes=4 -d synthetic`.
+    if path is not None and dataset is not None and "=" in str(path) and not path.exists():
+        path, words = None, [str(path), *words]
+    name = canonical("datasets", dataset) if dataset is not None else _kind(path or Path())
+    said = [f"data={name}"]
+    if path is not None:
+        known = settings_of("datasets", name)
+        key = "path" if "path" in known else "root"
+        require(key in known, f"data set {name} is not read from a path; leave out '{path}'")
+        # Quoted, so that a folder called 2024 stays a name.
+        said.append(f"data.{key}={json.dumps(str(path), ensure_ascii=False)}")
+    spec = load_run(overrides=[*said, *words])
+    names_split = any(word.partition("=")[0].partition(".")[0].strip() == "split" for word in words)
+    return spec.data, spec.split if names_split else None
+
+
+def _kind(path: Path) -> str:
+    """Guess what kind of data set a path is."""
+    from fairground.errors import DataError, require
+
+    require(path.exists(), f"there is nothing at '{path}'", DataError)
+    if path.is_dir():
+        return "folder"
+    suffix = path.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        from fairground.geometry.columns import read_parquet
+
+        names = read_parquet(path).column_names
+        return "features" if {"features", "embeddings"} & set(names) else "table"
+    kinds = {".csv": "table", ".npz": "features", ".npy": "features"}
+    require(
+        suffix in kinds,
+        f"'{path}' is no folder, CSV, Parquet, .npz or .npy file; name its kind with --dataset",
+        DataError,
+    )
+    return kinds[suffix]
+
+
+def _print(found: "Audit", name: str) -> None:
+    sizes = found.class_sizes
+    print(f"{name}: {found.n_images} images of {found.n_classes} classes")
+    for part, (images, classes) in found.parts.items():
+        print(f"  {part:<12}{images:>8} images{classes:>7} classes")
+    print(
+        f"  images a class: {sizes['smallest']:.0f} to {sizes['largest']:.0f}, median {sizes['median']:g}; "
+        f"largest/smallest {sizes['ratio']:.3g}, Gini {sizes['gini']:.2f}"
+    )
+    print(f"  classes of one image: {sizes['of_one_image']:.0f}")
+    if found.image_sizes:
+        shapes = found.image_sizes
+        print(
+            f"  image sizes: shorter side {shapes['shorter_side_smallest']} or more, median "
+            f"{shapes['shorter_side_median']}; longer side up to {shapes['longer_side_largest']}; "
+            f"{shapes['distinct_sizes']} different"
+        )
+    print(f"  unreadable: {found.unreadable}")
+    for sentence in found.unreadable_examples:
+        print(f"    {sentence}")
+    _print_copies("exact duplicates", found.duplicates)
+    if found.near_duplicates is None:
+        print("  near duplicates: not looked for, there is nothing to look at")
+    else:
+        _print_copies("near duplicates", found.near_duplicates)
+        print(f"    ({found.near_rule}; {found.too_plain} images are too plain to be judged)")
+    for parts, names in found.shared_classes.items():
+        print(f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'")
+    if not found.shared_classes and len(found.parts) > 1:
+        print("  classes shared by parts: none")
+    for note in found.notes:
+        print(f"  note: {note}")
+
+
+def _print_copies(what: str, copies: "Copies") -> None:
+    print(
+        f"  {what}: {copies.images} images, {copies.across_parts} of them across parts, "
+        f"{copies.across_classes} across classes"
+    )
+    for first, second in copies.examples:
+        print(f"    '{first}' and '{second}'")
+
+
+@contextmanager
+def _progress(is_quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    if is_quiet or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("looking at images", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
