@@ -69,27 +69,49 @@ def test_intervals_over_queries_clustered_by_class_cover_at_their_rate():
     assert rate([i.low <= 0.2 <= i.high for i in naive]) < 0.7
 
 
-@pytest.mark.parametrize(("k", "n"), [(2, 3), (2, 10), (5, 5), (10, 5)])
-def test_equal_methods_are_called_better_at_most_once_in_twenty(k, n):
+@pytest.mark.parametrize(
+    ("k", "n", "shape"),
+    [
+        *((2, n, shape) for n in (2, 3, 5, 10) for shape in ("bell", "heavy tails", "lopsided")),
+        (5, 5, "bell"),
+        (5, 5, "lopsided"),
+        (10, 5, "bell"),
+    ],
+)
+def test_equal_methods_are_called_better_at_most_once_in_twenty(k, n, shape):
     random = np.random.default_rng(100 * k + n)
-    table = random.normal(size=(N_STUDIES, 1, n)) + random.normal(size=(N_STUDIES, k, n))
+    size = (N_STUDIES, k, n)
+    scatter = {"bell": random.normal, "heavy tails": lambda size: random.standard_t(3, size), "lopsided": random.gumbel}
+    table = random.normal(size=(N_STUDIES, 1, n)) + scatter[shape](size=size)
     any_better, beaten_by_best = [], []
     for study in table.tolist():
         values = {str(i): dict(enumerate(row)) for i, row in enumerate(study)}
         verdicts = pairwise(values)
         any_better.append(any(v.is_separated for v in verdicts))
         beaten_by_best.append(len(group_from(values, verdicts).members) < k)
-    assert rate(any_better) <= 0.05 + TOLERANCE
-    assert rate(beaten_by_best) <= 0.05 + TOLERANCE
-    if k == 2:
-        assert rate(any_better) == pytest.approx(0.05, abs=TOLERANCE)
+    assert rate(any_better) <= 0.05
+    assert rate(beaten_by_best) <= 0.05
+    if k == 2 and shape == "bell":
+        assert rate(any_better) == pytest.approx(0.03, abs=TOLERANCE)
 
 
-def test_equal_methods_on_other_seeds_are_called_better_at_most_once_in_twenty():
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+@pytest.mark.parametrize("shape", ["even", "leaning to one side"])
+def test_differences_far_from_a_bell_curve_are_called_better_at_most_once_in_twenty(n, shape):
+    # Equal in the mean, and neither like a bell curve nor symmetric: what a t-test is not made for.
+    random = np.random.default_rng(200 + n)
+    is_even = shape == "even"
+    d = random.uniform(-1, 1, (N_STUDIES, n)) if is_even else random.gamma(4, size=(N_STUDIES, n)) - 4
+    verdicts = [pairwise({"a": dict(enumerate(row)), "b": dict.fromkeys(range(n), 0.0)})[0] for row in d.tolist()]
+    assert rate([verdict.is_separated for verdict in verdicts]) <= 0.05 + (0 if n > 3 else TOLERANCE)
+
+
+@pytest.mark.parametrize(("n_a", "n_b", "wider"), [(5, 8, 3), (2, 10, 1 / 3), (3, 3, 5), (2, 2, 1)])
+def test_equal_methods_on_other_seeds_are_called_better_at_most_once_in_twenty(n_a, n_b, wider):
     random = np.random.default_rng(30)
-    a = random.normal(0, 1, size=(N_STUDIES, 5)).tolist()
-    b = random.normal(0, 3, size=(N_STUDIES, 8)).tolist()
-    assert rate([welch_t(x, y).p <= 0.05 for x, y in zip(a, b, strict=True)]) <= 0.05 + TOLERANCE
+    a = random.normal(0, 1, size=(N_STUDIES, n_a)).tolist()
+    b = random.normal(0, wider, size=(N_STUDIES, n_b)).tolist()
+    assert rate([welch_t(x, y).p <= 0.05 for x, y in zip(a, b, strict=True)]) <= 0.05
 
 
 @pytest.mark.parametrize("shape", ["normal", "lopsided in both, alike"])

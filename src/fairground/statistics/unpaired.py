@@ -2,11 +2,15 @@
 
 Formula
     t = (mean(a) - mean(b)) / sqrt(v_a + v_b), v = s^2 / n;
-    degrees of freedom (v_a + v_b)^2 / (v_a^2 / (n_a - 1) + v_b^2 / (n_b - 1))
+    degrees of freedom min(n_a, n_b) - 1
 
 Paper
     Welch, "The generalization of Student's problem when several different population variances are involved",
-    Biometrika 1947.
+    Biometrika 1947. Hsu, "Contribution to the theory of Student's t-test", 1938, for the degrees of freedom.
+
+Departures from the paper
+    Welch estimates the degrees of freedom from the two scatters. With two values on one side and ten on the other that
+    rejects equal methods in 10 % of studies instead of 5 %; the smaller count never rejects too often.
 """
 
 import math
@@ -21,10 +25,8 @@ def welch_t(a: Sequence[float], b: Sequence[float], *, level: float = LEVEL) -> 
     """Return the test of mean(a) - mean(b); `n` is the smaller number of values."""
     require(min(len(a), len(b)) >= 2, f"Welch's test needs at least 2 values a side; got {len(a)} and {len(b)}")
     (mean_a, v_a), (mean_b, v_b) = _mean_and_error(a), _mean_and_error(b)
-    spread = v_a**2 / (len(a) - 1) + v_b**2 / (len(b) - 1)
-    freedom = (v_a + v_b) ** 2 / spread if spread > 0 else 1.0
     n = min(len(a), len(b))
-    return from_error(mean_a - mean_b, math.sqrt(v_a + v_b), freedom, n=n, level=level, kind="welch t")
+    return from_error(mean_a - mean_b, math.sqrt(v_a + v_b), n - 1, n=n, level=level, kind="welch t")
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
