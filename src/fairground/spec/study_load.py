@@ -4,7 +4,7 @@ Tables of a study and of what it extends are merged key by key; "none" as a valu
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -39,11 +39,16 @@ def study_names() -> list[str]:
     return sorted(_walk(resources.files("fairground.protocols").joinpath("studies"), ""))
 
 
-def load_study(name: str) -> StudySpec:
-    """Return the study with this name, or said by this file (`*.toml`)."""
-    if name.endswith(".toml"):
-        return build_study(_layers(_read_file(Path(name)), name), name=Path(name).stem, origin=name)
-    return build_study(_layers(_read_preset(name), name), name=name, origin=f"study {name}")
+def load_study(name: str, *, changes: Sequence[str] = ()) -> StudySpec:
+    """Return the study with this name, or said by this file (`*.toml`), with `key=value` changes on top.
+
+    A key of the study itself (`repeats`, `search.trials`) changes the study; any other is an override for all its runs.
+    """
+    is_file = name.endswith(".toml")
+    data = _layers(_read_file(Path(name)) if is_file else _read_preset(name), name)
+    for word in changes:
+        _change(data, word)
+    return build_study(data, name=Path(name).stem if is_file else name, origin=name if is_file else f"study {name}")
 
 
 def build_study(data: Mapping[str, Any], *, name: str, origin: str) -> StudySpec:
@@ -77,6 +82,28 @@ def read_range(where: str, said: Any) -> Range:
         return Integer(low=int(low), high=int(high))
     scale = check_value(f"{where}.scale", "Literal['linear', 'log']", said.get("scale", "linear"))
     return LogReal(low=low, high=high) if scale == "log" else Real(low=low, high=high)
+
+
+def _change(data: dict[str, Any], word: str) -> None:
+    key, equals, text = word.partition("=")
+    require(bool(equals) and bool(key), f"'{word}' is not a change: write key=value, like repeats=3 or loss.margin=0.1")
+    head, _, inner = key.partition(".")
+    if head == "training" and inner in get_type_hints(BudgetSpec):
+        head = "budget"
+    if key in _PLAIN and key != "overrides":
+        data[key] = _value(text)
+    elif head in _SECTIONS and inner:
+        data[head] = {**data.get(head, {}), inner: _value(text)}
+    else:
+        data["overrides"] = [*data.get("overrides", []), word]
+
+
+def _value(text: str) -> Any:
+    """Read a TOML value; a bare word is text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def _layers(data: dict[str, Any], origin: str, seen: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -1,0 +1,89 @@
+"""`fairground reproduce`: the same settings on fresh seeds, to see how far the one number can be trusted."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairground.cli.options import HOME, AsJson, Home, Quiet
+from fairground.cli.study import Address, Executor, Storage, Workers, WorkerThreads, _conduct, _Hired
+
+if TYPE_CHECKING:
+    from fairground.records.record import RunRecord
+
+
+def reproduce(
+    what: Annotated[str, typer.Argument(help="A run or a study, by name or enough of its hash.")],
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How many fresh seeds.")] = 10,
+    executor: Executor = "processes",
+    workers: Workers = 2,
+    threads: WorkerThreads = 1,
+    address: Address = None,
+    storage: Storage = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Repeat a run, or the selected settings of a study, on fresh seeds; what is already done is not done again.
+
+    A study's search is not repeated: its winners are, and its tables then count so many repeats.
+
+    Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
+    """
+    from fairground.study.folder import find_begun
+
+    hired = _Hired(executor=executor, workers=workers, threads=threads, address=address)
+    study = find_begun(home, what)
+    if study is not None:
+        more = replace(study, repeats=max(repeats, study.repeats))
+        _conduct(more, home, hired, storage, as_json=as_json, is_quiet=quiet or as_json)
+        return
+    records = _repeat(what, repeats, home, hired, is_quiet=quiet or as_json)
+    _tell(records, as_json=as_json)
+
+
+def _repeat(name: str, repeats: int, home: Path, hired: _Hired, *, is_quiet: bool) -> "list[RunRecord]":
+    """Return the record of the run, then those of its repeats by seed."""
+    from fairground.cli.study_progress import study_progress
+    from fairground.records.store import Store
+    from fairground.spec.load import run_from_plain
+    from fairground.study.conduct import JOB, conduct
+
+    store = Store(home)
+    first = store.get(name)
+    spec = run_from_plain(dict(first.spec))
+    specs = [replace(spec, seed=spec.seed + 1 + repeat) for repeat in range(repeats)]
+    with (
+        study_progress(len(specs), metric=spec.evaluation.select_by, is_quiet=is_quiet) as (watch, heard),
+        hired(JOB, watch) as executor,
+    ):
+        found = []
+        for record in conduct(specs, store=store, executor=executor):
+            found.append(record)
+            heard(record)
+    return [first, *sorted(found, key=lambda record: int(str(record.spec["seed"])))]
+
+
+def _tell(records: "list[RunRecord]", *, as_json: bool) -> None:
+    from fairground.errors import FairgroundError, require
+    from fairground.report.formats import text
+    from fairground.report.tables import ResultTable
+
+    first, repeats = records[0], records[1:]
+    is_any = any(record.state == "done" for record in repeats)
+    require(is_any, "none of the repeats finished: " + str(repeats[0].failure), FairgroundError)
+    table = ResultTable.from_records(repeats)
+    compared = {
+        metric: (first.score(metric, table.split), table.rows[0].cells[metric].values) for metric in table.metrics
+    }
+    if as_json:
+        plain = {metric: {"run": value, "repeats": list(values)} for metric, (value, values) in compared.items()}
+        print(json.dumps({"run": first.name, "repeats": [record.name for record in repeats], "scores": plain}))
+        return
+    print(text(table), end="")
+    for metric, (value, values) in compared.items():
+        if value is not None and values:
+            place = sum(other < value for other in values)
+            print(f"{table.split} {metric}: the run scored {value:.4f}, above {place} of {len(values)} fresh seeds")

@@ -1,0 +1,77 @@
+"""How far a study is: trials by their state, final runs by how many are done."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairground.records.store import Store
+from fairground.spec.cells import cells_of
+from fairground.spec.identity import name_of
+from fairground.spec.study import StudySpec
+from fairground.study.select import Seal
+from fairground.study.together import with_notes
+from fairground.study.trial import counts
+from fairground.study.whole import CellResult, open_book
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellStatus:
+    """One cell; `is_selected` tells whether its test split has been opened."""
+
+    cell: str
+    trials: Mapping[str, int]
+    n_trials: int
+    is_selected: bool
+    final_done: int
+    final_wanted: int
+
+
+def status_of(study: StudySpec, *, home: Path, storage: str | None = None) -> list[CellStatus]:
+    """Return how far every cell is; a study that is at work may be looked at."""
+    store = Store(home)
+    seal, done = Seal(store, study), set(store.names(state="done"))
+    selection = seal.selection()
+    rows = []
+    with closing(open_book(study, home, storage)) as book:
+        for cell in cells_of(study):
+            finals = seal.final_specs(cell).values() if selection is not None else []
+            rows.append(
+                CellStatus(
+                    cell=cell.label,
+                    trials=counts(book.trials(cell.label)) if study.search.trials else {},
+                    n_trials=cell.n_trials(),
+                    is_selected=selection is not None,
+                    final_done=sum(name_of(spec) in done for spec in finals),
+                    final_wanted=study.repeats * len(study.folds.used),
+                )
+            )
+    return rows
+
+
+def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) -> list[CellResult]:
+    """Return what is stored of a study whose selection is over, without running anything."""
+    store = Store(home)
+    seal, done = Seal(store, study), set(store.names(state="done"))
+    results = []
+    with closing(open_book(study, home, storage)) as book:
+        for cell in cells_of(study):
+            specs = seal.final_specs(cell)
+            selected = (seal.selection() or {}).get(cell.label)
+            notes = selected.notes() if selected else ()
+            repeats = _whole_repeats({place: name_of(spec) for place, spec in specs.items()}, done)
+            results.append(
+                CellResult(
+                    cell=cell,
+                    trials=tuple(book.trials(cell.label)) if study.search.trials else (),
+                    selected=selected,
+                    runs=tuple(with_notes(store.get(name), notes) for name in repeats),
+                )
+            )
+    return results
+
+
+def _whole_repeats(names: Mapping[tuple[int, int], str], done: set[str]) -> list[str]:
+    """Return the runs of the repeats whose folds are all done."""
+    broken = {repeat for (repeat, _), name in names.items() if name not in done}
+    return [name for (repeat, _), name in names.items() if repeat not in broken]
