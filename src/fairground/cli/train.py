@@ -1,10 +1,11 @@
 """`fairground train` and `fairground resume`: one run, from a spec or from where it stopped."""
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fairground.records.record import RunRecord
     from fairground.records.store import Store
     from fairground.spec.run import RunSpec
+    from fairground.training.crew import Crew
 
 
 def train(
@@ -44,6 +46,8 @@ def train(
     Try: fairground train loss=triplet loss.margin=0.1 miner=distance_weighted seed=3
 
     Or: fairground train --config my_run.toml training.epochs=20
+
+    Or, one training on several processors: torchrun --nproc-per-node 2 -m fairground train loss=triplet
     """
     from fairground.spec.identity import name_of, to_plain
     from fairground.spec.load import load_run
@@ -81,32 +85,53 @@ def _work(spec: "RunSpec", *, home: Path, threads: int | None, as_json: bool, is
 
     name = name_of(spec)
     store = Store(home)
-    record = next(iter([store.get(name)] if name in store.names(state="done") else []), None)
-    if record is None:
-        record = _run(spec, store, threads=threads, is_quiet=is_quiet or as_json)
+    with _joined() as crew:
+        is_done = _is_done(name, store) if crew is None else crew.agree(lambda: _is_done(name, store))
+        record = None if is_done else _run(spec, store, crew, threads=threads, is_quiet=is_quiet or as_json)
+        if crew is not None and not crew.is_leader:
+            return
+    if record is not None:
         store.append(record)
     elif not as_json:
         print(f"run {name} is already done; here is its record", file=sys.stderr)
+    record = record or store.get(name)
     print_record(record, as_json=as_json)
     if record.state != "done":
         raise typer.Exit(1)
 
 
-def _run(spec: "RunSpec", store: "Store", *, threads: int | None, is_quiet: bool) -> "RunRecord":
+def _is_done(name: str, store: "Store") -> bool:
+    return name in store.names(state="done")
+
+
+def _joined() -> "AbstractContextManager[Crew | None]":
+    """Join the other processes, where torchrun started several."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return nullcontext()
+    from fairground.training.distributed import joined
+
+    return joined()
+
+
+def _run(spec: "RunSpec", store: "Store", crew: "Crew | None", *, threads: int | None, is_quiet: bool) -> "RunRecord":
     import torch
 
     from fairground.cli.progress import training_progress
     from fairground.spec.identity import name_of
+    from fairground.training.crew import ALONE
     from fairground.training.loop import StoppedError
     from fairground.training.run import run
 
     if threads is not None:
         torch.set_num_threads(threads)
+    crew = crew or ALONE
     name = name_of(spec)
     title = f"{spec.loss.name} {name}"
     try:
         with (
-            training_progress(title, select_by=spec.evaluation.select_by, is_quiet=is_quiet) as listen,
+            training_progress(
+                title, select_by=spec.evaluation.select_by, is_quiet=is_quiet or not crew.is_leader
+            ) as listen,
             _stop_flag() as should_stop,
         ):
             return run(
@@ -114,9 +139,12 @@ def _run(spec: "RunSpec", store: "Store", *, threads: int | None, is_quiet: bool
                 home=store.root,
                 listen=listen,
                 should_stop=should_stop,
-                witness=lambda what: store.note_event("test opened", name, what),
+                witness=(lambda what: store.note_event("test opened", name, what)) if crew.is_leader else None,
+                crew=crew,
             )
     except StoppedError:
+        if not crew.is_leader:
+            raise typer.Exit(130) from None
         where = "" if store.root == HOME else f" --home {store.root}"
         print(f"stopped; nothing is lost. Go on with: fairground resume {name}{where}", file=sys.stderr)
         raise typer.Exit(130) from None

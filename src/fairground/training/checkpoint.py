@@ -96,8 +96,19 @@ class Checkpoints:
                 path.unlink(missing_ok=True)
 
 
+def to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
+    """Return tensors as safetensors, from whatever device they are on."""
+    data: bytes = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    return data
+
+
+def from_bytes(data: bytes) -> dict[str, Tensor]:
+    """Return what `to_bytes` was given."""
+    return safetensors.torch.load(data)
+
+
 def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
-    data = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    data = to_bytes(tensors)
     write_atomically(path, data)
     return hashlib.sha256(data).hexdigest()
 
@@ -112,4 +123,4 @@ def _check(path: Path, digest: str) -> bytes:
 
 
 def _read_tensors(path: Path, digest: str) -> dict[str, Tensor]:
-    return safetensors.torch.load(_check(path, digest))
+    return from_bytes(_check(path, digest))

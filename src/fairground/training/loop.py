@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from fairground.errors import DivergedError
-from fairground.evaluation.embed import embed
 from fairground.evaluation.scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
 from fairground.geometry.collapse import collapse_of
@@ -22,6 +21,7 @@ from fairground.records.record import EpochRow
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
 from fairground.training.checkpoint import Checkpoints
+from fairground.training.crew import Crew
 from fairground.training.head_start import start_head
 from fairground.training.snapshot import Place, put_back, take_snapshot
 
@@ -77,7 +77,7 @@ class Training:
         start_head(self.parts)
         sampler = self.parts.loader.sampler
         if sampler.needs_embeddings:
-            sampler.fill(self._embed(self.parts.parts.train).cpu())
+            sampler.fill(self.embed(self.parts.parts.train).cpu())
         self.place.started = self.clock.started
         self.place.rows.append(EpochRow(epoch=0, step=0, loss=None, validation=self._validate()))
         self.place.epoch = 1
@@ -95,7 +95,7 @@ class Training:
             now = time.monotonic()
             place.epoch_seconds = before + now - begun
             self._tell()
-            if self.should_stop():
+            if self.crew.any(self.should_stop()):
                 self._save()
                 raise StoppedError
             if now - saved > self.checkpoint_seconds:
@@ -157,16 +157,25 @@ class Training:
             }
         )
 
-    def _embed(self, rows: Any) -> Tensor:
+    @property
+    def crew(self) -> Crew:
+        """The processes that train this run."""
+        return self.parts.stepper.crew
+
+    def embed(self, rows: np.ndarray) -> Tensor:
+        """Return the embeddings of some rows of the table by the model as it is."""
         parts = self.parts
-        return embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
+        return self.crew.embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
 
     def _validate(self) -> dict[str, float]:
         rows = self.parts.parts.validation if self.judged is None else self.judged
-        embeddings = self._embed(rows)
+        embeddings = self.embed(rows)
         if self.place.epoch > 0:
             self._watch_for_collapse(embeddings)
-        return dict(measure(self.spec, self.parts, embeddings, rows).scores)
+        scores: dict[str, float] = self.crew.agree(
+            lambda: dict(measure(self.spec, self.parts, embeddings, rows).scores)
+        )
+        return scores
 
     def _watch_for_collapse(self, embeddings: Tensor) -> None:
         """Note each kind of collapse once, when it is first seen: the loss alone often looks healthy meanwhile."""

@@ -2,16 +2,17 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fairground.errors import DivergedError
 from fairground.evaluation.analyses import analyse
-from fairground.evaluation.embed import embed
 from fairground.evaluation.view import EmbeddingView
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder, write_atomically
@@ -23,6 +24,8 @@ from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
+from fairground.training.crew import ALONE, Crew
+from fairground.training.distributed import Processes, SharedCheckpoints, share_out
 from fairground.training.gallery import gallery_of
 from fairground.training.loop import Listener, Training, measure
 from fairground.training.seal import SealedRows
@@ -36,13 +39,15 @@ def run(
     should_stop: Callable[[], bool] = lambda: False,
     witness: Callable[[str], None] | None = None,
     checkpoint_seconds: float = 30.0,
+    crew: Crew = ALONE,
 ) -> RunRecord:
     """Train, select, and only then measure on the sealed test split; take up a run that was interrupted."""
     parts = assemble(spec)
+    if isinstance(crew, Processes):
+        parts = share_out(parts, crew)
     folder = RunFolder(home, name_of(spec))
-    with claimed(folder), torch.random.fork_rng(devices=[]):
+    with _owned(folder, spec, crew), torch.random.fork_rng(devices=[]):
         torch.manual_seed(child_seed(spec.seed, "global"))
-        write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         sealed = SealedRows(parts.parts.test, witness=witness)
         on_test = spec.evaluation.select_on == "test"
         if on_test:
@@ -51,7 +56,7 @@ def run(
             spec=spec,
             parts=parts,
             judged=sealed.open() if on_test else None,
-            checkpoints=Checkpoints(folder.checkpoints),
+            checkpoints=_checkpoints(folder, crew),
             listen=listen,
             should_stop=should_stop,
             checkpoint_seconds=checkpoint_seconds,
@@ -86,6 +91,23 @@ def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str
     return result
 
 
+@contextmanager
+def _owned(folder: RunFolder, spec: RunSpec, crew: Crew) -> Iterator[None]:
+    """Hold the run's folder, with its spec in it; of many processes the leader alone does."""
+    if not crew.is_leader:
+        yield
+        return
+    with claimed(folder):
+        write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
+        yield
+
+
+def _checkpoints(folder: RunFolder, crew: Crew) -> Checkpoints:
+    if isinstance(crew, Processes):
+        return SharedCheckpoints(folder.checkpoints, crew)
+    return Checkpoints(folder.checkpoints)
+
+
 def _same_threads(training: Training, is_resumed: bool) -> None:
     """Sums split over another number of threads round differently: a run keeps the number it began with."""
     if is_resumed:
@@ -107,8 +129,14 @@ def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> 
 
 
 def _test_scores(training: Training, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
+    embeddings = training.embed(rows)
+    scores: dict[str, float] = training.crew.agree(lambda: _judge_test(training, embeddings, rows, folder))
+    return scores
+
+
+def _judge_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
+    """Return the test scores, with all that they were made from written beside the record."""
     spec, parts = training.spec, training.parts
-    embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
     found = measure(spec, parts, embeddings, rows)
     arrays = {"embeddings": embeddings.cpu().numpy(), "labels": parts.table.labels[rows], "rows": rows}
     write_arrays(folder.embeddings, arrays)
@@ -126,11 +154,16 @@ def _test_scores(training: Training, rows: np.ndarray, folder: RunFolder) -> dic
 
 def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:
     """Return what is to be said of the training split in numbers; its curves are kept beside the record."""
-    spec, parts = training.spec, training.parts
-    if not spec.evaluation.analyses:
+    if not training.spec.evaluation.analyses:
         return {}
+    embeddings = training.embed(training.parts.parts.train)
+    values: dict[str, float] = training.crew.agree(lambda: _judge_train(training, embeddings, folder))
+    return values
+
+
+def _judge_train(training: Training, embeddings: Tensor, folder: RunFolder) -> dict[str, float]:
+    spec, parts = training.spec, training.parts
     rows = parts.parts.train
-    embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
     normalise = parts.stepper.loss.on_sphere if spec.evaluation.normalise is None else spec.evaluation.normalise
     view = EmbeddingView(embeddings, parts.table.labels[rows], normalise=normalise)
     found = analyse(view, analyses=spec.evaluation.analyses)

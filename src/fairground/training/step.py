@@ -11,6 +11,7 @@ from fairground.contracts.miner import Miner
 from fairground.contracts.mixing import Mixing
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import DivergedError
+from fairground.training.crew import ALONE, Crew
 from fairground.training.gradient_cache import cached_backward
 from fairground.training.model import EmbeddingModel
 
@@ -26,20 +27,25 @@ class Stepper:
     optimiser: optim.Optimizer
     generator: torch.Generator
     chunk: int = 0
+    crew: Crew = ALONE
 
     def step(self, batch: Batch) -> tuple[float, Tensor]:
         """Take one step; return the loss and the detached embeddings."""
         self.optimiser.zero_grad(set_to_none=True)
         mixing = self._mixing(len(batch.labels))
         if self.chunk:
-            value, embeddings = cached_backward(
-                self.model, batch.images, lambda found: self._objective(found, batch.labels, None), chunk=self.chunk
+            value, own = cached_backward(
+                self.model,
+                batch.images,
+                lambda found: self._objective(self.crew.gather(found), batch.labels, None),
+                chunk=self.chunk,
             )
+            embeddings = self.crew.gather(own)
         else:
-            embeddings = self.model(batch.images, mixing)
+            embeddings = self.crew.forward(self.model, batch.images, mixing)
             value = self._objective(embeddings, batch.labels, mixing)
             torch.autograd.backward(value)
-        number = value.item()
+        number = self.crew.settle(value, self.model, self.loss)
         if not _is_finite(number):
             raise DivergedError(_cause(embeddings.detach(), number))
         self.optimiser.step()
