@@ -92,7 +92,7 @@ def test_equal_methods_are_called_better_at_most_once_in_twenty(k, n, shape):
     assert rate(any_better) <= 0.05
     assert rate(beaten_by_best) <= 0.05
     if k == 2 and shape == "bell":
-        assert rate(any_better) == pytest.approx(0.03, abs=TOLERANCE)
+        assert rate(any_better) == pytest.approx(0.025, abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
@@ -103,7 +103,7 @@ def test_differences_far_from_a_bell_curve_are_called_better_at_most_once_in_twe
     is_even = shape == "even"
     d = random.uniform(-1, 1, (N_STUDIES, n)) if is_even else random.gamma(4, size=(N_STUDIES, n)) - 4
     verdicts = [pairwise({"a": dict(enumerate(row)), "b": dict.fromkeys(range(n), 0.0)})[0] for row in d.tolist()]
-    assert rate([verdict.is_separated for verdict in verdicts]) <= 0.05 + (0 if n > 3 else TOLERANCE)
+    assert rate([verdict.is_separated for verdict in verdicts]) <= 0.05
 
 
 @pytest.mark.parametrize(("n_a", "n_b", "wider"), [(5, 8, 3), (2, 10, 1 / 3), (3, 3, 5), (2, 2, 1)])

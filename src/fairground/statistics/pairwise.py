@@ -2,14 +2,14 @@
 
 Formula
     For each pair the paired t-test on the seeds both have, Welch's where they share fewer than two;
-    p-values corrected by Holm over ALL pairs; separated when the corrected p is at most bar = 0.6 (1 - level).
+    p-values corrected by Holm over ALL pairs; separated when the corrected p is at most bar = (1 - level) / 2.
 
 To be borne in mind
     Over all pairs, not only those with the leader: the leader was picked by looking. Corrected for k - 1 comparisons
     alone, the best of ten equal methods would be called better than the worst far more often than at the stated rate.
     Below 1 - level, because the t-test keeps its rate only where differences scatter like a bell curve. At p <= 0.05
-    it would call equal methods better in up to 8 % of studies of three seeds whose differences are spread evenly, in 7 %
-    of studies of five whose differences lean to one side; at p <= 0.03 in 5 % at most, and in 3 % for a bell curve.
+    it would call equal methods better in up to 8 % of studies of three seeds whose differences are spread evenly, and
+    in 7 % of studies of five whose differences lean to one side; at half of it, in 5 % at most.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ from fairground.statistics.unpaired import welch_t
 
 Values = Mapping[int, float]
 #: how much smaller than 1 - level a corrected p must be
-CAUTION = 0.6
+CAUTION = 0.5
 
 
 def bar_of(level: float) -> float:
-    """Return the corrected p up to which two methods are called separated: 0.03 at 95 %."""
+    """Return the corrected p up to which two methods are called separated: 0.025 at 95 %."""
     return CAUTION * (1 - level)
 
 
