@@ -1,0 +1,133 @@
+import os
+
+import numpy as np
+import pytest
+
+from fairground.datasets import FolderDataset
+from fairground.errors import DataError
+from tests.datasets.pictures import NASTY, class_folders, picture
+
+
+def load(root):
+    return FolderDataset(root=str(root)).load()
+
+
+def test_class_folders_in_order_of_name_with_folders_inside(tmp_path):
+    class_folders(tmp_path, ["b", "a"], per_class=2)
+    picture(tmp_path / "a" / "more" / "deep.JPG")
+    table = load(tmp_path)
+    assert table.class_names == ("a", "b")
+    assert table.identifiers == ("a/0.png", "a/1.png", "a/more/deep.JPG", "b/0.png", "b/1.png")
+    assert table.labels.tolist() == [0, 0, 0, 1, 1]
+    assert table.official_test is None
+    assert table.listed_parts is None
+    assert table.notes == ()
+
+
+def test_nasty_names_are_names(tmp_path):
+    class_folders(tmp_path, NASTY, per_class=1)
+    for name in NASTY:
+        picture(tmp_path / name / f"{name}.png")
+    table = load(tmp_path)
+    assert set(table.class_names) == set(NASTY)
+    assert len(table.labels) == 2 * len(NASTY)
+    assert table.images.take(np.arange(len(table.labels))).shape == (2 * len(NASTY), 3, 16, 20)
+    assert table.images.fingerprint()
+
+
+def test_parts_are_listed_by_their_folders(tmp_path):
+    class_folders(tmp_path / "train", ["a", "b"])
+    class_folders(tmp_path / "val", ["c"])
+    class_folders(tmp_path / "Test", ["d", "a"])
+    (tmp_path / "docs").mkdir()
+    table = load(tmp_path)
+    assert table.class_names == ("a", "b", "c", "d")
+    parts = dict(zip(table.identifiers, table.listed_parts.tolist(), strict=True))
+    assert parts["train/a/0.png"] == "train"
+    assert parts["val/c/0.png"] == "validation"
+    assert parts["Test/a/0.png"] == "test"
+    assert table.official_test.sum() == 6
+    assert any("left out 1 folders beside train and test; the first is 'docs'" in note for note in table.notes)
+
+
+def test_a_class_called_train_is_a_class_where_nothing_is_held_out(tmp_path):
+    class_folders(tmp_path, ["train", "bus"])
+    assert load(tmp_path).class_names == ("bus", "train")
+
+
+def test_what_is_left_out_is_noted(tmp_path):
+    class_folders(tmp_path, ["a", "b"])
+    (tmp_path / "a" / "readme.txt").write_text("hello")
+    (tmp_path / "loose.png").write_bytes(b"")
+    (tmp_path / "empty").mkdir()
+    for hidden in (tmp_path / ".hidden.png", tmp_path / "a" / "._1.png"):
+        hidden.write_bytes(b"")
+    picture(tmp_path / ".thumbnails" / "0.png")
+    table = load(tmp_path)
+    assert len(table.labels) == 6
+    assert table.notes == (
+        "data: left out 2 files that are not images by name or in no class folder; the first is 'a/readme.txt'",
+        "data: left out 1 folders without an image; the first is 'empty'",
+    )
+
+
+def test_links_are_followed_but_loops_are_not(tmp_path):
+    class_folders(tmp_path / "data", ["a"], per_class=2)
+    class_folders(tmp_path / "elsewhere", ["b"], per_class=2)
+    (tmp_path / "data" / "a" / "up").symlink_to(tmp_path / "data")
+    (tmp_path / "data" / "a" / "self").symlink_to(tmp_path / "data" / "a")
+    (tmp_path / "data" / "b").symlink_to(tmp_path / "elsewhere" / "b")
+    assert load(tmp_path / "data").identifiers == ("a/0.png", "a/1.png", "b/0.png", "b/1.png")
+
+
+def test_a_broken_link_is_a_missing_image(tmp_path):
+    class_folders(tmp_path, ["a"])
+    (tmp_path / "a" / "gone.png").symlink_to(tmp_path / "nothing.png")
+    with pytest.raises(DataError, match=r"1 of 4 images are not in .*: 'a/gone.png'"):
+        load(tmp_path)
+
+
+def test_one_class_and_classes_of_one_image_load(tmp_path):
+    class_folders(tmp_path, ["only"], per_class=1)
+    assert load(tmp_path).class_names == ("only",)
+
+
+def test_a_corrupt_file_is_named_when_it_is_asked_for(tmp_path):
+    class_folders(tmp_path, ["a"])
+    (tmp_path / "a" / "1.png").write_bytes(b"no image")
+    table = load(tmp_path)
+    with pytest.raises(DataError, match=r"a/1.png"):
+        table.images.crops(np.array([1]), np.array([[0, 0, 8, 8]]), 8)
+
+
+def test_folders_without_class_folders_are_refused(tmp_path):
+    with pytest.raises(DataError, match=r"no images in class folders below .*one folder of images for each class"):
+        load(tmp_path)
+    picture(tmp_path / "loose.png")
+    with pytest.raises(DataError, match="no images in class folders below"):
+        load(tmp_path)
+    with pytest.raises(DataError, match=r"folder.root: there is no folder"):
+        load(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"folder.root must be the folder of the data"):
+        FolderDataset(root="").load()
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path):
+    class_folders(tmp_path, ["a"])
+    try:
+        os.close(os.open(os.fsencode(tmp_path / "a") + b"/\xff.png", os.O_CREAT | os.O_WRONLY))
+    except OSError:
+        return  # a file system that keeps such names out needs no refusal
+    with pytest.raises(DataError, match=r"has a name that is not UTF-8: b'\\xff.png'"):
+        load(tmp_path)
+
+
+def test_a_folder_that_cannot_be_opened_is_named(tmp_path):
+    class_folders(tmp_path, ["a", "b"])
+    (tmp_path / "b").chmod(0)
+    try:
+        if not os.access(tmp_path / "b", os.R_OK):  # the superuser may read everything
+            with pytest.raises(DataError, match=r"cannot look into the folder .*b: Permission denied"):
+                load(tmp_path)
+    finally:
+        (tmp_path / "b").chmod(0o700)
