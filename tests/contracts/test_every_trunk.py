@@ -1,0 +1,109 @@
+"""What every trunk owes: finite features of the width it says, a gradient to every weight, and stages that can mix."""
+
+import io
+
+import pytest
+import torch
+
+from fairground.catalogue import find, list_room
+from fairground.contracts.mixing import Mixing, mix
+from fairground.contracts.model import Trunk
+
+#: what a trunk cannot do without
+SETTINGS: dict[str, dict[str, object]] = {
+    "timm": {"model": "test_resnet"},
+    "efficientnet_lite0": {"weights": None},
+}
+each_trunk = pytest.mark.parametrize("name", list_room("trunks"))
+
+
+def build(name: str, *, channels: int = 3) -> Trunk:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        found: Trunk = find("trunks", name)(channels=channels, **SETTINGS.get(name, {}))
+    return found
+
+
+def inputs(name: str, *, side: int = 64, n: int = 3, channels: int = 3) -> torch.Tensor:
+    size = (n, channels) if name == "features" else (n, channels, side, side)
+    return torch.randn(size, generator=torch.Generator().manual_seed(1))
+
+
+@each_trunk
+@pytest.mark.parametrize("side", [64, 96])
+def test_features_are_finite_and_as_wide_as_declared(name: str, side: int) -> None:
+    trunk = build(name).eval()
+    with torch.no_grad():
+        features = trunk(inputs(name, side=side))
+    assert features.shape == (3, trunk.n_features)
+    assert bool(features.isfinite().all())
+    assert len(trunk.stages) >= 1
+
+
+@each_trunk
+def test_a_gradient_reaches_every_weight_and_inputs_stay_as_they_are(name: str) -> None:
+    trunk = build(name).train()
+    images = inputs(name)
+    kept = images.clone()
+    features = trunk(images)
+    assert torch.equal(images, kept)
+    if features.requires_grad:
+        (features * torch.randn(features.shape, generator=torch.Generator().manual_seed(2))).sum().backward()
+    for key, weight in trunk.named_parameters():
+        assert weight.grad is not None, key
+        assert bool(weight.grad.isfinite().all()), key
+
+
+@each_trunk
+def test_state_survives_a_save(name: str) -> None:
+    first, second = build(name).train(), build(name)
+    with torch.no_grad():
+        first(inputs(name))
+    file = io.BytesIO()
+    torch.save(first.state_dict(), file)
+    file.seek(0)
+    second.load_state_dict(torch.load(file, weights_only=True))
+    with torch.no_grad():
+        assert torch.equal(first.eval()(inputs(name)), second.eval()(inputs(name)))
+
+
+@each_trunk
+def test_samples_are_mixed_before_the_stage_that_is_named(name: str) -> None:
+    trunk = build(name).eval()
+    images = inputs(name)
+    partner = torch.tensor([1, 2, 0])
+    with torch.no_grad():
+        plain = trunk(images)
+        for stage in range(len(trunk.stages)):
+            assert torch.equal(trunk(images, Mixing(weight=1.0, partner=partner, stage=stage)), plain)
+        half = Mixing(weight=0.5, partner=partner, stage=0)
+        assert torch.allclose(trunk(images, half), trunk(mix(images, half)), atol=1e-6)
+        if plain.shape[1] > 3:
+            last = Mixing(weight=0.0, partner=partner, stage=len(trunk.stages) - 1)
+            assert torch.allclose(trunk(images, last), plain[partner], atol=1e-4)
+
+
+@each_trunk
+def test_channels_last_gives_the_same_features(name: str) -> None:
+    trunk = build(name).eval()
+    images = inputs(name)
+    with torch.no_grad():
+        plain = trunk(images)
+        if images.ndim == 4:
+            images = images.contiguous(memory_format=torch.channels_last)
+            trunk = trunk.to(memory_format=torch.channels_last)
+        assert torch.allclose(trunk(images), plain, atol=1e-4)
+
+
+@each_trunk
+def test_gray_images_are_taken(name: str) -> None:
+    trunk = build(name, channels=1).eval()
+    with torch.no_grad():
+        assert trunk(inputs(name, channels=1)).shape == (3, trunk.n_features)
+
+
+@each_trunk
+def test_the_docstring_explains(name: str) -> None:
+    found = __import__(f"fairground.trunks.{name}", fromlist=["x"]).__doc__ or ""
+    for heading in ("Formula", "Paper", "Departures from the paper"):
+        assert f"\n{heading}\n" in found

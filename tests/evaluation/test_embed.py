@@ -1,0 +1,49 @@
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fairground.contracts.model import Transform
+from fairground.contracts.table import Images, ImagesInMemory
+from fairground.evaluation.embed import embed, embed_blocks
+
+
+class Plain(Transform):
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+        raise AssertionError("evaluation never augments")
+
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+        return images.take(rows).float()
+
+
+class Counting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def forward(self, images: Tensor) -> Tensor:
+        assert not self.training
+        self.sizes.append(len(images))
+        return images.mean((2, 3))
+
+
+def pictures(n: int, side: int) -> ImagesInMemory:
+    generator = np.random.default_rng(0)
+    return ImagesInMemory(generator.integers(0, 255, (n, 1, side, side), dtype=np.uint8))
+
+
+def test_large_images_go_through_the_network_a_few_at_a_time_in_order() -> None:
+    model, images = Counting(), pictures(24, 512)
+    rows = np.arange(23, -1, -1)
+    found = embed(model, images, rows, Plain())
+    assert model.sizes == [8, 8, 8]
+    assert torch.allclose(found, images.take(rows).float().mean((2, 3)))
+    assert model.training
+
+
+def test_blocks_are_bounded_and_the_mode_comes_back_even_when_few_are_taken() -> None:
+    model, images = Counting(), pictures(600, 4)
+    blocks = embed_blocks(model, images, np.arange(600), Plain())
+    assert len(next(iter(blocks))) == 512
+    blocks.close()  # type: ignore[attr-defined]
+    assert model.training
+    assert torch.is_grad_enabled()
