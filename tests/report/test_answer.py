@@ -19,16 +19,16 @@ def notes(records) -> list[str]:
 def test_a_separated_winner_is_called_best():
     said = answer(runs("a", 0.50, 0.51, 0.52), runs("b", 0.30, 0.31, 0.32))
     assert said == (
-        "a is best: MAP@R 51.00 ± 2.48 % over 3 seeds; its 95 % interval lies above all others', "
-        "the next being b with 31.00 ± 2.48 %."
+        "a is best: MAP@R 51.00 ± 2.48 % over 3 seeds; paired tests on shared seeds, corrected over all pairs, "
+        "separate it from every other method, the next being b with 31.00 ± 2.48 %."
     )
 
 
 def test_a_winner_that_is_not_separated_is_not_called_best():
-    said = answer(runs("a", 0.50, 0.51, 0.52), runs("b", 0.46, 0.47, 0.48), runs("c", 0.1, 0.11, 0.12))
+    said = answer(runs("a", 0.50, 0.51, 0.52), runs("b", 0.44, 0.48, 0.52), runs("c", 0.1, 0.11, 0.12))
     assert said == (
         "a has the highest mean, MAP@R 51.00 ± 2.48 % over 3 seeds, but is not separated from b: "
-        "their 95 % intervals overlap."
+        "paired tests on shared seeds do not tell them apart."
     )
 
 

@@ -35,14 +35,29 @@ def test_rows_are_sorted_by_what_the_runs_were_selected_by_and_it_comes_first():
     assert table.row("contrastive").n_done == 3
 
 
-def test_best_is_marked_only_when_its_interval_lies_apart_from_all_others():
-    # three values d apart have s = d and the interval mean ± 2.484 d
+def test_best_is_marked_only_when_paired_tests_separate_it_from_all_others():
     apart = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
     assert standings(apart) == {"a": "best", "b": ""}
+    # a - b is 0.06, 0.03, 0.00: mean 0.03, t = 1.7; c lies 0.1 below on every seed.
     level = ResultTable.from_records(
-        [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.46, 0.47, 0.48), *runs("c", 0.40, 0.41, 0.42)]
+        [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.44, 0.48, 0.52), *runs("c", 0.40, 0.41, 0.42)]
     )
     assert standings(level) == {"a": "level", "b": "level", "c": ""}
+    assert standings(level.without_marks()) == {"a": "", "b": "", "c": ""}
+
+
+def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
+    # Seeds move both alike: the intervals overlap, and a is 0.02 above b on each.
+    table = ResultTable.from_records([*runs("a", 0.50, 0.55, 0.60, 0.52), *runs("b", 0.4801, 0.5299, 0.5801, 0.4999)])
+    a, b = (table.row(label).cells["map@r"].interval for label in "ab")
+    assert a.overlaps(b)
+    assert standings(table) == {"a": "best", "b": ""}
+
+
+def test_intervals_that_lie_apart_do_not_make_a_difference_of_two_seeds():
+    # 0.60, 0.61 against 0.50, 0.53: t = 0.09 / 0.01 = 9 with one degree of freedom, p = 0.07.
+    table = ResultTable.from_records([*runs("a", 0.60, 0.61), *runs("b", 0.50, 0.53)])
+    assert standings(table) == {"a": "level", "b": "level"}
 
 
 def test_one_run_is_never_marked_nor_ranked_against():
@@ -98,7 +113,7 @@ def test_numbers_are_written_the_same_everywhere():
     assert "51.00 ± 2.48 ★" in formats.text(table)
     assert "| a | 3 | 51.00 ± 2.48 ★ |" in formats.markdown(table)
     assert r"a & 3 & $\mathbf{51.00 \pm 2.48}$ \\" in formats.latex(table)
-    assert "in per cent, mean ± half of the 95 % t-interval, over 3 seeds. ★ best: its interval lies above" in (
+    assert "in per cent, mean ± half of the 95 % t-interval, over 3 seeds. ★ better than every other method" in (
         formats.caption(table)
     )
 

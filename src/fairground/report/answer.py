@@ -1,4 +1,4 @@
-"""The question and the answer, one sentence each, saying no more than the intervals allow."""
+"""The question and the answer, one sentence each, saying no more than the paired tests allow."""
 
 from collections.abc import Sequence
 
@@ -31,13 +31,13 @@ def answer_of(table: ResultTable) -> str:
     standing = top.cells[table.primary].standing
     if standing == "best":
         return (
-            f"{top.label} is best: {_score(table, top)}{where}; its {_level(table)} interval lies above all others', "
-            f"the next being {others[0].label} with {_number(table, others[0])}."
+            f"{top.label} is best: {_score(table, top)}{where}; paired tests on shared seeds, corrected over all pairs, "
+            f"separate it from every other method, the next being {others[0].label} with {_number(table, others[0])}."
         )
     level = [row.label for row in others if row.cells[table.primary].standing == standing != ""]
     return (
         f"{top.label} has the highest mean, {_score(table, top)}{where}, but is not separated from "
-        f"{join_words(level)}: their {_level(table)} intervals overlap."
+        f"{join_words(level)}: paired tests on shared seeds do not tell them apart."
     )
 
 
@@ -59,7 +59,3 @@ def _number(table: ResultTable, row: Row) -> str:
     interval = row.cells[table.primary].interval
     assert interval is not None
     return show_interval(table.primary, interval) + unit(table.primary)
-
-
-def _level(table: ResultTable) -> str:
-    return f"{100 * table.level:g} %"

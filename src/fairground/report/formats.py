@@ -30,8 +30,8 @@ def legend(table: ResultTable) -> str:
     """Return what the marks in the table mean, as far as they occur."""
     standings = {cell.standing for row in table.rows for cell in row.cells.values()}
     words = {
-        "best": "★ best: its interval lies above every other method's.",
-        "level": "≈ not separated from the best: the intervals overlap.",
+        "best": "★ better than every other method: paired on shared seeds, corrected over all pairs (Holm).",
+        "level": "≈ the highest mean and what no such test separates from it.",
     }
     return " ".join(text for standing, text in words.items() if standing in standings)
 

@@ -1,18 +1,20 @@
 """The result table: methods by metrics, each cell a mean with its interval, and who is separated from the best.
 
-A cell is marked best only if its interval lies apart from every other method's. Otherwise all methods whose intervals
-overlap that of the highest mean are marked `level`: not separated from the best. Nothing is marked when a method has
-one run only, because one run has no interval.
+A cell is marked best only if the paired tests on shared seeds, corrected over all pairs, separate it from every other
+method. Otherwise the highest mean and all methods that no test separates from it are marked `level`. Nothing is marked
+when a method has one run only: one run cannot tell a better method from a lucky one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairground.errors import require
+from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
 from fairground.report.headings import is_share
 from fairground.report.methods import Method, methods_of
+from fairground.statistics.groups import best_group
 from fairground.statistics.intervals import LEVEL, Interval, t_interval
 
 Standing = Literal["best", "level", ""]
@@ -89,6 +91,20 @@ class ResultTable:
         assert found is not None
         return found
 
+    def values(self, metric: str | None = None) -> dict[str, dict[int, float]]:
+        """Return each method's value by seed, of the methods that have any."""
+        chosen = metric or self.primary
+        found = {row.label: values_by_seed(row.method, chosen, self.split) for row in self.rows}
+        return {label: values for label, values in found.items() if values}
+
+    def without_marks(self) -> "ResultTable":
+        """Return the table with nobody called best: for runs that may not be compared."""
+        rows = [
+            replace(row, cells={metric: replace(cell, standing="") for metric, cell in row.cells.items()})
+            for row in self.rows
+        ]
+        return replace(self, rows=tuple(rows))
+
     @property
     def has_marks(self) -> bool:
         """Tell whether any cell is marked, so that the marks need explaining."""
@@ -116,21 +132,32 @@ def _primary(methods: Sequence[Method], metrics: Sequence[str]) -> str:
 def _column(methods: Sequence[Method], metric: str, split: SplitName, level: float) -> list[Cell]:
     values = [tuple(method.values(metric, split)) for method in methods]
     intervals = [t_interval(some, level=level) if some else None for some in values]
-    standings: list[Standing] = _standings(intervals) if is_share(metric) else [""] * len(methods)
+    standings: list[Standing] = [""] * len(methods)
+    if is_share(metric):
+        standings = _standings([values_by_seed(method, metric, split) for method in methods], level)
     return [
         Cell(values=some, interval=interval, standing=standing)
         for some, interval, standing in zip(values, intervals, standings, strict=True)
     ]
 
 
-def _standings(intervals: Sequence[Interval | None]) -> list[Standing]:
-    known = [interval for interval in intervals if interval is not None]
-    if len(known) < 2 or any(interval.n == 1 for interval in known):
-        return [""] * len(intervals)
-    top = max(known, key=lambda interval: interval.mean)
-    leading = [interval is not None and interval.overlaps(top) for interval in intervals]
-    mark: Standing = "best" if sum(leading) == 1 else "level"
-    return [mark if leads else "" for leads in leading]
+def values_by_seed(method: Method, metric: str, split: SplitName) -> dict[int, float]:
+    """Return the metric of a method's finished runs by seed; runs that share a seed are averaged."""
+    found: dict[int, list[float]] = {}
+    for record in method.done:
+        value = record.score(metric, split)
+        if value is not None:
+            found.setdefault(seed_of(record), []).append(value)
+    return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
+
+
+def _standings(values: Sequence[Mapping[int, float]], level: float) -> list[Standing]:
+    known = {str(i): found for i, found in enumerate(values) if found}
+    if len(known) < 2 or any(len(found) == 1 for found in known.values()):
+        return [""] * len(values)
+    members = best_group(known, level=level).members
+    mark: Standing = "best" if len(members) == 1 else "level"
+    return [mark if str(i) in members else "" for i in range(len(values))]
 
 
 def _rank(cell: Cell | None, metric: str) -> tuple[bool, float]:
