@@ -38,6 +38,7 @@ class FolderDataset(PhotoDataset):
         """Return the images by class, classes in order of name."""
         root = existing_root("folder", self.root, SOURCE)
         inside = {name: PARTS[name.lower()] for name in sub_folders(root) if name.lower() in PARTS}
+        inside = dict(sorted(inside.items(), key=lambda item: (list(PARTS.values()).index(item[1]), item[0])))
         is_divided = {"train"} < set(inside.values())
         photos = _divided(root, inside) if is_divided else _whole(root, class_folders(root))
         require(len(photos.paths) > 0, f"folder.root: no images in class folders below {root}. {SOURCE}", DataError)

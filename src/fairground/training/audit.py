@@ -207,10 +207,8 @@ def _near(rows: _Rows, whole: np.ndarray) -> Copies | None:
         return None
     _, identity = np.unique(rows.looks.hashes[whole], return_inverse=True)
     found = find_lookalikes(bits[whole], identity, rows.part_of[whole], rows.labels[whole])
-    # Leaks between parts are shown first.
-    order = np.argsort(found.in_other_part < 0, kind="stable")
     best = np.where(found.in_other_part >= 0, found.in_other_part, found.nearest)
-    pairs = {(min(a, b), max(a, b)): None for a, b in zip(order.tolist(), best[order].tolist(), strict=True) if b >= 0}
+    pairs = {(min(a, b), max(a, b)): None for a, b in enumerate(best.tolist()) if b >= 0}
     return Copies(
         images=int((found.n_near > 0).sum()),
         across_parts=int((found.in_other_part >= 0).sum()),
@@ -220,6 +218,8 @@ def _near(rows: _Rows, whole: np.ndarray) -> Copies | None:
 
 
 def _named(rows: _Rows, pairs: list[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
+    """Return the names of a few pairs, leaks between parts first."""
+    pairs = sorted(pairs, key=lambda pair: rows.part_of[pair[0]] == rows.part_of[pair[1]])
     return tuple((rows.identifiers[a], rows.identifiers[b]) for a, b in pairs[:_SHOWN])
 
 
