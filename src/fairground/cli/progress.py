@@ -24,6 +24,8 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
 def _line(event: Mapping[str, Any], select_by: str) -> None:
     if event["kind"] == "warning":
         print(f"warning: {event['sentence']}", file=sys.stderr)
+    elif event["kind"] == "prepare":
+        print(f"prepared {event['done']} of {event['of']} images", file=sys.stderr)
     elif event["kind"] == "epoch":
         score = event["validation"].get(select_by)
         shown = "" if score is None else f"  validation {select_by} {score:.4f}"
@@ -51,6 +53,9 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
             nonlocal shown
             if event["kind"] == "warning":
                 progress.console.print(f"warning: {event['sentence']}")
+            elif event["kind"] == "prepare":
+                speed = f"prepared {event['done']} of {event['of']}"
+                progress.update(task, total=event["of"], completed=event["done"], speed=speed)
             elif event["kind"] == "epoch":
                 score = event["validation"].get(select_by)
                 progress.update(task, score="-" if score is None else f"{score:.4f}")

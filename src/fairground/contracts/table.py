@@ -2,6 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,9 @@ class Images(ABC):
     @abstractmethod
     def channels(self) -> int:
         """The number of channels of every image, or the width of the features."""
+
+    def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
+        """Do now what would make the first images slow, telling how many of how many are done; mostly nothing."""
 
     @abstractmethod
     def take(self, rows: np.ndarray) -> Tensor:

@@ -43,6 +43,7 @@ def run(
 ) -> RunRecord:
     """Train, select, and only then measure on the sealed test split; take up a run that was interrupted."""
     parts = assemble(spec)
+    parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
     if isinstance(crew, Processes):
         parts = share_out(parts, crew)
     folder = RunFolder(home, name_of(spec))
