@@ -1,0 +1,110 @@
+"""The whole walk on data of every kind: folders, tables with boxes, queries and gallery, features, closed sets."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fairground.records.artefacts import RunFolder
+from fairground.spec.load import load_run
+from fairground.training.run import run
+from tests.datasets import pictures
+
+SMALL = (
+    "transform=plain",
+    "transform.side=16",
+    "transform.shorter_side=16",
+    "trunk.widths=[8, 16]",
+    "head.embedding_dim=8",
+    "sampler.per_class=2",
+    "training.batch_size=4",
+    "training.epochs=1",
+    "training.batches_per_epoch=3",
+)
+
+
+def text(path):
+    return json.dumps(str(path))
+
+
+def run_on(home, *words):
+    """Return the record of a tiny run, the words coming after the tiny settings."""
+    said = {word.partition("=")[0]: word for word in (*SMALL, *words)}
+    return run(load_run(overrides=list(said.values())), home=home / "runs")
+
+
+def test_a_folder_of_class_folders(tmp_path):
+    pictures.class_folders(tmp_path / "data", [*pictures.NASTY, "one more"], per_class=4)
+    record = run_on(tmp_path, "data=folder", f"data.root={text(tmp_path / 'data')}", "split.validation=0.5")
+    assert record.state == "done"
+    assert record.score("recall@1") is not None
+    assert record.score("map@r", "validation") is not None
+
+
+def test_a_folder_divided_into_train_and_test(tmp_path):
+    pictures.class_folders(tmp_path / "data" / "train", ["a", "b", "c", "d"], per_class=4)
+    pictures.class_folders(tmp_path / "data" / "test", ["e", "f"], per_class=4)
+    (tmp_path / "data" / "train" / "a" / "words.txt").write_text("not an image")
+    words = ("data=folder", f"data.root={text(tmp_path / 'data')}", "split=listed", "split.validation=0.5")
+    record = run_on(tmp_path, *words)
+    assert record.state == "done"
+    assert any("left out 1 files that are not images" in note for note in record.notes)
+    assert not any(note.startswith("closed set") for note in record.notes)
+
+
+def test_a_closed_set_says_so_in_its_record(tmp_path):
+    pictures.class_folders(tmp_path / "data", ["a", "b", "c", "d"], per_class=10)
+    record = run_on(tmp_path, "data=folder", f"data.root={text(tmp_path / 'data')}", "split=closed_set")
+    assert "closed set: 4 of 4 test classes are trained on" in record.notes
+
+
+def test_a_table_with_boxes_groups_and_super_classes(tmp_path):
+    lines = ["path,label,split,x1,y1,x2,y2,group,category"]
+    for label, part in enumerate(["train"] * 4 + ["validation"] * 2 + ["test"] * 2):
+        for number in range(4):
+            name = pictures.picture(tmp_path / f"{label}-{number}.png", 10 * label + number).name
+            lines.append(f"{name},{label},{part},{number},0,{number + 12},14,{number},{label % 2}")
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    words = ("data=table", f"data.path={text(tmp_path / 'table.csv')}", "split=listed", "sampler=hierarchical")
+    record = run_on(tmp_path, *words, "sampler.super_per_batch=2")
+    assert record.state == "done"
+    assert record.score("recall@1", "validation") is not None
+
+
+def test_queries_search_a_gallery_at_the_end(tmp_path):
+    pictures.in_shop(tmp_path / "data", n_train=8, n_test=4)
+    words = ("data=in_shop", f"data.root={text(tmp_path / 'data')}", "data.subset=true", "split.validation=0.25")
+    record = run_on(tmp_path, *words)
+    assert record.state == "done"
+    assert any(note.startswith("data: a subset of In-Shop Clothes") for note in record.notes)
+    with np.load(RunFolder(tmp_path / "runs", record.name).queries, allow_pickle=False) as scored:
+        # One query for each of four garments, not all twelve images.
+        assert {len(scored[name]) for name in scored.files} == {4}
+
+
+@pytest.mark.parametrize(("name", "write"), [("cub200", pictures.cub200), ("cars196", pictures.cars196)])
+def test_a_papers_data_set_with_mlrcs_folds(tmp_path, name, write):
+    numbers = (1, 2, 3, 4, 101, 102, 103, 104) if name == "cub200" else (1, 2, 3, 4, 99, 100, 101, 102)
+    write(tmp_path / "data", numbers=numbers, per_class=4)
+    words = (f"data={name}", f"data.root={text(tmp_path / 'data')}", "data.subset=true", "split=mlrc_folds")
+    record = run_on(tmp_path, *words, "split.fold=2")
+    assert record.state == "done"
+
+
+def test_products_with_roths_validation(tmp_path):
+    pictures.sop(tmp_path / "data", per_class=4)
+    words = ("data=sop", f"data.root={text(tmp_path / 'data')}", "data.subset=true", "split=roth_validation")
+    record = run_on(tmp_path, *words, "split.train=0.5", "training.batch_size=2")
+    assert record.state == "done"
+
+
+def test_features_with_a_linear_head(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(12), 8)
+    centres = rng.normal(size=(12, 16))
+    np.savez(tmp_path / "f.npz", features=centres[labels] + 0.3 * rng.normal(size=(96, 16)), labels=labels)
+    words = ("data=features", f"data.path={text(tmp_path / 'f.npz')}", "trunk=features", "transform=plain")
+    others = [word for word in SMALL if not word.startswith(("trunk.", "transform"))]
+    record = run(load_run(overrides=[*others, *words]), home=tmp_path / "runs")
+    assert record.state == "done"
+    assert record.score("recall@1") > 0.8
