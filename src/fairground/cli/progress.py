@@ -54,8 +54,9 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
             if event["kind"] == "warning":
                 progress.console.print(f"warning: {event['sentence']}")
             elif event["kind"] == "prepare":
-                speed = f"prepared {event['done']} of {event['of']}"
-                progress.update(task, total=event["of"], completed=event["done"], speed=speed)
+                is_ready = event["done"] == event["of"]
+                words = title if is_ready else f"preparing images, {event['done']} of {event['of']}"
+                progress.update(task, total=event["of"], completed=event["done"], description=words)
             elif event["kind"] == "epoch":
                 score = event["validation"].get(select_by)
                 progress.update(task, score="-" if score is None else f"{score:.4f}")

@@ -61,7 +61,7 @@ def _widest_allowed(sizes: np.ndarray, ratio: tuple[float, float]) -> np.ndarray
     high = np.where(shape < ratio[0], np.rint(width / ratio[0]).astype(np.int64), height)
     wide = np.where(shape > ratio[1], np.rint(height * ratio[1]).astype(np.int64), width)
     # A sliver of an image may round to nothing.
-    return np.maximum(1, np.stack([high, wide], axis=1))
+    return np.stack([high, wide], axis=1).clip(min=1)
 
 
 def _boxes(corner: np.ndarray, cut: np.ndarray) -> np.ndarray:
