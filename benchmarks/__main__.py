@@ -31,7 +31,7 @@ def main() -> None:
         for table in importlib.import_module(f"benchmarks.{name}").tables():
             print(table.markdown(), flush=True)
             text += table.markdown() + "\n"
-        if arguments.write:
+        if arguments.write and text:
             _write(name, f"{_machine()}\n\n{text}")
 
 
