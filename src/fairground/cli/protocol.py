@@ -12,7 +12,9 @@ from fairground.cli.options import AsJson
 
 
 def protocol(
-    name: Annotated[str, typer.Argument(help="The protocol; `fairground list protocols` names them all.")] = "laptop",
+    name: Annotated[
+        str | None, typer.Argument(help="The protocol (default: laptop); `fairground list protocols` names them all.")
+    ] = None,
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="What to change: loss=margin@mlrc-cub200")
     ] = None,

@@ -49,6 +49,8 @@ def train(
 
     Or, one training on several processors: torchrun --nproc-per-node 2 -m fairground train loss=triplet
     """
+    from fairground.cli.protocol import card_text
+    from fairground.spec.card import declaration
     from fairground.spec.identity import name_of, to_plain
     from fairground.spec.load import load_run
 
@@ -56,6 +58,8 @@ def train(
     if dry_run:
         print(json.dumps({"name": name_of(spec), "spec": to_plain(spec)}, indent=None if as_json else 2))
         return
+    if not (quiet or as_json or int(os.environ.get("RANK", "0"))):
+        print(card_text(declaration(spec)), end="\n\n", file=sys.stderr)
     _work(spec, home=home, threads=threads, as_json=as_json, is_quiet=quiet)
 
 

@@ -6,6 +6,7 @@ A study says these things in its records' notes, or under `search` in the spec:
     "clustered with 5 seeds"       how often k-means was run for a clustering metric
     "closed set: ..."              training classes occur in the test split
     "known bug switched on: ..."   a bug of published code is reproduced
+    "pretrained weights: ..."      the checksum of the weights the network began with
 """
 
 import re
@@ -37,6 +38,12 @@ def selected_on(record: RunRecord) -> str | None:
 def clustering_seeds_of(record: RunRecord) -> int:
     """Return how often clusters were seeded anew; once unless the record says otherwise."""
     return _number(_CLUSTERED, record) or 1
+
+
+def weights_of(record: RunRecord) -> str | None:
+    """Return the checksum of the weights the network began with, or None when it began at random."""
+    prefix = "pretrained weights:"
+    return next((note.removeprefix(prefix).strip() for note in record.notes if note.startswith(prefix)), None)
 
 
 def bugs_of(record: RunRecord) -> list[str]:

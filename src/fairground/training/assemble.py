@@ -124,6 +124,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         split_fingerprint=_fingerprint("split", parts.train, parts.validation, parts.test),
         notes=(
             *table.notes,
+            *([f"pretrained weights: {model.trunk.weights_fingerprint}"] if model.trunk.weights_fingerprint else []),
             *parts.notes(table.labels),
             *sampler.notes(),
             *(f"known bug switched on: {bug}" for bug in bugs),

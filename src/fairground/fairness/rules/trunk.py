@@ -7,8 +7,9 @@ Flaw
     competitors only average.
 """
 
-from fairground.fairness.agreement import settings_agree
+from fairground.fairness.agreement import facts_agree, settings_agree
 from fairground.fairness.evidence import Difference, Evidence
+from fairground.fairness.told import weights_of
 
 OWNS = ("trunk", "head")
 WHY = (
@@ -19,4 +20,5 @@ WHY = (
 
 def check(evidence: Evidence) -> list[Difference]:
     """Return the settings that do not agree."""
-    return settings_agree(evidence, rule="trunk", owns=OWNS, why=WHY, but=("head.embedding_dim",))
+    found = settings_agree(evidence, rule="trunk", owns=OWNS, why=WHY, but=("head.embedding_dim",))
+    return found + facts_agree(evidence, rule="trunk", what="pretrained weights", fact=weights_of, why=WHY)
