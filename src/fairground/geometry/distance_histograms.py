@@ -1,7 +1,7 @@
 """Histograms of the pairwise distances of a set of points and of parts of it, on the same bins."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -10,13 +10,12 @@ from torch import Tensor
 
 from fairground.geometry.scratch import scratch
 from fairground.geometry.side_by_side import side_by_side
+from fairground.geometry.threads import single_threaded_blas
 
 #: rows of a block, where only the upper half of a symmetric matrix is wanted
-_BLOCK = 128
+_BLOCK = 96
 # Embeddings are finite, and the compiler may compare and add in any order, or it could not use vector instructions.
 _FINITE = {"reassoc", "contract", "nsz", "nnan", "ninf"}
-#: farther than anything; infinity would break the promise above
-_FAR = 1e308
 
 
 class DistanceHistograms(NamedTuple):
@@ -39,18 +38,19 @@ def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> Distanc
     array = np.ascontiguousarray(points.numpy(force=True))
     n, kind = len(array), array.dtype.type
     lengths = np.einsum("ij,ij->i", array, array)
-    products, bins = scratch(((n, n), array.dtype), ((n, n), np.uint8))
-    starts = range(0, n, _BLOCK)
-    ends = side_by_side(lambda block: _ends_of(array, lengths, products, starts[block]), len(starts))
-    high = math.sqrt(max(end[1] for end in ends))
-    low = min(math.sqrt(max(min(end[0] for end in ends), 0.0)), high)
-    width = (high - low) / n_bins
-    scale = kind(1 / width if width > 0 else 0.0)
-    counts = side_by_side(
-        lambda block: _bin(products, lengths, starts[block], kind(low), scale, n_bins, bins), len(starts)
-    )
-    parts = _count_parts(bins, subsets.numpy(force=True), n_bins)
-    return DistanceHistograms(_shares(np.sum(counts, axis=0), points), _shares(parts, points), width)
+    squares, bins = scratch(((n, n), array.dtype), ((n, n), np.uint8))
+    # The last point has nothing to its right.
+    starts = range(0, max(n - 1, 1), _BLOCK)
+    with single_threaded_blas():
+        ends = side_by_side(lambda block: _measure(array, lengths, squares, starts[block]), len(starts))
+        low, high = math.sqrt(max(min(end[0] for end in ends), 0.0)), math.sqrt(max(end[1] for end in ends))
+        width = (high - low) / n_bins
+        scale = kind(1 / width if width > 0 else 0.0)
+        counts = side_by_side(
+            lambda block: _bin(squares, starts[block], kind(low), scale, kind(n_bins - 1), bins), len(starts)
+        )
+    parts = _count_parts(bins, np.sort(subsets.numpy(force=True)), n_bins)
+    return DistanceHistograms(_shares(np.sum(counts, axis=0)[:n_bins], points), _shares(parts, points), width)
 
 
 def wasserstein(left: Tensor, right: Tensor, width: float) -> Tensor:
@@ -58,71 +58,74 @@ def wasserstein(left: Tensor, right: Tensor, width: float) -> Tensor:
     return (left.cumsum(-1) - right.cumsum(-1)).abs().sum(-1) * width
 
 
-def _ends_of(points: np.ndarray, lengths: np.ndarray, products: np.ndarray, start: int) -> tuple[float, float]:
-    """Write the products right of the diagonal in a block of rows; return the ends of their squared distances."""
+def _measure(points: np.ndarray, lengths: np.ndarray, squares: np.ndarray, start: int) -> np.ndarray:
+    """Write the squared distances right of the diagonal in a block of rows; return the least and the greatest."""
     rows = slice(start, start + _BLOCK)
-    np.matmul(points[rows], points[start:].T, out=products[rows, start:])
-    low, high = _ends(products, lengths, start)
-    return low, high
+    np.matmul(points[rows], points[start:].T, out=squares[rows, start:])
+    bits = squares.view(f"i{squares.itemsize}")
+    ends: np.ndarray = _squares(squares, bits, lengths, start).view(squares.dtype)
+    return ends
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_FINITE)
-def _ends(products: np.ndarray, lengths: np.ndarray, start: int) -> Any:
-    n = len(products)
-    low, high = _FAR, 0.0
+def _squares(products: np.ndarray, bits: np.ndarray, lengths: np.ndarray, start: int) -> np.ndarray:
+    """Turn products into squared distances, and return the ends of their `bits`.
+
+    Numbers from zero up are in the order of their bits taken for whole numbers, and of those the compiler finds the
+    least and the greatest many at a time.
+    """
+    n, zero = len(products), lengths[0] - lengths[0]
+    ends = np.zeros(2, dtype=bits.dtype)
+    if start < n - 1:
+        ends[:] = np.iinfo(bits.dtype).max, 0
     for i in range(start, min(start + _BLOCK, n - 1)):
-        row = products[i]
-        least = most = lengths[n - 1] - (row[n - 1] + row[n - 1])
-        for j in range(i + 1, n):
-            # Not 2 * row[j]: a whole number would make it float64, and half as many fit a vector.
-            square = lengths[j] - (row[j] + row[j])
-            least, most = min(least, square), max(most, square)
-        low, high = min(low, lengths[i] + least), max(high, lengths[i] + most)
-    return low, high
+        row, others, length = products[i, i + 1 :], lengths[i + 1 :], lengths[i]
+        for j in range(len(row)):
+            square = length + others[j] - (row[j] + row[j])
+            row[j] = square if square > zero else zero
+        whole = bits[i, i + 1 :]
+        least = most = whole[0]
+        for j in range(len(whole)):
+            least, most = min(least, whole[j]), max(most, whole[j])
+        ends[0], ends[1] = min(ends[0], least), max(ends[1], most)
+    return ends
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_FINITE)
-def _bin(
-    products: np.ndarray,
-    lengths: np.ndarray,
-    start: int,
-    low: float,
-    scale: float,
-    n_bins: int,
-    bins: np.ndarray,
-) -> np.ndarray:
-    """Write the bins of the distances right of the diagonal in a block of rows, and return their counts."""
-    n = len(products)
-    last, zero = np.int32(n_bins - 1), low - low
+def _bin(squares: np.ndarray, start: int, low: float, scale: float, last: float, bins: np.ndarray) -> np.ndarray:
+    """Write the bins, up to `last`, of the distances right of the diagonal in a block of rows; return their counts."""
+    n = len(squares)
     # Four counters a bin: an increment need not wait for the one before it in the same bin.
     counts = np.zeros((4, 256), dtype=np.int32)
     for i in range(start, min(start + _BLOCK, n)):
-        row, out, length = products[i], bins[i], lengths[i]
-        for j in range(i + 1, n):
-            square = max(length + lengths[j] - (row[j] + row[j]), zero)
-            out[j] = min(np.int32((math.sqrt(square) - low) * scale), last)
-        even = n - (n - i - 1) % 4
-        for j in range(i + 1, even, 4):
+        row, out = squares[i, i + 1 :], bins[i, i + 1 :]
+        for j in range(len(row)):
+            place = (math.sqrt(row[j]) - low) * scale
+            # Not `min`, which looks for what is not a number and keeps the loop from taking several at once.
+            out[j] = np.int32(place if place < last else last)
+        even = len(out) // 4 * 4
+        for j in range(0, even, 4):
             counts[0, out[j]] += 1
             counts[1, out[j + 1]] += 1
             counts[2, out[j + 2]] += 1
             counts[3, out[j + 3]] += 1
-        for j in range(even, n):
+        for j in range(even, len(out)):
             counts[0, out[j]] += 1
-    total: np.ndarray = counts.sum(axis=0)[:n_bins]
+    total: np.ndarray = counts.sum(axis=0)
     return total
 
 
 @numba.njit(nogil=True, cache=True)
 def _count_parts(bins: np.ndarray, subsets: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return the counts (m, n_bins) of the distances within each of the subsets (m, b), whose rows are in order."""
     m, b = subsets.shape
     counts = np.zeros((m, n_bins), dtype=np.int64)
     for part in range(m):
         for p in range(b):
-            for q in range(p):
-                i, j = subsets[part, p], subsets[part, q]
-                if i != j:
-                    counts[part, bins[min(i, j), max(i, j)]] += 1
+            first, own = subsets[part, p], bins[subsets[part, p]]
+            for q in range(p + 1, b):
+                if subsets[part, q] != first:
+                    counts[part, own[subsets[part, q]]] += 1
     return counts
 
 
