@@ -41,6 +41,15 @@ def test_a_folder_of_class_folders(tmp_path):
     assert record.score("map@r", "validation") is not None
 
 
+def test_images_prepared_once_give_the_same_digits_where_the_shorter_side_is_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+    pictures.class_folders(tmp_path / "data", [f"class {number}" for number in range(8)], per_class=4)
+    words = ("data=folder", f"data.root={text(tmp_path / 'data')}", "split.validation=0.5", "transform.shorter_side=16")
+    records = [run_on(tmp_path, *words, f"data.prepared={side}") for side in (0, 16)]
+    assert records[0].scores == records[1].scores
+    assert records[0].epochs[1].loss == records[1].epochs[1].loss
+
+
 def test_a_folder_divided_into_train_and_test(tmp_path):
     pictures.class_folders(tmp_path / "data" / "train", ["a", "b", "c", "d"], per_class=4)
     pictures.class_folders(tmp_path / "data" / "test", ["e", "f"], per_class=4)

@@ -133,9 +133,9 @@ def check_counts(name: str, photos: Photos, official: Counts, *, subset: bool) -
 def check_prepared(name: str, prepared: int) -> None:
     """Refuse a side that no image can have."""
     require(
-        prepared == 0 or prepared >= 8,
-        f"{name}.prepared must be 0 (decode whenever asked) or the shorter side of 8 pixels or more that images are "
-        f"prepared to; got {prepared}",
+        prepared == 0 or 16 <= prepared <= 4096,
+        f"{name}.prepared must be 0 (decode whenever asked) or the shorter side in 16..4096 that images are prepared "
+        f"to; got {prepared}",
     )
 
 
