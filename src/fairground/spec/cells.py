@@ -13,6 +13,8 @@ from fairground.spec.tunable import has_weights, tunable_of
 
 #: as MLRC searched the rate of a loss' own weights
 LOSS_RATE = LogReal(low=1e-6, high=1.0)
+#: stands for what only the user can say
+UNSAID = "(yours to say)"
 _SEARCHED_PARTS = ("loss", "miner", "regulariser")
 
 
@@ -30,21 +32,30 @@ class Cell:
         return f"{self.data.label}/{self.method.label}"
 
     def spec(
-        self, *, seed: int, fold: int | None = None, settings: Mapping[str, Value] | None = None, test: bool
+        self,
+        *,
+        seed: int,
+        fold: int | None = None,
+        settings: Mapping[str, Value] | None = None,
+        test: bool,
+        unsaid: str | None = None,
     ) -> RunSpec:
-        """Return one run of the cell with these settings; `test` false keeps the test split sealed."""
+        """Return one run of the cell with these settings; `test` false keeps the test split sealed.
+
+        `unsaid` stands for what only the user can say (where the images are), in a spec that is not to be run.
+        """
         budget = self.study.budget
         words = [
-            *self.study.overrides,
-            *self.data.words,
-            *(word.replace("{data}", self.data.label) for word in self.method.words),
+            *self._placed(self.study.overrides),
+            *self._placed(self.data.words),
+            *self._placed(self.method.words),
             *([f"training.epochs={budget.epochs}"] if budget.epochs else []),
             *([f"training.batches_per_epoch={budget.batches_per_epoch}"] if budget.batches_per_epoch else []),
             *self._fold_words(fold),
             *(f"{key}={_word(value)}" for key, value in (settings or {}).items()),
             f"seed={seed}",
         ]
-        spec = load_run(protocol=self.data.protocol or self.study.protocol, overrides=_last_wins(words))
+        spec = load_run(protocol=self.data.protocol or self.study.protocol, overrides=_last_wins(words), unsaid=unsaid)
         if test:
             return spec
         # A protocol that selects on the test split has no other split to be judged on.
@@ -53,6 +64,9 @@ class Cell:
             f"{self.label}: protocol {spec.protocol} selects on the test split, so nothing can be searched under it",
         )
         return replace(spec, evaluation=replace(spec.evaluation, test=False))
+
+    def _placed(self, words: Iterable[str]) -> list[str]:
+        return [word.replace("{data}", self.data.label) for word in words]
 
     def _fold_words(self, fold: int | None) -> list[str]:
         folds = self.study.folds
@@ -66,7 +80,8 @@ class Cell:
         search = self.study.search
         found: dict[str, Range] = {}
         if search.space == "tunable":
-            found = _tunable(self.spec(seed=self.study.search_seed, fold=self.study.folds.used[0], test=False))
+            folds, seed = self.study.folds.used, self.study.search_seed
+            found = _tunable(self.spec(seed=seed, fold=folds[0], test=False, unsaid=UNSAID))
         found |= {**search.ranges, **self.method.ranges}
         return dict(sorted(found.items()))
 

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from fairground.records.artefacts import RunFolder
 from fairground.records.store import Store
-from fairground.spec.cells import Cell, cells_of
+from fairground.spec.cells import UNSAID, Cell, cells_of
 from fairground.spec.identity import name_of
 from fairground.spec.run import RunSpec
 from fairground.spec.study import StudySpec
@@ -69,12 +69,12 @@ def plan_of(study: StudySpec, *, home: Path) -> Plan:
 
 def pilots(study: StudySpec) -> list[RunSpec]:
     """Return the first run of every cell: what it costs is measured, and the study has use for it."""
-    return [spec for cell in cells_of(study) if (spec := _first(cell)) is not None]
+    return [spec for cell in cells_of(study) if (spec := _first(cell, unsaid=None)) is not None]
 
 
 def _row(cell: Cell, store: Store, done: set[str]) -> Row:
     study, n_folds = cell.study, len(cell.study.folds.used)
-    first = _first(cell)
+    first = _first(cell, unsaid=UNSAID)
     name = name_of(first) if first is not None else ""
     is_measured = name in done
     return Row(
@@ -87,15 +87,15 @@ def _row(cell: Cell, store: Store, done: set[str]) -> Row:
     )
 
 
-def _first(cell: Cell) -> RunSpec | None:
+def _first(cell: Cell, *, unsaid: str | None) -> RunSpec | None:
     """Return the first run of a cell: of its first trial, or of its first repeat where nothing is searched."""
     study = cell.study
     fold = study.folds.used[0]
     if study.search.trials:
         settings = suggest(cell.ranges(), [], sampler="random", startup=1, seed=study.seed, label=cell.label)
-        return cell.spec(seed=study.search_seed, fold=fold, settings=settings, test=False)
+        return cell.spec(seed=study.search_seed, fold=fold, settings=settings, test=False, unsaid=unsaid)
     seeds: Sequence[int] = study.repeat_seeds
-    return cell.spec(seed=seeds[0], fold=fold, test=True) if seeds else None
+    return cell.spec(seed=seeds[0], fold=fold, test=True, unsaid=unsaid) if seeds else None
 
 
 def _size(folder: Path) -> int:

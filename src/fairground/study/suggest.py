@@ -9,11 +9,12 @@ import hashlib
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from fairground.spec.settings import Value
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real
-from fairground.study.trial import Trial
+from fairground.study.trial import Trial, TrialState
 
 if TYPE_CHECKING:
     import optuna
@@ -100,10 +101,24 @@ def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: Sample
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         study = optuna.create_study(direction="maximize", sampler=kind(n_startup_trials=1, seed=seed))
-        study.add_trials([frozen(ranges, trial) for trial in trials])
+        study.add_trials([frozen(ranges, trial) for trial in _as_taught(trials, sampler)])
         params = study.ask(distributions(ranges)).params
     spans = {key: (ranges[key], params[key]) for key in ranges}
     return {key: _rounded(span, at) if isinstance(span, Real | LogReal) else at for key, (span, at) in spans.items()}
+
+
+def _as_taught(trials: Sequence[Trial], sampler: Sampler) -> list[Trial]:
+    """Return the trials as the sampler's model hears of them: where training diverged is a place to stay away from.
+
+    That is between the model and its next question; the trial itself keeps its state and has no score. TPE ranks what
+    was pruned without a value behind all others; a Gaussian process needs a value, the lowest that was seen.
+    """
+    scores = [trial.score for trial in trials if trial.score is not None]
+    if not scores:
+        return list(trials)
+    stand_in: TrialState = "done" if sampler == "gp" else "pruned"
+    lowest = {0: min(scores)} if sampler == "gp" else {}
+    return [replace(t, state=stand_in, folds=lowest) if t.state == "diverged" else t for t in trials]
 
 
 def frozen(ranges: Mapping[str, Range], trial: Trial) -> "optuna.trial.FrozenTrial":

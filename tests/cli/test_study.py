@@ -1,0 +1,141 @@
+"""`fairground study`, `reproduce` and `evaluate` of a study, on the smallest real runs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.cli.test_commands import fairground
+from tests.training.tiny import TINY
+
+STUDY = f"""
+question = "Which of two?"
+overrides = {json.dumps([word for word in TINY if not word.startswith(("loss", "split", "miner"))])}
+repeats = 2
+[data]
+toy = []
+[methods]
+triplet = ["loss=triplet"]
+contrastive = ["loss=contrastive"]
+[search]
+trials = 2
+startup = 2
+wave = 2
+sampler = "random"
+[folds]
+split = "class_folds"
+n = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "mine.toml").write_text(STUDY)
+    assert fairground("study", str(folder / "mine.toml"), *options(folder), "--quiet") == 0
+    return folder
+
+
+def options(folder):
+    return ("--executor", "inline", "--home", str(folder / "home"))
+
+
+def test_a_study_ends_with_both_tables_and_a_page(begun, capsys):
+    assert fairground("study", str(begun / "mine.toml"), *options(begun), "--quiet") == 0
+    told = capsys.readouterr().out
+    assert "toy, separated: the mean over 2 fold models of a repeat" in told
+    assert "toy, concatenated: the 2 fold models of a repeat joined into one" in told
+    assert "toy/triplet: 2 trials (2 done)" in told
+    assert "report.html" in told
+
+
+def test_json_says_the_same_to_a_program(begun, capsys):
+    assert fairground("study", "resume", "mine", *options(begun), "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    cell = told["cells"][0]
+    assert cell["trials"]["done"] == 2
+    assert cell["separated"]["map@r"]["n"] == cell["concatenated"]["map@r"]["n"] == 2
+    assert len(cell["expected_best"]) == 2
+
+
+def test_status_tells_trials_seal_and_who(begun, capsys):
+    assert fairground("study", "status", "mine", "--home", str(begun / "home")) == 0
+    told = capsys.readouterr().out
+    assert "toy/triplet: 2 done, of 2; final runs 4 of 4" in told
+    assert "test split: opened after selection" in told
+    assert fairground("study", "status", "tiny", "--home", str(begun / "home"), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["is_begun"] is False
+
+
+def test_a_plan_counts_and_knows_the_cost_of_what_was_run(begun, capsys):
+    assert fairground("study", "plan", "mlrc2020/all", "--home", str(begun / "home")) == 0
+    assert "8,400 trainings to search, 1,680 after selection" in capsys.readouterr().out
+    assert fairground("study", "plan", str(begun / "mine.toml"), *options(begun), "--pilot", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["search_runs"], plan["final_runs"]) == (8, 8)
+    assert plan["seconds"] > 0
+    assert plan["bytes"] > 0
+
+
+def test_studies_are_listed_with_their_questions(begun, capsys):
+    assert fairground("study", "list", "--home", str(begun / "home")) == 0
+    told = capsys.readouterr().out
+    assert "mlrc2020/table4" in told
+    assert "begun here: mine (" in told
+
+
+def test_a_study_is_evaluated_joined_with_other_metrics(begun, capsys):
+    words = ("evaluate", "mine", "--split", "test", "--ensemble", "--home", str(begun / "home"))
+    assert fairground(*words, "--json") == 0
+    usual = json.loads(capsys.readouterr().out)
+    assert fairground("study", "resume", "mine", *options(begun), "--json") == 0
+    table = json.loads(capsys.readouterr().out)["cells"][0]["concatenated"]["map@r"]["mean"]
+    assert sum(repeat["map@r"] for repeat in usual[0]["concatenated"]) / 2 == pytest.approx(table, abs=1e-12)
+    assert fairground(*words, "--metrics", "nmi") == 0
+    assert "toy/triplet  concatenated  test nmi" in capsys.readouterr().out
+    assert fairground("evaluate", "mine", "--ensemble", "--home", str(begun / "home")) == 2
+    assert "add --split test" in capsys.readouterr().err
+
+
+def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
+    assert fairground("reproduce", "mine", "--repeats", "3", *options(begun), "--json") == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert cells[0]["separated"]["map@r"]["n"] == 3
+    assert fairground("list", "runs", "--home", str(begun / "home"), "--json") == 0
+    run = next(name for name, state in json.loads(capsys.readouterr().out).items() if state == "done")
+    assert fairground("reproduce", run, "--repeats", "2", *options(begun), "--quiet") in (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("study", "tinny"), "no study 'tinny'. Did you mean 'tiny'?"),
+        (("study", "plan"), "which study?"),
+        (("study", "tiny", "--executor", "proceses"), "no executor 'proceses'. Did you mean 'processes'?"),
+        (("study", "tiny", "--storage", "mysql://x"), "--storage takes a URL like postgresql+psycopg://"),
+        (("study", "tiny", "search.trails=3"), "no key 'search.trails'. Did you mean 'trials'?"),
+        (("evaluate", "tiny", "--ensemble"), "--ensemble is for studies"),
+    ],
+)
+def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, complaint):
+    assert fairground(*words, "--home", str(tmp_path)) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(begun, tmp_path):
+    words = ["study", str(begun / "mine.toml"), "--workers", "2", "--home", str(tmp_path / "home")]
+    program = "from fairground.cli.main import main; main()"
+    driver = subprocess.Popen([sys.executable, "-c", program, *words], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "home" / "runs").glob("*/spec.json")):
+        assert driver.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(driver.pid, signal.SIGINT)
+    _, told = driver.communicate(timeout=60)
+    assert driver.returncode == 130
+    assert "stopped; nothing is lost. Go on with: fairground study resume mine --home" in told

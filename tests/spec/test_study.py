@@ -1,0 +1,167 @@
+"""Studies: what their TOML says, what is refused, and how they are named."""
+
+import dataclasses
+
+import pytest
+
+from fairground.errors import InputError
+from fairground.spec.cells import LOSS_RATE, cells_of
+from fairground.spec.space import Choice, Integer, LogReal, Real
+from fairground.spec.study import study_hash, study_to_plain
+from fairground.spec.study_load import load_study, read_range, study_names
+from fairground.study.folder import study_from_plain
+
+SMALL = """
+protocol = "laptop"
+repeats = 2
+[data]
+icons = ["data=icons"]
+[methods]
+triplet = ["loss=triplet"]
+"""
+
+
+def said(tmp_path, text):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_file_says_a_study_and_is_named_by_its_stem(tmp_path):
+    study = load_study(said(tmp_path, SMALL))
+    assert (study.name, study.repeats, study.search.trials, study.folds.used) == ("mine", 2, 0, (0,))
+    assert [cell.label for cell in cells_of(study)] == ["icons/triplet"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (SMALL.replace("repeats", "repeat"), "no key 'repeat'. Did you mean 'repeats'?"),
+        (SMALL + "[search]\ntrails = 5\n", "no key 'search.trails'. Did you mean 'trials'?"),
+        (SMALL + "[search]\nsampler = 'grid'\n", "search.sampler must be one of 'gp', 'tpe', 'random'; got 'grid'"),
+        (SMALL + "[search]\ntrials = -1\n", "search.trials must be at least 0; got -1"),
+        (SMALL + "[folds]\nn = 4\nuse = [0, 4]\n", "folds.use must name folds in 0..3, each once; got [0, 4]"),
+        (SMALL + "[search]\npruning = 'median'\n", "search.prune_after must be below the number of folds, 1"),
+        (SMALL.replace('["loss=triplet"]', '["triplet"]'), "'triplet' is not an override: write key=value"),
+        (SMALL.replace('["loss=triplet"]', '{ words = ["loss=triplet"], onn = [] }'), "no key 'methods.triplet.onn'"),
+        (SMALL.replace('["loss=triplet"]', '{ words = ["loss=triplet"], on = ["cub"] }'), "is on 'cub'"),
+        (SMALL.partition("[methods]")[0], "names no method"),
+        (SMALL + "[search.ranges]\n'loss.margin' = { low = 1 }\n", "search.ranges.loss.margin needs low and high"),
+        (SMALL + "[search.ranges]\n'loss.margin' = { low = 1, hight = 2 }\n", "no key 'hight'. Did you mean 'high'?"),
+        ("extends = 'laptop/mlcr'\n", "no study 'laptop/mlcr'. Did you mean 'laptop/mlrc'?"),
+        ("protocol = [", "is not TOML"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_name(tmp_path, text, complaint):
+    with pytest.raises(InputError) as refusal:
+        load_study(said(tmp_path, text))
+    assert complaint in str(refusal.value)
+
+
+def test_a_study_extends_another_and_may_take_entries_away(tmp_path):
+    study = load_study(said(tmp_path, 'extends = "tiny"\nrepeats = 7\n[methods]\ntriplet = "none"\n'))
+    assert [method.label for method in study.methods] == ["contrastive"]
+    assert (study.repeats, study.search.trials) == (7, 4)
+
+
+def test_changes_reach_the_study_its_budget_or_its_runs():
+    study = load_study("tiny", changes=["repeats=5", "search.trials=9", "training.epochs=3", "data.path=x"])
+    assert (study.repeats, study.search.trials, study.budget.epochs) == (5, 9, 3)
+    assert study.overrides[-1] == "data.path=x"
+    with pytest.raises(InputError, match="'repeats' is not a change"):
+        load_study("tiny", changes=["repeats"])
+
+
+def test_ranges_of_every_kind():
+    assert read_range("r", {"low": 0, "high": 2}) == Real(low=0.0, high=2.0)
+    assert read_range("r", {"low": 1e-3, "high": 2, "scale": "log"}) == LogReal(low=1e-3, high=2.0)
+    assert read_range("r", {"low": 2, "high": 9, "whole": True}) == Integer(low=2, high=9)
+    assert read_range("r", {"options": ["a", "b"]}) == Choice(options=("a", "b"))
+
+
+def test_more_repeats_are_the_same_study_another_seed_is_not():
+    study = load_study("tiny")
+    assert study_hash(dataclasses.replace(study, repeats=9, question="?", name="x")) == study_hash(study)
+    assert study_hash(dataclasses.replace(study, seed=1)) != study_hash(study)
+
+
+def test_a_study_survives_being_written_down(tmp_path):
+    text = SMALL + (
+        "[search]\ntrials = 3\n[search.ranges]\n'loss.margin' = { low = 0.1, high = 1, scale = 'log' }\n"
+        "'loss.power' = { options = [1, 2] }\n'training.batch_size' = { low = 2, high = 9, whole = true }\n"
+    )
+    study = load_study(said(tmp_path, text))
+    assert study_from_plain(study_to_plain(study)) == study
+
+
+def test_fresh_seeds_are_none_of_the_search():
+    study = dataclasses.replace(load_study("tiny"), seed=40, repeats=10)
+    assert study.search_seed not in study.repeat_seeds
+    assert len(set(study.repeat_seeds)) == 10
+
+
+def test_a_cell_says_its_runs():
+    study = load_study("tiny")
+    cell = cells_of(study)[1]
+    sealed = cell.spec(seed=3, fold=1, settings={"loss.margin": 0.25}, test=False)
+    assert not sealed.evaluation.test
+    assert (sealed.seed, sealed.split.settings["fold"], sealed.loss.settings["margin"]) == (3, 1, 0.25)
+    assert (sealed.training.epochs, sealed.training.batches_per_epoch) == (1, 10)
+    assert cell.spec(seed=3, fold=1, test=True).evaluation.test
+
+
+def test_ranges_come_from_the_parts_and_the_loss_own_rate(tmp_path):
+    text = SMALL + 'soft = ["loss=normalised_softmax"]\nms = ["loss=multi_similarity", "miner=multi_similarity"]\n'
+    ranges = {cell.method.label: cell.ranges() for cell in cells_of(load_study(said(tmp_path, text)))}
+    assert list(ranges["triplet"]) == ["loss.margin"]
+    assert ranges["soft"]["optimiser.loss_lr"] == LOSS_RATE
+    assert set(ranges["ms"]) == {"loss.alpha", "loss.beta", "loss.base", "miner.epsilon"}
+    explicit = load_study(said(tmp_path, text + "[search]\nspace = 'explicit'\n"))
+    assert [cell.ranges() for cell in cells_of(explicit)] == [{}, {}, {}]
+
+
+def test_data_in_a_word_is_the_label_of_the_data_set():
+    study = load_study("mlrc2020/table5", changes=["data.root=/somewhere/{data}"])
+    spec = cells_of(study)[0].spec(seed=0, fold=0, test=True)
+    assert spec.data.settings["root"] == "/somewhere/cars196"
+    with pytest.raises(InputError, match=r"data\.root must be said for cars196"):
+        cells_of(load_study("mlrc2020/table5"))[0].spec(seed=0, fold=0, test=True)
+
+
+def test_nothing_is_searched_under_a_protocol_that_selects_on_test(tmp_path):
+    words = '["loss=triplet", "evaluation.select_on=test", "split.validation=0.0"]'
+    study = load_study(said(tmp_path, SMALL.replace('["loss=triplet"]', words) + "[search]\ntrials = 3\n"))
+    with pytest.raises(InputError, match="selects on the test split, so nothing can be searched under it"):
+        cells_of(study)[0].spec(seed=0, test=False)
+
+
+#: search and final trainings of each table at full size: methods x 50 trials x 4 folds, methods x 10 repeats x 4 folds
+PAPERS = {
+    "mlrc2020/all": (3 * 14 * 50 * 4, 3 * 14 * 10 * 4),
+    "mlrc2020/table4": (14 * 50 * 4, 14 * 10 * 4),
+    "mlrc2020/table5": (14 * 50 * 4, 14 * 10 * 4),
+    "mlrc2020/table6": (14 * 50 * 4, 14 * 10 * 4),
+    "mlrc2020/batch256": (14 * 50 * 4, 14 * 10 * 4),
+    "roth2020/table2": (0, (23 + 23 + 21) * 5),
+    "roth2020/table4": (0, 23 * 5),
+    "roth2020/table6": (0, 21 * 5),
+    "roth2020/table7": (0, 49 * 5),
+    "roth2020/table9": (0, 36 * 5),
+}
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_study_loads_and_every_cell_is_a_run(name):
+    study = load_study(name)
+    assert study.question.endswith("?")
+    cells = cells_of(study)
+    for cell in cells:
+        is_fixed = study.search.trials == 0
+        spec = cell.spec(seed=study.search_seed, fold=study.folds.used[0], test=is_fixed, unsaid="?")
+        assert spec.training.batch_size > 0
+    runs = (
+        len(cells) * study.search.trials * len(study.folds.used),
+        len(cells) * study.repeats * len(study.folds.used),
+    )
+    assert runs == PAPERS.get(name, runs)
+    assert runs[0] == 8400 if name == "mlrc2020/all" else True
