@@ -25,5 +25,5 @@ def pretrained_embeddings(features: Tensor, *, dim: int, standardise: bool = Tru
     )
     found = principal_axes(torch.split(features, BLOCK), standardise=standardise)
     weight, bias = found.projection(dim)
-    projected = [(block.double() @ weight.T + bias).to(features.dtype) for block in torch.split(features, BLOCK)]
+    projected = [(block.cpu().double() @ weight.T + bias).to(features) for block in torch.split(features, BLOCK)]
     return torch.nn.functional.normalize(torch.cat(projected), dim=1)

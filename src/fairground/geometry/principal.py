@@ -28,12 +28,13 @@ def principal_axes(blocks: Iterable[Tensor], *, standardise: bool) -> PrincipalA
     A dimension that never changes is left at a deviation of 1, for it has nothing to say on any axis.
     """
     rest = iter(blocks)
-    first = next(rest).double()
+    # Not every accelerator knows float64.
+    first = next(rest).cpu().double()
     # Sums of squares about a point far from the mean would lose the digits that matter.
     shift = first.mean(0)
     n, total, products = 0, torch.zeros_like(shift), torch.zeros(len(shift), len(shift)).to(shift)
     for block in chain([first], rest):
-        rows = block.double() - shift
+        rows = block.cpu().double() - shift
         n += len(rows)
         total += rows.sum(0)
         products.addmm_(rows.T, rows)
