@@ -39,6 +39,7 @@ def run(
     should_stop: Callable[[], bool] = lambda: False,
     witness: Callable[[str], None] | None = None,
     checkpoint_seconds: float = 30.0,
+    claim_patience: float = 0.0,
     crew: Crew = ALONE,
 ) -> RunRecord:
     """Train, select, and only then measure on the sealed test split; take up a run that was interrupted."""
@@ -47,7 +48,7 @@ def run(
     if isinstance(crew, Processes):
         parts = share_out(parts, crew)
     folder = RunFolder(home, name_of(spec))
-    with _owned(folder, spec, crew), torch.random.fork_rng(devices=[]):
+    with _owned(folder, spec, crew, claim_patience), torch.random.fork_rng(devices=[]):
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.parts.test, witness=witness)
         on_test = spec.evaluation.select_on == "test"
@@ -87,18 +88,19 @@ def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str
             told = now
             tell({"run": name, **event})
 
-    record = run(spec, home=Path(job["home"]), listen=listen)
+    # The worker of a driver that was killed may still be on its way out of this run.
+    record = run(spec, home=Path(job["home"]), listen=listen, claim_patience=30.0)
     result: dict[str, Any] = json.loads(record.to_json())
     return result
 
 
 @contextmanager
-def _owned(folder: RunFolder, spec: RunSpec, crew: Crew) -> Iterator[None]:
+def _owned(folder: RunFolder, spec: RunSpec, crew: Crew, patience: float) -> Iterator[None]:
     """Hold the run's folder, with its spec in it; of many processes the leader alone does."""
     if not crew.is_leader:
         yield
         return
-    with claimed(folder):
+    with claimed(folder, patience=patience):
         write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         yield
 
