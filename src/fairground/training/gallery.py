@@ -15,7 +15,7 @@ def gallery_of(
 ) -> dict[str, np.ndarray] | None:
     """Return arrays, or nothing where there is nothing to show, as for features.
 
-    They are `images` (q, 1+k, h, w, c), `labels` (q, 1+k), `right` (q, k) and `average_precision` (q,).
+    They are `images` (q, 1+k, h, w, c), `labels` and `rows` (q, 1+k), `right` (q, k) and `average_precision` (q,).
     """
     if len(rows) < 2 or not table.images.is_picture:
         return None
@@ -40,6 +40,7 @@ def gallery_of(
         "labels": names[labels[shown]],
         "right": right[chosen],
         "average_precision": quality[chosen],
+        "rows": rows[shown],
     }
 
 
@@ -48,7 +49,8 @@ def _pictures(images: Images, rows: np.ndarray) -> np.ndarray:
     sizes = images.sizes(rows)
     if (sizes == sizes[0]).all() and sizes.max() <= SIDE:
         return images.take(rows).permute(0, 2, 3, 1).numpy()
-    small = images.sizes(rows, shorter_side=SIDE)
-    corner = (small - SIDE) // 2
-    boxes = np.concatenate([corner[:, ::-1], corner[:, ::-1] + SIDE], axis=1)
-    return images.crops(rows, boxes, SIDE, shorter_side=SIDE).permute(0, 2, 3, 1).numpy()
+    # The largest square of whatever size there is: images may have been prepared smaller than a picture here.
+    longest = sizes.min(axis=1, keepdims=True)
+    corner = ((sizes - longest) // 2)[:, ::-1]
+    boxes = np.concatenate([corner, corner + longest], axis=1)
+    return images.crops(rows, boxes, SIDE).permute(0, 2, 3, 1).numpy()

@@ -1,0 +1,84 @@
+"""Training from image files: read a batch ahead, from the cache or decoded, stopped in mid-epoch, same digits."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from fairground.spec.load import load_run
+from fairground.spec.run import RunSpec
+from fairground.training.loop import StoppedError
+from fairground.training.run import run
+from tests.geometry.pictures import photo
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("photographs")
+    for label in range(12):
+        (folder / f"class{label:02d}").mkdir()
+        for number in range(6):
+            picture = photo(40 + number, 52 - label, seed=100 * label + number)
+            picture.save(folder / f"class{label:02d}" / f"{number}.jpg")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+    torch.set_num_threads(1)
+
+
+def spec_of(root: Path, *overrides: str) -> RunSpec:
+    words = (
+        "data=folder",
+        f"data.root={root}",
+        "transform=photographs",
+        "transform.side=32",
+        "transform.shorter_side=36",
+        "transform.hue=0.1",
+        "trunk.widths=[8, 16]",
+        "head.embedding_dim=16",
+        "sampler.per_class=4",
+        "training.batch_size=8",
+        "training.epochs=2",
+        "training.batches_per_epoch=5",
+    )
+    said = {word.partition("=")[0]: word for word in (*words, *overrides)}
+    return load_run(overrides=list(said.values()))
+
+
+@pytest.mark.parametrize("prepared", [0, 36])
+def test_a_run_stopped_while_a_batch_is_made_ahead_ends_with_the_same_digits(
+    prepared: int, root: Path, tmp_path: Path
+) -> None:
+    spec = spec_of(root, f"data.prepared={prepared}")
+    whole = run(spec, home=tmp_path / "whole")
+    batches = iter(range(100))
+    for stop_at in (2, 6):
+        with pytest.raises(StoppedError):
+            run(spec, home=tmp_path / "halved", should_stop=lambda at=stop_at: next(batches) == at)
+    assert run(spec, home=tmp_path / "halved").digits() == whole.digits()
+    assert whole.state == "done"
+
+
+def test_preparing_is_told_and_done_once(root: Path, tmp_path: Path) -> None:
+    spec = spec_of(root, "data.prepared=36", "training.epochs=0")
+    told: list[list[tuple[int, int]]] = []
+    for number in range(2):
+        told.append([])
+        run(
+            spec,
+            home=tmp_path / str(number),
+            listen=lambda event: told[-1].append((event["done"], event["of"])) if event["kind"] == "prepare" else None,
+        )
+    assert told == [[(0, 72), (72, 72)], []]
+
+
+def test_threads_that_read_change_no_digit(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = spec_of(root, "training.epochs=1")
+    digits = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        digits.append(run(spec, home=tmp_path / threads).digits())
+    assert digits[0] == digits[1]
