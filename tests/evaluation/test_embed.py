@@ -47,3 +47,20 @@ def test_blocks_are_bounded_and_the_mode_comes_back_even_when_few_are_taken() ->
     blocks.close()  # type: ignore[attr-defined]
     assert model.training
     assert torch.is_grad_enabled()
+
+
+def test_slow_images_are_read_a_block_ahead_and_give_the_same_embeddings() -> None:
+    class Slow(ImagesInMemory):
+        is_slow = True
+
+    quick = pictures(300, 4)
+    slow = Slow(quick.take(np.arange(300)).numpy())
+    rows = np.arange(299, -1, -1)
+    model = Counting()
+    assert torch.equal(embed(model, slow, rows, Plain()), embed(Counting(), quick, rows, Plain()))
+    assert model.sizes == [128, 128, 44]
+    assert list(embed_blocks(model, slow, rows[:0], Plain())) == []
+    blocks = embed_blocks(model, slow, rows, Plain())
+    next(iter(blocks))
+    blocks.close()  # type: ignore[attr-defined]
+    assert model.training

@@ -1,6 +1,10 @@
-"""Model and images to embeddings: in order, without gradient, a bounded block at a time."""
+"""Model and images to embeddings: in order, without gradient, a bounded block at a time.
+
+Where images are slow to read, the next block is read while this one goes through the network.
+"""
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -10,6 +14,8 @@ from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 
 BLOCK = 512
+#: photographs are large, and two blocks of them are held at once
+SLOW_BLOCK = 128
 #: how many pixels go through the network at once; more of a photograph would only leave the processor's cache
 PIXELS = 512 * 64 * 64
 
@@ -29,9 +35,24 @@ def embed_blocks(
     was_training = model.training
     model.eval()
     try:
-        for begin in range(0, len(rows), BLOCK):
-            inputs = transform.evaluate(images, rows[begin : begin + BLOCK], device)
+        for inputs in _inputs(images, rows, transform, device):
             pixels = inputs.shape[-2] * inputs.shape[-1] if inputs.ndim == 4 else 1
             yield torch.cat([model(piece) for piece in torch.split(inputs, max(1, PIXELS // pixels))])
     finally:
         model.train(was_training)
+
+
+def _inputs(images: Images, rows: np.ndarray, transform: Transform, device: torch.device | None) -> Iterator[Tensor]:
+    if not images.is_slow:
+        for begin in range(0, len(rows), BLOCK):
+            yield transform.evaluate(images, rows[begin : begin + BLOCK], device)
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="fairground-embed") as worker:
+        ahead: Future[Tensor] | None = None
+        for begin in range(0, len(rows), SLOW_BLOCK):
+            following = worker.submit(transform.evaluate, images, rows[begin : begin + SLOW_BLOCK], device)
+            if ahead is not None:
+                yield ahead.result()
+            ahead = following
+        if ahead is not None:
+            yield ahead.result()
