@@ -40,7 +40,7 @@ def compare(
 
     store = Store(home)
     records = _records(store, runs or [])
-    contest = Contest.from_records(records, metric=metric, ranges=_ranges(records))
+    contest = Contest.from_records(records, metric=metric, ranges=searched_ranges(records))
     is_shown = contest.is_fair or anyway
     hints = _hints(store, records)
     if as_json:
@@ -68,7 +68,7 @@ def _records(store: "Store", words: Sequence[str]) -> "list[RunRecord]":
     return list(found.values())
 
 
-def _ranges(records: "Iterable[RunRecord]") -> "dict[str, Range]":
+def searched_ranges(records: "Iterable[RunRecord]") -> "dict[str, Range]":
     """Return the ranges of the components of searched runs; nothing is imported when nothing was searched."""
     from fairground.catalogue import find
     from fairground.fairness.told import trials_of

@@ -37,19 +37,20 @@ def demo(
 
     Takes a few minutes on two cores. What is already done is not done again, so it can be stopped and repeated.
     """
-    from fairground.records.artefacts import RunFolder
     from fairground.report.formats import text
+    from fairground.report.gathered import folders_of
     from fairground.report.page import build_page, picture
+    from fairground.report.panels import Sources
     from fairground.report.tables import ResultTable
     from fairground.spec.identity import method_of
 
     specs = _specs(seeds)
     names = {method_of(spec): name for (name, _), spec in specs.items()}
     records = _conduct(list(specs.values()), home, workers=workers, is_quiet=quiet or as_json)
-    galleries = {record.name: RunFolder(home, record.name).gallery for record in records if record.state == "done"}
+    sources = Sources(folders=folders_of(records, home))
     out = home / "demo"
     page = build_page(
-        records, title="Four losses on unseen icons", galleries=galleries, names=names, out=out / "report.html"
+        records, title="Four losses on unseen icons", sources=sources, names=names, out=out / "report.html"
     )
     image = picture(records, out / "demo.png", names=names)
     if as_json:

@@ -7,7 +7,20 @@ import sys
 
 import typer
 
-from fairground.cli import browse, compare, data, demo, evaluate, protocol, published, reproduce, score, study, train
+from fairground.cli import (
+    browse,
+    compare,
+    data,
+    demo,
+    evaluate,
+    protocol,
+    published,
+    report,
+    reproduce,
+    score,
+    study,
+    train,
+)
 from fairground.errors import FairgroundError
 
 app = typer.Typer(
@@ -25,6 +38,7 @@ app.command("resume")(train.resume)
 app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("study")(study.study)
 app.command("reproduce")(reproduce.reproduce)
 app.command("list")(browse.list_things)

@@ -13,8 +13,11 @@ def question_of(table: ResultTable, dataset: str) -> str:
     return f"Which of these {len(table.rows)} methods best retrieves classes of {dataset} it has never seen?"
 
 
-def answer_of(table: ResultTable) -> str:
-    """Return who leads by the metric the runs were selected by, and whether that can be believed."""
+def answer_of(table: ResultTable, *, unfair: str | None = None) -> str:
+    """Return who leads by the metric the runs were selected by, and whether that can be believed.
+
+    `unfair` is the guard's refusal: where there is one, nobody is called better.
+    """
     ranked = [row for row in table.rows if row.n_done and table.primary in row.cells]
     ranked = [row for row in ranked if row.cells[table.primary].interval is not None]
     if not ranked:
@@ -23,6 +26,8 @@ def answer_of(table: ResultTable) -> str:
     top, *others = ranked
     if not others:
         return f"{top.label} reaches {_score(table, top)}{where}."
+    if unfair is not None:
+        return f"Nobody can be called better: {unfair.rstrip(':')}. The differences are listed below."
     if any(row.n_done == 1 for row in ranked):
         return (
             f"{top.label} has the highest score, {_score(table, top)}{where}, "
@@ -31,8 +36,9 @@ def answer_of(table: ResultTable) -> str:
     standing = top.cells[table.primary].standing
     if standing == "best":
         return (
-            f"{top.label} is best: {_score(table, top)}{where}; paired tests on shared seeds, corrected over all pairs, "
-            f"separate it from every other method, the next being {others[0].label} with {_number(table, others[0])}."
+            f"{top.label} is best: {_score(table, top)}{where}; paired tests on shared seeds, corrected over all "
+            f"pairs, separate it from every other method, the next being {others[0].label} with "
+            f"{_number(table, others[0])}."
         )
     level = [row.label for row in others if row.cells[table.primary].standing == standing != ""]
     return (

@@ -45,18 +45,22 @@ class Contest:
         *,
         metric: str | None = None,
         ranges: Mapping[str, Range] | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> "Contest":
-        """Compare the methods of some runs by `metric`, or by what the runs were selected by; folds are averaged."""
+        """Compare the methods of some runs by `metric`, or by what the runs were selected by; folds are averaged.
+
+        `names` says what to call a method, by its hash once folds are averaged.
+        """
         runs = join_folds(records)
-        methods = {method.label: method for method in methods_of(runs)}
-        table = ResultTable.from_records(runs)
+        methods = {method.label: method for method in methods_of(runs, names)}
+        table = ResultTable.from_records(runs, names=names)
         if metric is not None:
             hint = nearest(metric, table.metrics)
             known = ", ".join(table.metrics)
             require(
                 metric in table.metrics, f"no {table.split} score '{metric}' in these runs.{hint} There are {known}."
             )
-            table = ResultTable.from_records(runs, metrics=(metric,))
+            table = ResultTable.from_records(runs, metrics=(metric,), names=names)
         metric = table.primary
         evidence = Evidence(methods={key: m.records for key, m in methods.items()}, metric=metric, split=table.split)
         values = {label: found for label in methods if (found := evidence.values(label))}
@@ -66,8 +70,8 @@ class Contest:
         claims = [(v.a, v.b) for v in verdicts if v.is_separated] if is_share(metric) else []
         comparison = compare(evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges)
         if not comparison.is_fair:
-            names = {method.key: UNFAIR + label for label, method in methods.items()}
-            table = ResultTable.from_records(runs, metrics=table.metrics, names=names)
+            marked = {method.key: UNFAIR + label for label, method in methods.items()}
+            table = ResultTable.from_records(runs, metrics=table.metrics, names=marked)
         best = group_from(values, verdicts).members if is_share(metric) else ()
         return cls(comparison=comparison, table=table, verdicts=tuple(verdicts), best=best, metric=metric)
 
@@ -86,7 +90,7 @@ class Contest:
         lines = [table_text(self.table)]
         if self.verdicts:
             lines.append(f"By {heading(self.metric)}, paired on shared seeds, corrected over all pairs (Holm):")
-        shown = self._verdicts_to_read()
+        shown = self.verdicts_to_read()
         lines += _listed(mark + sentence(verdict, self.metric) for verdict in shown)
         if len(shown) < len(self.verdicts):
             lines += _listed([f"and {len(self.verdicts) - len(shown)} pairs without the first method: --json has all"])
@@ -100,7 +104,7 @@ class Contest:
             lines += ["", title, *_listed(rows)] if rows else []
         return "\n".join(lines) + "\n"
 
-    def _verdicts_to_read(self) -> list[Verdict]:
+    def verdicts_to_read(self) -> list[Verdict]:
         """Return all verdicts while they are few, otherwise those on the method with the highest mean."""
         if len(self.verdicts) <= MOST_TO_READ:
             return list(self.verdicts)

@@ -3,14 +3,15 @@
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
-from fairground.report.palette import LIGHT, STAND_IN, Palette, as_variables
+from fairground.report.headings import shorten
+from fairground.report.palette import LIGHT, STAND_IN, Palette, as_variables, dash_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,6 +52,43 @@ def plain_axes(axes: "Axes", palette: Palette) -> None:
     axes.tick_params(colors=palette.soft, length=0, labelsize=9.5)
     axes.grid(color=palette.rule, linewidth=0.8)
     axes.set_axisbelow(True)
+
+
+def axes_in(figure: "Figure", n: int, *, is_narrow: bool, columns: int = 2, share_y: bool = False) -> "list[Axes]":
+    """Return `n` axes side by side, or one below the other on a phone; places left over stay empty."""
+    columns = 1 if is_narrow else min(columns, n)
+    grid = figure.subplots(-(-n // columns), columns, squeeze=False, sharey=share_y)
+    found = list(grid.flat)
+    for empty in found[n:]:
+        empty.set_visible(False)
+    return found[:n]
+
+
+def legend_below(
+    figure: "Figure",
+    entries: "Sequence[tuple[str, int | None]]",
+    palette: Palette,
+    *,
+    is_narrow: bool,
+    lines: bool = True,
+) -> None:
+    """Name the methods that have a colour below a drawing, one key a method."""
+    from matplotlib.lines import Line2D
+
+    shown = [(label, series) for label, series in entries if series is not None]
+    if not shown:
+        return
+    look: dict[str, Any] = {"linewidth": 2} if lines else {"marker": "o", "markersize": 6}
+    handles = []
+    for _, series in shown:
+        style: Any = dash_of(series) if lines else ""
+        handles.append(Line2D([], [], color=palette.colour(series), linestyle=style, **look))
+    # The leading space: matplotlib hides a name that begins with an underscore.
+    names = [" " + shorten(label, 30) for label, _ in shown]
+    columns = 1 if is_narrow else 3
+    figure.legend(
+        handles, names, loc="outside lower center", ncols=columns, frameon=False, fontsize=9, labelcolor=palette.ink
+    )
 
 
 def _render(draw: Draw, size: Size, palette: Palette, kind: str, *, salt: str) -> bytes:

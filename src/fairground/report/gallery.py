@@ -19,11 +19,15 @@ _EXACT = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    """One picture as a data URI; `is_right` tells whether a neighbour has the query's class, None for a query."""
+    """One picture as a data URI; `is_right` tells whether a neighbour has the query's class, None for a query.
+
+    `row` is the picture's place in the data set, where the file says so.
+    """
 
     uri: str
     label: str
     is_right: bool | None
+    row: int | None = None
 
     @property
     def alt(self) -> str:
@@ -58,16 +62,28 @@ def read_gallery(path: Path) -> Gallery:
     arrays = read_arrays(path, ("images", "labels", "right", "average_precision"))
     images, labels, right = arrays["images"], arrays["labels"], arrays["right"]
     _check(path, arrays)
+    rows = _rows(path, labels.shape)
     queries = []
     for q in range(len(images)):
         verdicts = [None, *(bool(verdict) for verdict in right[q])]
         tiles = [
-            Tile(uri=_uri(image), label=shorten(str(label), 60), is_right=verdict)
-            for image, label, verdict in zip(images[q], labels[q], verdicts, strict=True)
+            Tile(uri=_uri(image), label=shorten(str(label), 60), is_right=verdict, row=row)
+            for image, label, verdict, row in zip(images[q], labels[q], verdicts, rows[q], strict=True)
         ]
         precision = float(arrays["average_precision"][q])
         queries.append(Query(picture=tiles[0], neighbours=tuple(tiles[1:]), average_precision=precision))
     return Gallery(queries=tuple(queries), is_pixelated=max(images.shape[2:4]) <= _EXACT)
+
+
+def _rows(path: Path, shape: tuple[int, ...]) -> list[list[int | None]]:
+    """Return the rows of the pictures; files of older runs do not say them."""
+    nothing: list[list[int | None]] = [[None] * shape[1] for _ in range(shape[0])]
+    try:
+        found = read_arrays(path, ["rows"])["rows"]
+    except DataError:
+        return nothing
+    is_right = found.shape == shape and found.dtype.kind in "iu"
+    return [[int(row) for row in line] for line in found] if is_right else nothing
 
 
 def _check(path: Path, arrays: dict[str, np.ndarray]) -> None:

@@ -1,27 +1,29 @@
 """One self-contained page: the question, the answer, and everything a reader needs to check it.
 
 The file opens from a disk, a mail or a web server, asks no host for anything, and runs one short script that sorts
-tables. Names from data or specs only ever become text: the templates escape everything, and the page's own policy lets
-the browser run that one script and no other.
+and filters tables and answers to the pointer on maps. Names from data or specs only ever become text: the templates
+escape everything, and the page's own policy lets the browser run that one script and no other.
 """
 
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
 from fairground.records.record import RunRecord
+from fairground.report.audits import AuditCard
 from fairground.report.drawing import write_figure
-from fairground.report.figures import bars, curves
+from fairground.report.figures import bars, critical_difference, curves
 from fairground.report.formats import MARKS
 from fairground.report.gallery import Gallery, read_gallery
-from fairground.report.headings import clean, duration, heading, shorten, show, show_interval, size
+from fairground.report.headings import clean, duration, heading, is_share, shorten, show, show_interval, size
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
-from fairground.report.panels import Panel, panels_of
+from fairground.report.panels import Drawing, Panel, Sources, panels_of
+from fairground.report.plate import Plate
 from fairground.report.tables import ResultTable
 
 if TYPE_CHECKING:
@@ -50,15 +52,23 @@ def build_page(
     out: Path,
     galleries: Mapping[str, Path] | None = None,
     names: Mapping[str, str] | None = None,
+    sources: Sources | None = None,
+    audits: Sequence[AuditCard] = (),
 ) -> Path:
     """Write the page and return its path.
 
-    `galleries` gives a run's `gallery.npz` by the run's name; `names` says what to call a method, by its hash.
+    `galleries` gives a run's `gallery.npz` by the run's name; `names` says what to call a method, by its hash;
+    `sources` what else the runs left behind.
     """
     kept = list(records)
     require(len(kept) > 0, "a report needs at least one record; got none")
-    panels = panels_of(kept, names)
-    exhibits, n_left_out = _exhibits(panels, galleries or {})
+    given = sources or Sources()
+    given = replace(given, names={**given.names, **(names or {})})
+    panels = panels_of(kept, given)
+    if galleries is None:
+        galleries = {name: folder.gallery for name, folder in given.folders.items() if folder.gallery.is_file()}
+    exhibits, n_left_out = _exhibits(panels, galleries)
+    over = plate_of_panels(panels)
     environment = _environment()
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
     page = environment.get_template("page.html").render(
@@ -67,7 +77,9 @@ def build_page(
         exhibits=exhibits,
         n_left_out=n_left_out,
         records=kept,
-        labels={row.method.key: row.label for panel in panels for row in panel.table.rows},
+        labels={name: label for panel in panels for name, label in panel.labels.items()},
+        over=None if over is None else (over, Drawing(wide=over.wide("over"), narrow=over.narrow("over"))),
+        audits=audits,
         facts=_facts(kept, panels),
         versions=_versions(kept),
         script=script,
@@ -91,6 +103,23 @@ def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str]
         curves.draw_on(right, learning, palette, has_legend=True)
 
     return write_figure(draw, (13, max(4.2, bars.height_of(scores))), out)
+
+
+def plate_of_panels(panels: Sequence[Panel]) -> Plate | None:
+    """Return the critical-difference diagram over data sets, of the methods and metric that all panels share."""
+    metrics = {panel.table.primary for panel in panels}
+    if len(panels) < 2 or len(metrics) != 1 or len({panel.dataset for panel in panels}) != len(panels):
+        return None
+    metric = metrics.pop()
+    means = [
+        {label: sum(found.values()) / len(found) for label, found in panel.table.values().items()} for panel in panels
+    ]
+    labels = [label for label in means[0] if all(label in found for found in means)]
+    if not is_share(metric) or not labels:
+        return None
+    return critical_difference.plate_over(
+        {label: [found[label] for found in means] for label in labels}, blocks_are="data set", metric=metric
+    )
 
 
 def _environment() -> "Environment":

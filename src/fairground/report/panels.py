@@ -1,18 +1,47 @@
 """A panel: everything the page says about the runs of one data set under one protocol."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fairground.fairness.folds import join_folds
+from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.report.answer import answer_of, question_of
+from fairground.report.belief import Belief, belief_of
+from fairground.report.beside import Beside, beside_of
+from fairground.report.comparison import UNFAIR, Contest
 from fairground.report.drawing import svg_for_page
 from fairground.report.figures.bars import Bars, bars_of, draw_bars, height_of
 from fairground.report.figures.curves import Curves, curves_of, draw_curves
+from fairground.report.figures.embedding_map import EmbeddingMap, maps_of
 from fairground.report.formats import caption
 from fairground.report.headings import clean
+from fairground.report.material import Material
 from fairground.report.notes import Note, notes_of
+from fairground.report.plate import Plate, plates_of
 from fairground.report.tables import ResultTable
+from fairground.report.verdict import repeats_of
 from fairground.spec.flat import flatten, shared
+from fairground.spec.space import Range
+from fairground.study.trial import Trial
+
+#: what a panel is about: the data set and the protocol
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """What runs left behind besides their records, and how to look at it.
+
+    `folders` are the runs' files by run; `searches` trials by data set and protocol, then by method's name; `names`
+    says what to call a method, by its hash; `metric` is what to sort by if not by what the runs were selected by.
+    """
+
+    folders: Mapping[str, RunFolder] = field(default_factory=dict)
+    searches: Mapping[Place, Mapping[str, Sequence[Trial]]] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    metric: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +54,7 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """`card` is what all runs share, part by part."""
+    """`card` is what all runs share, part by part; `contest` the guard's word and the verdicts, if a run is done."""
 
     anchor: str
     dataset: str
@@ -40,40 +69,105 @@ class Panel:
     curves: Curves
     curves_drawn: Drawing
     notes: Sequence[Note]
+    contest: Contest | None
+    belief: Belief | None
+    beside: Sequence[Beside]
+    plates: Sequence[tuple[Plate, Drawing]]
+    maps: Sequence[EmbeddingMap]
+    labels: Mapping[str, str]
 
 
-def panels_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Panel]:
-    """Return a panel for each data set and protocol: runs of different ones never share a table."""
-    groups: dict[tuple[str, str], list[RunRecord]] = {}
+def places_of(records: Iterable[RunRecord]) -> dict[Place, list[RunRecord]]:
+    """Group runs by data set and protocol: those of different ones never share a table."""
+    groups: dict[Place, list[RunRecord]] = {}
     for record in records:
         spec = flatten(record.spec)
         groups.setdefault((spec.get("data", "?"), spec.get("protocol", "?")), []).append(record)
-    return [
-        _panel(f"panel-{i}", clean(dataset), clean(protocol), group, names)
-        for i, ((dataset, protocol), group) in enumerate(groups.items())
-    ]
+    return groups
 
 
-def _panel(
-    anchor: str, dataset: str, protocol: str, records: Sequence[RunRecord], names: Mapping[str, str] | None
-) -> Panel:
-    table = ResultTable.from_records(records, names=names)
+def panels_of(records: Iterable[RunRecord], sources: Sources) -> list[Panel]:
+    """Return a panel for each data set and protocol."""
+    return [_panel(f"panel-{i}", place, group, sources) for i, (place, group) in enumerate(places_of(records).items())]
+
+
+def material_of(place: Place, records: Sequence[RunRecord], sources: Sources) -> tuple[Material, Contest | None]:
+    """Return what the figures of one panel are made of, and the guard's word; unfair tables say so on every row."""
+    joined = join_folds(records)
+    names = _names(records, joined, sources.names)
+    contest = None
+    if any(record.state == "done" for record in joined):
+        contest = Contest.from_records(joined, metric=sources.metric, ranges=sources.ranges, names=names)
+    is_fair = contest is None or contest.is_fair
+    if not is_fair:
+        labels = {row.method.key: row.label for row in ResultTable.from_records(joined, names=names).rows}
+        names = {key: UNFAIR + label for key, label in labels.items()}
+    table = ResultTable.from_records(joined, names=names, primary=sources.metric)
+    material = Material(
+        dataset=clean(place[0]),
+        table=table if is_fair else table.without_marks(),
+        records=tuple(joined),
+        folders=sources.folders,
+        searches=sources.searches.get(place, {}),
+    )
+    return material, contest
+
+
+def _panel(anchor: str, place: Place, records: Sequence[RunRecord], sources: Sources) -> Panel:
+    material, contest = material_of(place, records, sources)
+    table = material.table
     bars, curves = bars_of(table), curves_of(table)
+    labels = _labels(records, table)
+    unfair = contest.comparison.refusal() if contest is not None and not contest.is_fair else None
+    belief = None if contest is None else belief_of(contest, _values(contest, table))
     return Panel(
         anchor=anchor,
-        dataset=dataset,
-        protocol=protocol,
+        dataset=clean(place[0]),
+        protocol=clean(place[1]),
         table=table,
         caption=caption(table),
-        question=question_of(table, dataset),
-        answer=answer_of(table),
+        question=question_of(table, clean(place[0])),
+        answer=answer_of(table, unfair=unfair),
         card=_card([flatten(record.spec) for record in records]),
         bars=bars,
         bars_drawn=_draw_bars(bars, anchor),
         curves=curves,
         curves_drawn=_draw_curves(curves, anchor),
         notes=notes_of(table),
+        contest=contest,
+        belief=belief,
+        beside=beside_of(records, labels),
+        plates=[
+            (plate, Drawing(wide=plate.wide(anchor), narrow=plate.narrow(anchor)))
+            for plate in plates_of(material)
+            if plate.is_for_page
+        ],
+        maps=maps_of(material),
+        labels=labels,
     )
+
+
+def _labels(records: Sequence[RunRecord], table: ResultTable) -> dict[str, str]:
+    """Return each run's method by the run's name; of runs whose folds were averaged, too."""
+    known = {record.name: row.label for row in table.rows for record in row.method.records}
+    found: dict[str, str] = {}
+    for group in repeats_of(records):
+        label = next((known[run.name] for run in group if run.name in known), "?")
+        found |= {run.name: known.get(run.name, label) for run in group}
+    return found
+
+
+def _values(contest: Contest, table: ResultTable) -> dict[str, dict[int, float]]:
+    """Return the table's values under the names the contest uses, which are not marked unfair."""
+    found = table.values(contest.metric)
+    return found if contest.is_fair else {label.removeprefix(UNFAIR): values for label, values in found.items()}
+
+
+def _names(records: Sequence[RunRecord], joined: Sequence[RunRecord], names: Mapping[str, str]) -> dict[str, str]:
+    """Return the names by the hashes that methods have once their folds are averaged."""
+    before = {record.name: record.method for record in records}
+    found = {record.method: names.get(before.get(record.name, record.method)) for record in joined}
+    return {key: name for key, name in found.items() if name is not None}
 
 
 def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -1,18 +1,20 @@
 """What a whole study found, for people and programs: a table for each data set, folds apart and joined, and a page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairground.fairness.folds import join_folds
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.report.formats import text as table_text
+from fairground.report.gathered import Gathered, folders_of, joined_apart
 from fairground.report.page import build_page
+from fairground.report.panels import Place, Sources
 from fairground.report.tables import ResultTable, Row
+from fairground.spec.flat import flatten
 from fairground.study.insight import expected_best, importance, on_bounds
-from fairground.study.trial import counts
+from fairground.study.trial import Trial, counts
 from fairground.study.whole import CellResult
 
 
@@ -87,18 +89,27 @@ def results_plain(results: Sequence[CellResult]) -> list[dict[str, Any]]:
 
 def write_study_page(results: Sequence[CellResult], *, title: str, home: Path, out: Path) -> Path | None:
     """Write the page of a study and return its path; None when no final run has a record."""
+    gathered = from_study(results, home=home, title=title)
+    if not gathered.records:
+        return None
+    return build_page(gathered.records, title=title, out=out, sources=gathered.sources)
+
+
+def from_study(results: Sequence[CellResult], *, home: Path, title: str) -> Gathered:
+    """Return the final runs of a study under its methods' names, folds averaged and joined, with its searches."""
     records: list[RunRecord] = []
     names: dict[str, str] = {}
     for part in parts_of(results):
         names |= part.names
-        # Joined models are no single models: on the page they have a panel of their own.
-        mark = ", concatenated" if part.is_joined else ""
-        records += [replace(r, spec={**r.spec, "protocol": f"{r.spec.get('protocol')}{mark}"}) for r in part.records]
-    if not records:
-        return None
-    galleries = {record.name: RunFolder(home, record.name).gallery for record in records}
-    kept = {name: path for name, path in galleries.items() if path.is_file()}
-    return build_page(records, title=title, out=out, galleries=kept, names=names)
+        records += joined_apart(part.records)
+    searches: dict[Place, dict[str, Sequence[Trial]]] = {}
+    for result in results:
+        if result.trials and result.runs:
+            flat = flatten(result.runs[0].spec)
+            place = (flat.get("data", "?"), flat.get("protocol", "?"))
+            searches.setdefault(place, {})[result.cell.method.label] = result.trials
+    sources = Sources(folders=folders_of(records, home), searches=searches, names=names)
+    return Gathered(records=tuple(records), sources=sources, title=title)
 
 
 def _part(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence[RunRecord]]) -> Part:

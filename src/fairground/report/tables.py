@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
@@ -62,13 +63,21 @@ class ResultTable:
         split: SplitName | None = None,
         metrics: Sequence[str] | None = None,
         names: Mapping[str, str] | None = None,
+        primary: str | None = None,
         level: float = LEVEL,
     ) -> "ResultTable":
-        """Make the table; `split` left out means test, or validation while the test split is sealed."""
+        """Make the table; `split` left out means test, or validation while the test split is sealed.
+
+        `primary` says by which metric to sort, if not by the one the runs were selected by.
+        """
         methods = methods_of(records, names)
         split = split or _opened_split(methods)
         found = tuple(metrics or _metrics_of(methods, split))
-        primary = _primary(methods, found)
+        require(
+            primary is None or primary in found,
+            f"no {split} score '{primary}' in these runs.{nearest(primary or '', found)} There are {', '.join(found)}.",
+        )
+        primary = primary or _primary(methods, found)
         # What the runs were selected by comes first, unless the caller chose the columns.
         metrics = found if metrics or not primary else (primary, *(metric for metric in found if metric != primary))
         columns = {metric: _column(methods, metric, split, level) for metric in metrics}

@@ -1,0 +1,58 @@
+"""What an audit of the data found, read from the JSON that `fairground data check --json` prints."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairground.errors import DataError, require
+from fairground.report.headings import clean, shorten
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditCard:
+    """`facts` by name; `failures` are sentences that forbid a conclusion, `notes` the rest."""
+
+    title: str
+    facts: Mapping[str, str]
+    failures: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_audit(path: Path) -> AuditCard:
+    """Return the card of an audit, refusing a file that is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read the audit {path}: {error}") from error
+    is_audit = isinstance(data, dict) and "n_images" in data
+    require(is_audit, f"{path} is no audit: write one with `fairground data check --json`", DataError)
+    return AuditCard(
+        title=clean(path.stem),
+        facts={name: shorten(text, 200) for name, text in _facts(data)},
+        failures=tuple(shorten(str(text), 500) for text in data.get("failures") or ()),
+        notes=tuple(shorten(str(text), 500) for text in data.get("notes") or ()),
+    )
+
+
+def _facts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "images", f"{data['n_images']}"
+    yield "classes", f"{data.get('n_classes', '?')}"
+    parts = data.get("parts")
+    for name, counts in parts.items() if isinstance(parts, dict) else ():
+        yield clean(str(name)), " / ".join(str(count) for count in counts) + " images / classes"
+    for key, word in (("class_sizes", "images a class"), ("image_sizes", "image sizes")):
+        if isinstance(data.get(key), dict):
+            yield word, ", ".join(f"{name} {_number(value)}" for name, value in data[key].items())
+    yield "unreadable", f"{data.get('unreadable', '?')}"
+    for key, word in (("duplicates", "exact copies"), ("near_duplicates", "near copies")):
+        if isinstance(data.get(key), dict):
+            numbers = {name: value for name, value in data[key].items() if isinstance(value, int)}
+            yield word, ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
+    if data.get("is_closed_set"):
+        yield "split", "closed set: the test classes were trained on"
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,113 @@
+"""How a choice other than the loss moves results: distributions of relative performance over metrics and losses.
+
+Formula
+    relative performance of a run = its score / the highest score by the same metric with the same loss
+
+Paper
+    Roth et al., "Revisiting training strategies", ICML 2020, figures 2 and 3.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairground.report.drawing import Draw, axes_in, plain_axes
+from fairground.report.headings import is_share, shorten
+from fairground.report.material import Material, count
+from fairground.report.palette import Palette
+from fairground.report.plate import Plate
+from fairground.spec.flat import differing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PLACE = 30
+_MOST_FACTORS, _MOST_LEVELS = 6, 8
+
+Distributions = Mapping[str, Mapping[str, np.ndarray]]
+
+
+def distributions_of(material: Material) -> Distributions:
+    """Return, for each setting that varies with the loss held fixed, the relative performances at each value."""
+    methods = material.methods
+    flat = {method.key: material.settings(method) for method in methods}
+    relative = _relative(material, flat)
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for key in differing(flat.values()):
+        if key == "loss" or key.startswith("loss."):
+            continue
+        levels: dict[str, list[float]] = {}
+        for loss in dict.fromkeys(spec.get("loss") for spec in flat.values()):
+            inside = [method for method in methods if flat[method.key].get("loss") == loss]
+            if len({flat[method.key].get(key) for method in inside}) > 1:
+                for method in inside:
+                    levels.setdefault(flat[method.key].get(key, "none"), []).extend(relative[method.key])
+        if 2 <= len(levels) <= _MOST_LEVELS:
+            found[key] = {level: np.array(values) for level, values in levels.items() if values}
+    # Parts before their settings: "miner" says more than "miner.lo".
+    chosen = sorted(found, key=lambda key: "." in key)[:_MOST_FACTORS]
+    return {key: found[key] for key in chosen if len(found[key]) > 1}
+
+
+def plate_of(material: Material) -> Plate | None:
+    """Return the figure when something other than the loss varies."""
+    found = distributions_of(material)
+    if not found:
+        return None
+    n_runs = sum(len(method.done) for method in material.methods)
+    lines = sum(len(levels) for levels in found.values())
+    rows = -(-len(found) // 2)
+    return Plate(
+        name="distributions",
+        title="What other choices do",
+        sentence=(
+            f"Performance relative to the best with the same loss, over all metrics and seeds, by "
+            f"{', '.join(shorten(key, 40) for key in found)} ({count(n_runs, 'run')}). Boxes hold the middle half, the "
+            "line is the median. As figures 2 and 3 of Roth et al., 2020."
+        ),
+        draw=lambda is_narrow: _drawn(found, is_narrow),
+        height=max(2.2, 0.9 * rows + 0.38 * lines / (2 if len(found) > 1 else 1)),
+        narrow_height=0.9 * len(found) + 0.4 * lines,
+        columns=("setting", "value", "median", "runs by metrics"),
+        numbers=tuple(
+            (key, level, f"{np.median(values):.1f} %", str(len(values)))
+            for key, levels in found.items()
+            for level, values in levels.items()
+        ),
+    )
+
+
+def _relative(material: Material, flat: Mapping[str, Mapping[str, str]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {method.key: [] for method in material.methods}
+    for loss in dict.fromkeys(spec.get("loss") for spec in flat.values()):
+        inside = [method for method in material.methods if flat[method.key].get("loss") == loss]
+        for metric in filter(is_share, material.table.metrics):
+            top = max((value for method in inside for value in method.values(metric, material.table.split)), default=0)
+            for method in inside if top > 0 else ():
+                found[method.key] += [100 * v / top for v in method.values(metric, material.table.split)]
+    return found
+
+
+def _drawn(found: Distributions, is_narrow: bool) -> Draw:
+    def draw(figure: "Figure", palette: Palette) -> None:
+        for axes, (key, levels) in zip(axes_in(figure, len(found), is_narrow=is_narrow), found.items(), strict=True):
+            _draw_one(axes, key, levels, palette)
+
+    return draw
+
+
+def _draw_one(axes: "Axes", key: str, levels: Mapping[str, np.ndarray], palette: Palette) -> None:
+    plain_axes(axes, palette)
+    axes.grid(visible=False, axis="y")
+    ordered = sorted(levels.items(), key=lambda item: -float(np.median(item[1])))
+    for line, (_, values) in enumerate(ordered):
+        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+        axes.plot([values.min(), values.max()], [line, line], color=palette.soft, linewidth=1)
+        axes.barh(line, high - low, 0.5, left=low, color=palette.series[0], alpha=0.3, linewidth=0)
+        axes.plot([middle, middle], [line - 0.25, line + 0.25], color=palette.series[0], linewidth=2.5)
+    axes.set_yticks(range(len(ordered)), [shorten(level, 22) for level, _ in ordered], color=palette.ink)
+    axes.set_ylim(len(ordered) - 0.5, -0.5)
+    axes.set_title(shorten(key, 40), fontsize=10.5, color=palette.ink, loc="left")
+    axes.set_xlabel("% of the best with the same loss", color=palette.soft, fontsize=9)

@@ -1,0 +1,85 @@
+"""What each metric says about the same embeddings: one line a metric, one mark a method.
+
+Paper
+    Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 1, which does so for three toy
+    examples.
+"""
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from fairground.report.drawing import Draw, legend_below, plain_axes
+from fairground.report.headings import heading, is_share
+from fairground.report.material import Material, count
+from fairground.report.palette import N_SERIES, Palette
+from fairground.report.plate import Plate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PLACE = 80
+_SIGNS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricLine:
+    """One metric: each method's mean in per cent, and which methods tie with the best by its own tests."""
+
+    metric: str
+    means: dict[str, float]
+
+
+def metric_lines_of(material: Material) -> list[MetricLine]:
+    """Return a line for every metric that is a share, the widest apart first."""
+    lines = []
+    for metric in filter(is_share, material.table.metrics):
+        scores = {method.label: material.scores(method, metric) for method in material.methods[:N_SERIES]}
+        means = {label: fmean(values) for label, values in scores.items() if values}
+        if len(means) > 1:
+            lines.append(MetricLine(metric=metric, means=means))
+    return sorted(lines, key=lambda line: min(line.means.values()) - max(line.means.values()))
+
+
+def plate_of(material: Material) -> Plate | None:
+    """Return the figure for two methods and two metrics at least."""
+    lines = metric_lines_of(material)
+    if len(lines) < 2:
+        return None
+    leaders = {max(line.means, key=lambda label: line.means[label]) for line in lines}
+    agree = "All name the same leader" if len(leaders) == 1 else f"They name {len(leaders)} different leaders"
+    labels = list(lines[0].means)
+    return Plate(
+        name="metrics_apart",
+        title="What each metric says about the same runs",
+        sentence=(
+            f"Means over seeds of {count(len(labels), 'method')} by {count(len(lines), 'metric')}, the metric that "
+            f"sets them furthest apart first. {agree}. After figure 1 of Musgrave et al., 2020."
+        ),
+        draw=lambda is_narrow: _drawn(lines, material, is_narrow),
+        height=1.5 + 0.36 * len(lines),
+        narrow_height=2.4 + 0.36 * len(lines),
+        columns=("metric", *labels),
+        numbers=tuple(
+            (heading(line.metric), *(f"{line.means[label]:.2f}" if label in line.means else "-" for label in labels))
+            for line in lines
+        ),
+    )
+
+
+def _drawn(lines: list[MetricLine], material: Material, is_narrow: bool) -> Draw:
+    def draw(figure: "Figure", palette: Palette) -> None:
+        axes = figure.add_subplot()
+        plain_axes(axes, palette)
+        for y, line in enumerate(lines):
+            axes.plot([min(line.means.values()), max(line.means.values())], [y, y], color=palette.rule, linewidth=3)
+            for label, mean in line.means.items():
+                series = material.series[label]
+                axes.plot(mean, y, _SIGNS[(series or 0) % len(_SIGNS)], color=palette.colour(series), markersize=7)
+        axes.set_yticks(range(len(lines)), [heading(line.metric) for line in lines], color=palette.ink)
+        axes.set_ylim(len(lines) - 0.5, -0.5)
+        axes.set_xlabel("%", color=palette.soft)
+        entries = [(label, material.series[label]) for label in lines[0].means]
+        legend_below(figure, entries, palette, is_narrow=is_narrow, lines=False)
+
+    return draw

@@ -1,0 +1,108 @@
+"""The score against how many tuples are switched, one line a loss; dashed lines are without.
+
+Paper
+    Roth et al., "Revisiting training strategies", ICML 2020, figure 7.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from fairground.report.drawing import Draw, legend_below, plain_axes
+from fairground.report.figures.regularised import is_regularised
+from fairground.report.headings import heading, unit
+from fairground.report.material import Material, count
+from fairground.report.palette import Palette, series_of
+from fairground.report.plate import Plate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PLACE = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchCurve:
+    """Scores of the runs at each p_switch with one loss, and without switching."""
+
+    loss: str
+    at: Mapping[float, tuple[float, ...]]
+    without: tuple[float, ...]
+
+
+def switch_curves_of(material: Material) -> list[SwitchCurve]:
+    """Return a curve for every loss that was run at two strengths or more."""
+    at: dict[str, dict[float, list[float]]] = {}
+    without: dict[str, list[float]] = {}
+    for method in material.methods:
+        settings, scores = material.settings(method), material.scores(method, material.habitual)
+        loss = settings.get("loss", "?")
+        if is_regularised(settings):
+            key = "miner.p_switch" if settings.get("miner") == "rho_distance" else "regulariser.p_switch"
+            at.setdefault(loss, {}).setdefault(_number(settings.get(key)), []).extend(scores)
+        else:
+            without.setdefault(loss, []).extend(scores)
+    return [
+        SwitchCurve(
+            loss=loss,
+            at={p: tuple(found[p]) for p in sorted(found) if found[p]},
+            without=tuple(without.get(loss, ())),
+        )
+        for loss, found in at.items()
+        if len(found) > 1
+    ]
+
+
+def plate_of(material: Material) -> Plate | None:
+    """Return the figure when some loss was run at two strengths."""
+    curves = switch_curves_of(material)
+    if not curves:
+        return None
+    axis = f"{heading(material.habitual)}{unit(material.habitual)}"
+    n_runs = sum(len(values) for curve in curves for values in (*curve.at.values(), curve.without))
+    return Plate(
+        name="p_switch",
+        title="How many tuples to switch",
+        sentence=(
+            f"{axis} against p_switch, mean over seeds with every run as a dot ({count(n_runs, 'run')}); dashed lines "
+            "are without switching. As figure 7 of Roth et al., 2020."
+        ),
+        draw=lambda is_narrow: _drawn(curves, axis, is_narrow),
+        height=3.8,
+        narrow_height=3.6,
+        columns=("loss", "p_switch", "mean", "runs"),
+        numbers=tuple(
+            (curve.loss, f"{p:g}", f"{fmean(values):.2f}", str(len(values)))
+            for curve in curves
+            for p, values in curve.at.items()
+        ),
+    )
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return float("nan")
+
+
+def _drawn(curves: list[SwitchCurve], axis: str, is_narrow: bool) -> Draw:
+    def draw(figure: "Figure", palette: Palette) -> None:
+        axes = figure.add_subplot()
+        plain_axes(axes, palette)
+        for index, curve in enumerate(curves):
+            series = series_of(index)
+            colour = palette.colour(series)
+            for p, values in curve.at.items():
+                axes.plot([p] * len(values), values, "o", color=colour, markersize=4, alpha=0.4, markeredgewidth=0)
+            means = [fmean(values) for values in curve.at.values()]
+            axes.plot(list(curve.at), means, color=colour, linewidth=2, marker="D", markersize=5)
+            if curve.without:
+                axes.axhline(fmean(curve.without), color=colour, linewidth=1.4, linestyle=(0, (4, 3)))
+        axes.set_xlabel("p_switch", color=palette.soft)
+        axes.set_ylabel(axis, color=palette.soft)
+        entries = [(curve.loss, series_of(index)) for index, curve in enumerate(curves)]
+        legend_below(figure, entries, palette, is_narrow=is_narrow, lines=False)
+
+    return draw

@@ -1,0 +1,130 @@
+"""How much a setting matters: the score at each value of every number that was varied."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from fairground.report.drawing import Draw, axes_in, plain_axes
+from fairground.report.headings import heading, shorten, unit
+from fairground.report.material import Material, count, factor_of
+from fairground.report.palette import Palette
+from fairground.report.plate import Plate
+from fairground.spec.flat import differing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PLACE = 105
+_MOST = 8
+#: a range of values this many times wide is drawn on a logarithmic axis
+_WIDE = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """One setting of one loss: (value, score) of every trial or method."""
+
+    owner: str
+    setting: str
+    points: tuple[tuple[float, float], ...]
+
+    @property
+    def reach(self) -> float:
+        """How far apart the mean scores of its values lie."""
+        at: dict[float, list[float]] = {}
+        for value, score in self.points:
+            at.setdefault(value, []).append(score)
+        means = [fmean(scores) for scores in at.values()]
+        return max(means) - min(means)
+
+
+def sensitivities_of(material: Material) -> list[Sensitivity]:
+    """Return every varied number: of searched methods from their trials, otherwise from methods that share a loss."""
+    found = _of_searches(material) or _of_methods(material)
+    return sorted(found, key=lambda one: -one.reach)
+
+
+def plate_of(material: Material) -> Plate | None:
+    """Return the figure when some number was varied."""
+    found = sensitivities_of(material)
+    if not found:
+        return None
+    shown = found[:_MOST]
+    split = "validation" if _of_searches(material) else material.table.split
+    axis = f"{split} {heading(material.metric)}{unit(material.metric)}"
+    what = "a point a trial" if material.searches else "a point a method, mean over its seeds"
+    n = len({point for one in found for point in one.points})
+    return Plate(
+        name="sensitivity",
+        title="Sensitivity to settings",
+        sentence=(
+            f"{axis} against each varied number, {what} ({count(n, 'point')}), the one that moves it most first"
+            f"{f'; {len(found) - _MOST} more are not drawn' if len(found) > _MOST else ''}. Other settings vary along, "
+            "so that this shows where to look, not what is cause."
+        ),
+        draw=lambda is_narrow: _drawn(shown, axis, is_narrow),
+        height=0.6 + 2.3 * -(-len(shown) // 2),
+        narrow_height=0.6 + 2.1 * len(shown),
+    )
+
+
+def _of_searches(material: Material) -> list[Sensitivity]:
+    factor = factor_of(material.metric)
+    found = []
+    for label, trials in material.searches.items():
+        done = [(trial.settings, factor * trial.score) for trial in trials if trial.score is not None]
+        keys = dict.fromkeys(key for settings, _ in done for key in settings)
+        found += [_one(label, key, [(settings.get(key), score) for settings, score in done]) for key in keys]
+    return [one for one in found if one is not None]
+
+
+def _of_methods(material: Material) -> list[Sensitivity]:
+    by_loss: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+    for method in material.methods:
+        scores, settings = material.scores(method), material.settings(method)
+        if scores:
+            by_loss.setdefault(settings.get("loss", "?"), []).append((settings, fmean(scores)))
+    found = []
+    for loss, rows in by_loss.items():
+        for key in differing(settings for settings, _ in rows):
+            found.append(_one(loss, key, [(settings.get(key), score) for settings, score in rows]))
+    return [one for one in found if one is not None]
+
+
+def _one(owner: str, key: str, rows: Sequence[tuple[object, float]]) -> Sensitivity | None:
+    points = [(value, score) for given, score in rows if (value := _number(given)) is not None]
+    if len({value for value, _ in points}) < 2:
+        return None
+    return Sensitivity(owner=owner, setting=key, points=tuple(sorted(points)))
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value) if isinstance(value, int | float | str) else None
+    except ValueError:
+        return None
+
+
+def _drawn(found: Sequence[Sensitivity], axis: str, is_narrow: bool) -> Draw:
+    def draw(figure: "Figure", palette: Palette) -> None:
+        for axes, one in zip(axes_in(figure, len(found), is_narrow=is_narrow), found, strict=True):
+            _draw_one(axes, one, palette)
+        figure.supylabel(axis, color=palette.soft, fontsize=9.5)
+
+    return draw
+
+
+def _draw_one(axes: "Axes", one: Sensitivity, palette: Palette) -> None:
+    plain_axes(axes, palette)
+    values, scores = zip(*one.points, strict=True)
+    best = max(range(len(scores)), key=lambda i: scores[i])
+    axes.plot(values, scores, "o", color=palette.series[0], markersize=5, alpha=0.7, markeredgewidth=0)
+    axes.plot(values[best], scores[best], "D", color=palette.series[1], markersize=7, markeredgewidth=0)
+    if min(values) > 0 and max(values) > _WIDE * min(values):
+        axes.set_xscale("log")
+    axes.set_title(shorten(one.owner, 34), fontsize=10, color=palette.ink, loc="left")
+    axes.set_xlabel(shorten(one.setting, 40), color=palette.soft, fontsize=9)
