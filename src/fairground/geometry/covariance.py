@@ -37,19 +37,17 @@ def scatter_factor(centred: np.ndarray) -> np.ndarray:
         lift *= 4
 
 
-def times_lower(left: np.ndarray, lower: np.ndarray, out: np.ndarray) -> None:
-    """Write left @ lower for a lower triangular matrix."""
-    (multiply,) = get_blas_funcs(("trmm",), (left,))
-    # BLAS counts by columns: it is given transposes, to be overwritten.
-    np.copyto(out, left)
-    _by_rows(out, lambda rows: multiply(1.0, lower, rows.T, lower=1, trans_a=1, overwrite_b=1))
+def times_lower(rows: np.ndarray, lower: np.ndarray) -> None:
+    """Overwrite `rows` with rows @ lower, for a lower triangular matrix."""
+    (multiply,) = get_blas_funcs(("trmm",), (rows,))
+    # BLAS counts by columns: it is given transposes.
+    _by_rows(rows, lambda some: multiply(1.0, lower, some.T, lower=1, trans_a=1, overwrite_b=1))
 
 
-def divide_lower(left: np.ndarray, lower: np.ndarray, out: np.ndarray) -> None:
-    """Write X with X lower' = left: rows of unit scatter, if `lower` is the factor of that of the rows `left`."""
-    (solve,) = get_blas_funcs(("trsm",), (left,))
-    np.copyto(out, left)
-    _by_rows(out, lambda rows: solve(1.0, lower, rows.T, lower=1, overwrite_b=1))
+def divide_lower(rows: np.ndarray, lower: np.ndarray) -> None:
+    """Overwrite `rows` with X, X lower' = rows: rows of unit scatter, if `lower` is the factor of theirs."""
+    (solve,) = get_blas_funcs(("trsm",), (rows,))
+    _by_rows(rows, lambda some: solve(1.0, lower, some.T, lower=1, overwrite_b=1))
 
 
 def _by_rows(matrix: np.ndarray, change: Callable[[np.ndarray], None]) -> None:

@@ -73,7 +73,7 @@ class EmbeddedSampler(BatchSampler):
 
     def points(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Return the bank's embeddings of `rows`, in the space batches are mined in."""
-        points = self._bank.table.index_select(0, rows)
+        points = self._bank.at(rows)
         if self._projection > 0:
             size = (points.shape[1], self._projection)
             points = points @ (torch.randn(size, generator=generator, device=generator.device) / size[1] ** 0.5)

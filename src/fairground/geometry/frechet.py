@@ -25,24 +25,33 @@ def frechet_distances(points: Tensor, subsets: Tensor) -> Tensor:
         # Copies of a single point are all there can be.
         return torch.zeros(len(chosen), dtype=torch.float64, device=points.device)
     array = points.numpy(force=True)
-    centred, carried = scratch((array.shape, array.dtype), (array.shape, array.dtype))
-    np.subtract(array, array.mean(0), out=centred)
-    lengths = np.einsum("ij,ij->i", centred, centred).astype(np.float64)
-    shift = np.square(_means(centred, chosen), dtype=np.float64).sum(1)
-    trace = (lengths[chosen].sum(1) - b * shift) / (b - 1)
-    # Every point times B.
-    times_lower(centred, scatter_factor(centred), out=carried)
-    roots = np.array(side_by_side(lambda i: root_trace(_own_products(carried[chosen[i]])), len(chosen)))
+    used, places = _used(n, chosen)
+    centred, carried = scratch((array.shape, array.dtype), ((len(used), array.shape[1]), array.dtype))
+    with single_threaded_blas():
+        np.subtract(array, array.mean(0), out=centred)
+        lengths = np.einsum("ij,ij->i", centred, centred).astype(np.float64)
+        shift = np.square(_means(centred, chosen), dtype=np.float64).sum(1)
+        trace = (lengths[chosen].sum(1) - b * shift) / (b - 1)
+        # Every point of a subset times B.
+        np.take(centred, used, axis=0, out=carried)
+        times_lower(carried, scatter_factor(centred))
+        roots = np.array(side_by_side(lambda i: root_trace(_own_products(carried[places[i]])), len(chosen)))
     roots /= ((n - 1) * (b - 1)) ** 0.5
     return torch.from_numpy(shift + trace + lengths.sum() / (n - 1) - 2 * roots).to(points.device)
+
+
+def _used(n: int, subsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points that are in any subset, and the subsets as places among these."""
+    is_used = np.zeros(n, dtype=bool)
+    is_used[subsets] = True
+    return np.flatnonzero(is_used), (is_used.cumsum() - 1)[subsets]
 
 
 def _means(centred: np.ndarray, subsets: np.ndarray) -> np.ndarray:
     """Return the mean of every subset: a product with how often each point is in it."""
     shares = np.zeros((len(subsets), len(centred)), dtype=centred.dtype)
     np.add.at(shares, (np.arange(len(subsets))[:, None], subsets), 1 / subsets.shape[1])
-    with single_threaded_blas():
-        means: np.ndarray = shares @ centred
+    means: np.ndarray = shares @ centred
     return means
 
 

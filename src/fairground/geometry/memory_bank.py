@@ -40,6 +40,13 @@ class MemoryBank:
         assert self._table is not None
         return self._table
 
+    def at(self, rows: Tensor) -> Tensor:
+        """Return the embeddings (b, d) of some rows (b,)."""
+        if not self.table.is_cpu:
+            return self.table.index_select(0, rows.to(self.table.device))
+        # Not by torch, whose threads go on spinning for a while and keep those that work on the rows from starting.
+        return torch.from_numpy(np.take(self.table.numpy(), rows.numpy(force=True), axis=0))
+
     def fill(self, embeddings: Tensor) -> None:
         """Take the embeddings of all images, in order."""
         require(
