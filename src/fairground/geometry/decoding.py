@@ -133,7 +133,7 @@ def _detached(image: Image.Image) -> Image.Image:
 
 def _reason(error: Exception) -> str:
     words = str(error).strip().rstrip(".") or type(error).__name__
-    return f"it is truncated ({words})" if "truncated" in words.lower() else words
+    return "it is truncated" if "truncated" in words.lower() else " ".join(words.split())
 
 
 @cache
