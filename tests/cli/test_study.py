@@ -1,14 +1,20 @@
 """`fairground study`, `reproduce` and `evaluate` of a study, on the smallest real runs."""
 
+import contextlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from fairground.records.store import Store
+from fairground.spec.study_load import load_study
+from fairground.study.status import status_of
 from tests.cli.test_commands import fairground
 from tests.training.tiny import TINY
 
@@ -16,6 +22,9 @@ STUDY = f"""
 question = "Which of two?"
 overrides = {json.dumps([word for word in TINY if not word.startswith(("loss", "split", "miner"))])}
 repeats = 2
+[budget]
+epochs = 1
+batches_per_epoch = 3
 [data]
 toy = []
 [methods]
@@ -36,27 +45,33 @@ n = 2
 def begun(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     (folder / "mine.toml").write_text(STUDY)
-    assert fairground("study", str(folder / "mine.toml"), *options(folder), "--quiet") == 0
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        assert fairground("study", str(folder / "mine.toml"), *options(folder), "--quiet") == 0
+    (folder / "told.txt").write_text(told.getvalue())
     return folder
+
+
+@pytest.fixture(scope="module")
+def plain(begun):
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        assert fairground("study", "resume", "mine", *options(begun), "--json") == 0
+    return json.loads(told.getvalue())
 
 
 def options(folder):
     return ("--executor", "inline", "--home", str(folder / "home"))
 
 
-def test_a_study_ends_with_both_tables_and_a_page(begun, capsys):
-    assert fairground("study", str(begun / "mine.toml"), *options(begun), "--quiet") == 0
-    told = capsys.readouterr().out
+def test_a_study_ends_with_both_tables_and_a_page(begun):
+    told = (begun / "told.txt").read_text()
     assert "toy, separated: the mean over 2 fold models of a repeat" in told
     assert "toy, concatenated: the 2 fold models of a repeat joined into one" in told
     assert "toy/triplet: 2 trials (2 done)" in told
     assert "report.html" in told
 
 
-def test_json_says_the_same_to_a_program(begun, capsys):
-    assert fairground("study", "resume", "mine", *options(begun), "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    cell = told["cells"][0]
+def test_json_says_the_same_to_a_program(plain):
+    cell = plain["cells"][0]
     assert cell["trials"]["done"] == 2
     assert cell["separated"]["map@r"]["n"] == cell["concatenated"]["map@r"]["n"] == 2
     assert len(cell["expected_best"]) == 2
@@ -88,12 +103,11 @@ def test_studies_are_listed_with_their_questions(begun, capsys):
     assert "begun here: mine (" in told
 
 
-def test_a_study_is_evaluated_joined_with_other_metrics(begun, capsys):
+def test_a_study_is_evaluated_joined_with_other_metrics(begun, plain, capsys):
     words = ("evaluate", "mine", "--split", "test", "--ensemble", "--home", str(begun / "home"))
     assert fairground(*words, "--json") == 0
     usual = json.loads(capsys.readouterr().out)
-    assert fairground("study", "resume", "mine", *options(begun), "--json") == 0
-    table = json.loads(capsys.readouterr().out)["cells"][0]["concatenated"]["map@r"]["mean"]
+    table = plain["cells"][0]["concatenated"]["map@r"]["mean"]
     assert sum(repeat["map@r"] for repeat in usual[0]["concatenated"]) / 2 == pytest.approx(table, abs=1e-12)
     assert fairground(*words, "--metrics", "nmi") == 0
     assert "toy/triplet  concatenated  test nmi" in capsys.readouterr().out
@@ -105,9 +119,10 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
     assert fairground("reproduce", "mine", "--repeats", "3", *options(begun), "--json") == 0
     cells = json.loads(capsys.readouterr().out)["cells"]
     assert cells[0]["separated"]["map@r"]["n"] == 3
-    assert fairground("list", "runs", "--home", str(begun / "home"), "--json") == 0
-    run = next(name for name, state in json.loads(capsys.readouterr().out).items() if state == "done")
-    assert fairground("reproduce", run, "--repeats", "2", *options(begun), "--quiet") in (0, 2)
+    store = Store(begun / "home")
+    run = next(name for name in store.names(state="done") if store.get(name).spec["evaluation"]["test"])
+    assert fairground("reproduce", run, "--repeats", "2", *options(begun), "--quiet") == 0
+    assert "fresh seeds" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -126,16 +141,29 @@ def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, comp
     assert complaint in capsys.readouterr().err
 
 
-def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(begun, tmp_path):
-    words = ["study", str(begun / "mine.toml"), "--workers", "2", "--home", str(tmp_path / "home")]
-    program = "from fairground.cli.main import main; main()"
-    driver = subprocess.Popen([sys.executable, "-c", program, *words], stderr=subprocess.PIPE, text=True)
+PRETENDED = """
+from functools import partial
+from fairground.study import whole
+whole.conduct_study = partial(whole.conduct_study, job="tests.study.jobs:quadratic")
+from fairground.cli.main import main
+main()
+"""
+
+
+def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(tmp_path):
+    home = tmp_path / "home"
+    words = ["study", "tiny", "--workers", "2", "--home", str(home)]
+    environment = os.environ | {"FAKE_SECONDS": "5", "PYTHONPATH": str(Path(__file__).parents[2])}
+    driver = subprocess.Popen(
+        [sys.executable, "-c", PRETENDED, *words], stderr=subprocess.PIPE, text=True, env=environment
+    )
     deadline = time.monotonic() + 120
-    while not list((tmp_path / "home" / "runs").glob("*/spec.json")):
+    while not (home / "begun.log").exists():
         assert driver.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.kill(driver.pid, signal.SIGINT)
     _, told = driver.communicate(timeout=60)
     assert driver.returncode == 130
-    assert "stopped; nothing is lost. Go on with: fairground study resume mine --home" in told
+    assert "stopped; nothing is lost. Go on with: fairground study resume tiny --home" in told
+    assert status_of(load_study("tiny"), home=home)[0].trials["asked"] == 2
