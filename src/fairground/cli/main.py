@@ -12,9 +12,13 @@ from fairground.cli import (
     compare,
     data,
     demo,
+    embed,
     evaluate,
+    export,
+    index,
     protocol,
     published,
+    query,
     report,
     reproduce,
     score,
@@ -41,6 +45,10 @@ app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("study")(study.study)
 app.command("reproduce")(reproduce.reproduce)
+app.command("export")(export.export)
+app.command("embed")(embed.embed)
+app.command("index")(index.index)
+app.command("query")(query.query)
 app.command("list")(browse.list_things)
 app.command("show")(browse.show)
 app.command("protocol")(protocol.protocol)

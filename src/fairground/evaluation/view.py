@@ -46,11 +46,15 @@ class RankingBlock(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A verification curve, and for each genuine pair its place on it and the query it belongs to."""
+    """A verification curve, and for each genuine pair its place on it and the query it belongs to.
+
+    `similarities` are those of the curve's places: cosines, or minus half squared distances of raw embeddings.
+    """
 
     verification: Verification
     place: np.ndarray
     query: np.ndarray
+    similarities: np.ndarray
 
 
 class EmbeddingView:
@@ -211,7 +215,7 @@ class EmbeddingView:
             impostors_equal=standing.equal - count,
             n_impostors=n_impostors,
         )
-        return Curve(verification, place, np.repeat(wanted.query_order, wanted.n_relevant))
+        return Curve(verification, place, np.repeat(wanted.query_order, wanted.n_relevant), genuine)
 
     @cached_property
     def singular_values(self) -> np.ndarray:

@@ -25,7 +25,7 @@ from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.split import Parts, Split
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
-from fairground.spec.run import ROOM_OF, Part, RunSpec
+from fairground.spec.run import ROOM_OF, Part, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
@@ -83,7 +83,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     )
     classes, train_labels = np.unique(table.labels[parts.train], return_inverse=True)
     labels = torch.from_numpy(train_labels.astype(np.int64))
-    model = _model(spec, table.images.channels).to(device)
+    model = build_model(spec.trunk, spec.head, spec.training, channels=table.images.channels, seed=spec.seed).to(device)
     facts = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
     loss = _loss(spec, facts).to(device)
     miner = _miner(spec, loss)
@@ -91,7 +91,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[parts.train])
     sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
     sampler = _build("sampler", spec.sampler, sampler_facts)
-    transform = _build("transform", spec.transform, {"preprocessing": model.trunk.preprocessing})
+    transform = build_transform(spec.transform, model)
     _check_chunks(spec, model, regulariser)
     require_weights(spec, model, loss)
     stepper = Stepper(
@@ -150,18 +150,24 @@ def best_device() -> torch.device:
     return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
-def _model(spec: RunSpec, channels: int) -> EmbeddingModel:
-    with _seeded(spec.seed, "init_trunk"):
-        trunk = _build("trunk", spec.trunk, {"channels": channels})
-    with _seeded(spec.seed, "init_head"):
-        head = _build("head", spec.head, {"n_features": trunk.n_features})
-    asked = spec.training
+def build_model(trunk: Part, head: Part, asked: TrainingSpec, *, channels: int, seed: int = 0) -> EmbeddingModel:
+    """Return a model by the names of its parts, with first weights."""
+    with _seeded(seed, "init_trunk"):
+        body = _build("trunk", trunk, {"channels": channels})
+    with _seeded(seed, "init_head"):
+        top = _build("head", head, {"n_features": body.n_features})
     is_mixed = asked.precision == "mixed"
-    model = EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm=asked.freeze_batch_norm, is_mixed=is_mixed)
+    model = EmbeddingModel(trunk=body, head=top, freeze_batch_norm=asked.freeze_batch_norm, is_mixed=is_mixed)
     if asked.compile:
         # In place: the names of the weights, and with them checkpoints, stay what they are.
         model.trunk.compile()
     return model
+
+
+def build_transform(part: Part, model: EmbeddingModel) -> Transform:
+    """Return a transform by name, told what the model's weights expect."""
+    found: Transform = _build("transform", part, {"preprocessing": model.trunk.preprocessing})
+    return found
 
 
 def _loss(spec: RunSpec, facts: Mapping[str, object]) -> Loss:

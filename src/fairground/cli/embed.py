@@ -1,0 +1,44 @@
+"""`fairground embed MODEL DATA -o FILE`: the embeddings of anything, straight to a file."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairground.cli.counting import counted
+from fairground.cli.export import MODEL_HELP
+from fairground.cli.options import HOME, AsJson, Home, Quiet
+
+DATA_HELP = "A folder of images (class folders or loose), a table, one image, a file of features, or `icons`."
+
+
+def embed(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
+    out: Annotated[Path, typer.Option("--output", "-o", help="An .npz file, or an .npy file with a .json beside it.")],
+    raw: Annotated[bool, typer.Option("--raw", help="As the network gives them, not scaled to length one.")] = False,
+    home: Home = HOME,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Embed pictures or features in order, with their files and, where known, their classes.
+
+    Memory stays small whatever the number of images. Stopped or killed, the same command takes it up where it was.
+
+    Example: fairground embed my_model my_photos -o embeddings.npz
+    """
+    from fairground.use.embedding_file import embed_to_file
+    from fairground.use.folder import open_model
+    from fairground.use.material import read_material
+
+    material = read_material(data)
+    opened = open_model(model, home=home, measured=False)
+    with counted("embedding", is_quiet=quiet) as tell:
+        embed_to_file(opened, material, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
+    if as_json:
+        found = {"file": str(out), "n": len(material), "embedding_dim": opened.facts.embedding_dim}
+        print(json.dumps({**found, "has_labels": material.labels is not None}))
+    else:
+        known = "" if material.labels is None else f" of {len(set(material.labels.tolist()))} classes"
+        print(f"wrote {out}: {len(material):,} embeddings of {opened.facts.embedding_dim} numbers{known}")

@@ -1,0 +1,44 @@
+"""`fairground index MODEL DATA -o FOLDER`: a collection made searchable."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairground.cli.counting import counted
+from fairground.cli.embed import DATA_HELP
+from fairground.cli.export import MODEL_HELP
+from fairground.cli.options import HOME, AsJson, Home, Quiet
+
+
+def index(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
+    out: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    approximate: Annotated[
+        bool,
+        typer.Option("--approximate", help="Add faiss's approximate search (by itself above a million rows)."),
+    ] = False,
+    home: Home = HOME,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Embed a collection into a folder that `fairground query` searches; the model and small pictures lie in it.
+
+    Example: fairground index my_model my_photos -o my_index
+    """
+    from fairground.use.folder import open_model
+    from fairground.use.index import build_index
+    from fairground.use.material import read_material
+
+    material = read_material(data)
+    opened = open_model(model, home=home)
+    with counted("indexing", is_quiet=quiet) as tell:
+        built = build_index(opened, material, out, how="approximate" if approximate else "auto", tell=tell)
+    if as_json:
+        print(json.dumps({"folder": str(out), "n": len(built), "is_approximate": built.has_approximate}))
+        return
+    print(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} picture.jpg`")
+    if built.has_approximate:
+        print(f"  approximate search: {100 * built.approximate_recall:.1f} % of the true ten nearest are found")

@@ -1,0 +1,103 @@
+"""What a search found, as one self-contained page: each query, its most similar pictures, and whether any is a match.
+
+The page asks no host for anything and runs no script. Names come from other people's files: they only ever become text.
+"""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairground.errors import require
+from fairground.records.artefacts import write_atomically
+from fairground.report.headings import clean, shorten
+from fairground.report.palette import DARK, LIGHT, css_variables
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_TEMPLATES = Path(__file__).parent / "templates"
+#: queries a page shows at most: beyond that it would be too heavy for a phone
+MOST = 200
+_KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """One neighbour; `is_match` is None where no threshold is known. `picture` is a small PNG or JPEG, if any."""
+
+    name: str
+    label: str | None
+    similarity: float
+    is_match: bool | None
+    picture: bytes | None = None
+
+    @property
+    def uri(self) -> str | None:
+        """The picture as a data URI."""
+        return _uri(self.picture)
+
+    @property
+    def words(self) -> str:
+        """The name as a page can show it."""
+        return shorten(clean(self.name), 60)
+
+    @property
+    def class_words(self) -> str:
+        """The class as a page can show it; nothing where it is not known."""
+        return "" if self.label is None else shorten(clean(self.label), 40)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """One query and what was found, most similar first; `verdict` is the decision in a few words."""
+
+    name: str
+    verdict: str
+    is_match: bool | None
+    found: tuple[Found, ...]
+    picture: bytes | None = None
+
+    @property
+    def uri(self) -> str | None:
+        """The picture as a data URI."""
+        return _uri(self.picture)
+
+    @property
+    def words(self) -> str:
+        """The name as a page can show it."""
+        return shorten(clean(self.name), 80)
+
+
+def write_matches(searched: Sequence[Searched], *, title: str, threshold: str, out: Path) -> Path:
+    """Write the page and return its path; `threshold` is a sentence about the decision and its error rates."""
+    require(len(searched) > 0, "there is nothing to show: no query was asked")
+    page = (
+        _environment()
+        .get_template("matches.html")
+        .render(
+            title=clean(title),
+            threshold=threshold,
+            searched=searched[:MOST],
+            n_left_out=max(0, len(searched) - MOST),
+            style=(_TEMPLATES / "matches.css").read_text(encoding="utf-8"),
+            light=css_variables(LIGHT),
+            dark=css_variables(DARK),
+        )
+    )
+    write_atomically(out, page.encode("utf-8", "replace"))
+    return out
+
+
+def _uri(picture: bytes | None) -> str | None:
+    kind = next((kind for mark, kind in _KINDS.items() if picture is not None and picture.startswith(mark)), None)
+    # Whatever else an index from elsewhere holds is not shown.
+    return None if kind is None or picture is None else f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
+
+
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(_TEMPLATES)
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
