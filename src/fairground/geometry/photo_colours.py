@@ -34,22 +34,18 @@ def saturate(images: Tensor, factors: Tensor) -> Tensor:
 
 def turn_hue(images: Tensor, turns: Tensor) -> Tensor:
     """Return images whose hue is turned by `turns` (n,) of the whole circle, in steps of 1/255."""
-    red, green, blue = images.float().unbind(1)
-    top, low = images.amax(1).float(), images.amin(1).float()
-    spread = top - low
+    red, green, blue = (plane.float().contiguous() for plane in images.unbind(1))
+    top = red.maximum(green).maximum(blue)
+    spread = top - red.minimum(green).minimum(blue)
     safe = spread.clamp(min=1)
     # In the order of Pillow's operations: a step of the circle is a whole number, so a last digit can move a pixel.
-    no_red, no_green, no_blue = (top - red) / safe, (top - green) / safe, (top - blue) / safe
-    hue = torch.where(
-        red == top,
-        no_blue - no_green,
-        torch.where(green == top, 2 + no_red - no_blue, 4 + no_green - no_red),
-    )
-    steps = ((hue / 6 + 1) % 1 * 255).to(torch.int32)
-    shift = (turns * 255).to(torch.int32).view(-1, 1, 1)
-    steps = torch.where(spread > 0, steps, 0) + shift & 255
-    saturation = (spread / top.clamp(min=1) * 255).floor() / 255
-    return _from_hue(steps * 6 / 255, saturation, top).to(torch.uint8)
+    no_red, no_green, no_blue = (top - red).div_(safe), (top - green).div_(safe), (top - blue).div_(safe)
+    hue = torch.where(green == top, (2 + no_red).sub_(no_blue), (4 + no_green).sub_(no_red))
+    hue = torch.where(red == top, no_blue.sub_(no_green), hue)
+    steps = hue.div_(6).add_(1).frac_().mul_(255).to(torch.int32)
+    steps = steps.masked_fill_(spread == 0, 0).add_((turns * 255).to(torch.int32).view(-1, 1, 1)).bitwise_and_(255)
+    saturation = spread.div_(top.clamp(min=1)).mul_(255).floor_().div_(255)
+    return _from_hue(steps.mul(6).div(255), saturation, top)
 
 
 def jitter(images: Tensor, amounts: tuple[float, float, float, float], generator: torch.Generator) -> Tensor:
@@ -81,12 +77,12 @@ def _blend(base: Tensor, images: Tensor, factors: Tensor) -> Tensor:
 
 
 def _from_hue(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
-    """Return RGB (n, 3, h, w) from a hue in [0, 6], a saturation in [0, 1] and a value in [0, 255]."""
-    sector = hue.floor()
-    part = hue - sector
-    low = (value * (1 - saturation) + 0.5).floor()
-    falling = (value * (1 - saturation * part) + 0.5).floor()
-    rising = (value * (1 - saturation * (1 - part)) + 0.5).floor()
-    sector = sector.to(torch.int64) % 6
-    table = torch.stack([value, falling, low, low, rising, value])  # red by sector; green and blue are turned on
-    return torch.stack([table.gather(0, ((sector + lag) % 6).unsqueeze(0)).squeeze(0) for lag in (0, 4, 2)], dim=1)
+    """Return RGB bytes (n, 3, h, w) from a hue in [0, 6], a saturation in [0, 1] and a value in [0, 255]."""
+    n, height, width = hue.shape
+    pixels = torch.empty((n, height, width, 3), dtype=torch.uint8, device=hue.device).permute(0, 3, 1, 2)
+    for channel, lag in enumerate((5, 3, 1)):
+        # A channel is full over two sixths of the circle round its colour, gone over two, and between them on a line.
+        place = hue.add(lag).remainder_(6)
+        gone = torch.minimum(place, 4 - place).clamp_(0, 1).mul_(saturation)
+        pixels[:, channel] = (1 - gone).mul_(value).add_(0.5)
+    return pixels
