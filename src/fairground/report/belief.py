@@ -58,7 +58,7 @@ def _chances(contest: Contest, values: Mapping[str, Mapping[int, float]]) -> tup
         needed = None if verdict is None else verdict.more_seeds
         settled = "highest mean" if label == leader else "settled"
         if verdict is not None and not verdict.is_separated:
-            settled = "no number of seeds foreseen" if needed is None else f"about {needed} more"
+            settled = "nobody knows how many" if needed is None else f"about {needed} more"
         chances.append(
             Chance(label=label, probability=probability, is_among_best=label in contest.best, settled_by=settled)
         )

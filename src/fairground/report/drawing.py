@@ -6,15 +6,16 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
-from fairground.report.headings import shorten
-from fairground.report.palette import LIGHT, STAND_IN, Palette, as_variables, dash_of
+from fairground.report.headings import squeeze
+from fairground.report.palette import LIGHT, STAND_IN, Palette, as_variables, dash_of, sign_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 #: (width, height) in inches
@@ -54,6 +55,17 @@ def plain_axes(axes: "Axes", palette: Palette) -> None:
     axes.set_axisbelow(True)
 
 
+def log_axis(axes: "Axes", which: Literal["x", "y"]) -> None:
+    """Make one axis logarithmic with plain numbers: the powers matplotlib writes need its mathematical text."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+    axis: Axis = axes.xaxis if which == "x" else axes.yaxis
+    axes.set_xscale("log") if which == "x" else axes.set_yscale("log")
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
+
+
 def axes_in(figure: "Figure", n: int, *, is_narrow: bool, columns: int = 2, share_y: bool = False) -> "list[Axes]":
     """Return `n` axes side by side, or one below the other on a phone; places left over stay empty."""
     columns = 1 if is_narrow else min(columns, n)
@@ -78,14 +90,15 @@ def legend_below(
     shown = [(label, series) for label, series in entries if series is not None]
     if not shown:
         return
-    look: dict[str, Any] = {"linewidth": 2} if lines else {"marker": "o", "markersize": 6}
     handles = []
     for _, series in shown:
-        style: Any = dash_of(series) if lines else ""
-        handles.append(Line2D([], [], color=palette.colour(series), linestyle=style, **look))
+        look: dict[str, Any] = {"marker": sign_of(series), "markersize": 6, "linestyle": ""}
+        if lines:
+            look = {"linewidth": 2, "linestyle": dash_of(series)}
+        handles.append(Line2D([], [], color=palette.colour(series), **look))
     # The leading space: matplotlib hides a name that begins with an underscore.
-    names = [" " + shorten(label, 30) for label, _ in shown]
-    columns = 1 if is_narrow else 3
+    names = [" " + squeeze(label, 42 if is_narrow else 48) for label, _ in shown]
+    columns = 1 if is_narrow else 2
     figure.legend(
         handles, names, loc="outside lower center", ncols=columns, frameon=False, fontsize=9, labelcolor=palette.ink
     )

@@ -61,6 +61,18 @@ def shorten(name: str, width: int) -> str:
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
+def squeeze(name: str, width: int) -> str:
+    """Return a clean name of at most `width` signs with its middle left out: methods often differ in their ends."""
+    flat = clean(name)
+    tail = (width - 1) // 2
+    return flat if len(flat) <= width else f"{flat[: width - 1 - tail]}…{flat[-tail:]}"
+
+
+def small_p(p: float) -> str:
+    """Return a p-value as papers write it."""
+    return "below 0.001" if p < 0.001 else f"{p:.2g}"
+
+
 def duration(seconds: float) -> str:
     """Return a time span as people say it."""
     if seconds < 100:

@@ -52,6 +52,15 @@ DASHES: tuple[tuple[float, tuple[float, ...]], ...] = (
 )
 
 
+#: marks, for the same reason
+SIGNS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def sign_of(series: int | None) -> str:
+    """Return the mark that goes with a colour."""
+    return "o" if series is None else SIGNS[series % len(SIGNS)]
+
+
 def series_of(rank: int) -> int | None:
     """Return which colour the method of this rank gets, or None when there are too many to tell apart."""
     return rank if rank < N_SERIES else None

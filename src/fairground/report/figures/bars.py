@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, plain_axes
-from fairground.report.headings import heading, is_share, shorten, show_interval, unit
+from fairground.report.headings import heading, is_share, show_interval, squeeze, unit
 from fairground.report.palette import Palette, series_of
 from fairground.report.tables import ResultTable
 
@@ -107,12 +107,12 @@ def draw_on(axes: "Axes", bars: Bars, palette: Palette, *, is_narrow: bool = Fal
         )
         if is_narrow:
             edge = axes.get_yaxis_transform()
-            axes.text(0, line - 0.46, shorten(bar.label, 42), transform=edge, fontsize=9.5, color=palette.ink)
+            axes.text(0, line - 0.46, squeeze(bar.label, 42), transform=edge, fontsize=9.5, color=palette.ink)
     _frame(axes, bars, palette, is_narrow=is_narrow)
 
 
 def _frame(axes: "Axes", bars: Bars, palette: Palette, *, is_narrow: bool) -> None:
-    labels = ["" if is_narrow else shorten(bar.label, 44) for bar in bars.bars]
+    labels = ["" if is_narrow else squeeze(bar.label, 44) for bar in bars.bars]
     axes.set_yticks(range(len(bars.bars)), labels, color=palette.ink)
     axes.set_ylim(len(bars.bars) - 0.5, -0.75)
     axes.set_xlabel(bars.axis, color=palette.soft)

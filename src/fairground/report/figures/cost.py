@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from fairground.report.drawing import Draw, axes_in, legend_below, plain_axes
+from fairground.report.drawing import Draw, axes_in, legend_below, log_axis, plain_axes
 from fairground.report.headings import duration, heading, size, unit
 from fairground.report.material import Material, count
-from fairground.report.palette import Palette
+from fairground.report.palette import Palette, sign_of
 from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
@@ -71,10 +71,11 @@ def _drawn(costs: list[Cost], axis: str, material: Material, is_narrow: bool) ->
             plain_axes(axes, palette)
             # The best last, so that it lies on top.
             for cost, value in reversed(list(zip(costs, values, strict=True))):
-                colour = palette.colour(material.series[cost.label])
-                axes.plot(value, cost.score, "o", color=colour, markersize=8, alpha=0.85, markeredgewidth=0)
+                series = material.series[cost.label]
+                colour, sign = palette.colour(series), sign_of(series)
+                axes.plot(value, cost.score, sign, color=colour, markersize=8, alpha=0.85, markeredgewidth=0)
             if max(values) > 20 * max(min(values), 1e-9):
-                axes.set_xscale("log")
+                log_axis(axes, "x")
             axes.set_xlabel(word, color=palette.soft)
             axes.set_ylabel(axis, color=palette.soft)
             axes.margins(0.15)

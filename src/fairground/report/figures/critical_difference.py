@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw
-from fairground.report.headings import heading, is_share, shorten
+from fairground.report.headings import heading, is_share, small_p, squeeze
 from fairground.report.material import Material, count
 from fairground.report.palette import Palette
 from fairground.report.plate import Plate
@@ -49,7 +49,7 @@ def plate_over(scores: Mapping[str, Sequence[float]], *, blocks_are: str, metric
         title="Critical-difference diagram",
         sentence=(
             f"Mean rank by {heading(metric)} over {count(n_blocks, blocks_are)} as blocks, 1 being best; Friedman "
-            f"p {found.p:.2g}, critical difference {found.critical_difference:.2f}. {verdict}.{caveat}"
+            f"p {small_p(found.p)}, critical difference {found.critical_difference:.2f}. {verdict}.{caveat}"
         ),
         draw=lambda is_narrow: _drawn(found, is_narrow),
         height=1.3 + 0.26 * -(-len(scores) // 2) + 0.12 * len(found.bars),
@@ -94,5 +94,5 @@ def _name_methods(axes: "Axes", found: CriticalDifference, palette: Palette, *, 
         line = i if is_left else k - 1 - i
         y, end = top - line, (1 - reach if is_left else k + reach)
         axes.plot([rank, rank, end], [0, y, y], color=palette.soft, linewidth=1)
-        text = f"{shorten(name, 22 if is_narrow else 40)}  {rank:.2f}"
+        text = f"{squeeze(name, 24 if is_narrow else 40)}  {rank:.2f}"
         axes.text(end, y, f" {text} ", ha="right" if is_left else "left", va="center", fontsize=9, color=palette.ink)

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairground.report.drawing import Draw, axes_in, plain_axes
 from fairground.report.figures.spectra import arrays_of
-from fairground.report.headings import shorten
+from fairground.report.headings import squeeze
 from fairground.report.material import Material, count
 from fairground.report.palette import Palette
 from fairground.report.plate import Plate
@@ -78,7 +78,7 @@ def _drawn(found: list[Densities], is_narrow: bool) -> Draw:
             for values, (series, _) in zip((one.positive, one.negative), colours, strict=True):
                 axes.fill_between(one.middles, values, color=palette.series[series], alpha=0.3, linewidth=0)
                 axes.plot(one.middles, values, color=palette.series[series], linewidth=1.5)
-            axes.set_title(shorten(one.label, 40), fontsize=10, color=palette.ink, loc="left")
+            axes.set_title(squeeze(one.label, 44), fontsize=10, color=palette.ink, loc="left")
             axes.set_xlabel("distance", color=palette.soft, fontsize=9)
             axes.set_yticks([])
         keys = [Patch(color=palette.series[series], alpha=0.5, label=word) for series, word in colours]

@@ -17,7 +17,7 @@ from fairground.errors import DataError
 from fairground.records.arrays import read_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.report.drawing import Draw, axes_in
-from fairground.report.headings import shorten
+from fairground.report.headings import shorten, squeeze
 from fairground.report.material import Material
 from fairground.report.palette import N_SERIES, Palette
 from fairground.report.plate import Plate
@@ -164,7 +164,7 @@ def _drawn(maps: list[EmbeddingMap], is_narrow: bool) -> Draw:
             axes.set_xticks([])
             axes.set_yticks([])
             axes.set_frame_on(False)
-            title = f"{shorten(one.label, 36)}, {100 * one.share:.0f} % of variance"
+            title = f"{squeeze(one.label, 36)}, {100 * one.share:.0f} % of variance"
             axes.set_title(title, fontsize=10, color=palette.ink, loc="left")
 
     return draw

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fairground.records.published import PublishedRow, published_rows
 from fairground.report.drawing import Draw, axes_in, plain_axes
-from fairground.report.headings import heading, shorten
+from fairground.report.headings import heading, squeeze
 from fairground.report.material import Material, count
 from fairground.report.palette import Palette
 from fairground.report.plate import Plate
@@ -120,7 +120,7 @@ def _draw_one(axes: "Axes", over: str, gains: list[Gain], palette: Palette) -> N
         if gain.measured is not None:
             axes.plot(gain.measured, line, "o", markerfacecolor="none", markeredgecolor=palette.ink, markersize=6)
     axes.axvline(0, color=palette.soft, linewidth=1)
-    axes.set_yticks(range(len(gains)), [shorten(gain.label, 24) for gain in gains], color=palette.ink)
+    axes.set_yticks(range(len(gains)), [squeeze(gain.label, 26) for gain in gains], color=palette.ink)
     axes.set_ylim(len(gains) - 0.5, -0.5)
     axes.set_title(f"over {over}", fontsize=10.5, color=palette.ink, loc="left")
     axes.set_xlabel("relative improvement %", color=palette.soft, fontsize=9)

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from fairground.report.drawing import Draw, legend_below, plain_axes
 from fairground.report.headings import heading, is_share
 from fairground.report.material import Material, count
-from fairground.report.palette import N_SERIES, Palette
+from fairground.report.palette import N_SERIES, Palette, sign_of
 from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLACE = 80
-_SIGNS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,7 @@ def _drawn(lines: list[MetricLine], material: Material, is_narrow: bool) -> Draw
             axes.plot([min(line.means.values()), max(line.means.values())], [y, y], color=palette.rule, linewidth=3)
             for label, mean in line.means.items():
                 series = material.series[label]
-                axes.plot(mean, y, _SIGNS[(series or 0) % len(_SIGNS)], color=palette.colour(series), markersize=7)
+                axes.plot(mean, y, sign_of(series), color=palette.colour(series), markersize=7)
         axes.set_yticks(range(len(lines)), [heading(line.metric) for line in lines], color=palette.ink)
         axes.set_ylim(len(lines) - 0.5, -0.5)
         axes.set_xlabel("%", color=palette.soft)

@@ -13,7 +13,7 @@ from fairground.report.drawing import Draw, legend_below, plain_axes
 from fairground.report.figures.regularised import is_regularised
 from fairground.report.headings import heading, unit
 from fairground.report.material import Material, count
-from fairground.report.palette import Palette, series_of
+from fairground.report.palette import Palette, series_of, sign_of
 from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _drawn(curves: list[SwitchCurve], axis: str, is_narrow: bool) -> Draw:
             for p, values in curve.at.items():
                 axes.plot([p] * len(values), values, "o", color=colour, markersize=4, alpha=0.4, markeredgewidth=0)
             means = [fmean(values) for values in curve.at.values()]
-            axes.plot(list(curve.at), means, color=colour, linewidth=2, marker="D", markersize=5)
+            axes.plot(list(curve.at), means, color=colour, linewidth=2, marker=sign_of(series), markersize=6)
             if curve.without:
                 axes.axhline(fmean(curve.without), color=colour, linewidth=1.4, linestyle=(0, (4, 3)))
         axes.set_xlabel("p_switch", color=palette.soft)

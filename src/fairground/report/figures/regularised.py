@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, plain_axes
-from fairground.report.headings import heading, shorten, unit
+from fairground.report.headings import heading, squeeze, unit
 from fairground.report.material import Material, count
 from fairground.report.methods import Method
 from fairground.report.palette import Palette
@@ -98,7 +98,7 @@ def _drawn(pairs: list[Pair], axis: str, is_narrow: bool) -> Draw:
                 axes.barh(line + shift, fmean(values), 0.34, color=colour, alpha=0.75, linewidth=0)
                 if spread is not None:
                     axes.errorbar(fmean(values), line + shift, xerr=spread, color=palette.ink, capsize=3, linewidth=1)
-        labels = [shorten(pair.label, 20 if is_narrow else 44) for pair in pairs]
+        labels = [squeeze(pair.label, 22 if is_narrow else 44) for pair in pairs]
         axes.set_yticks(range(len(pairs)), labels, color=palette.ink)
         axes.invert_yaxis()
         every = [value for pair in pairs for value in (*pair.without, *pair.regularised)]

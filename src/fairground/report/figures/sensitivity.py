@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from fairground.report.drawing import Draw, axes_in, plain_axes
-from fairground.report.headings import heading, shorten, unit
+from fairground.report.drawing import Draw, axes_in, log_axis, plain_axes
+from fairground.report.headings import heading, shorten, squeeze, unit
 from fairground.report.material import Material, count, factor_of
 from fairground.report.palette import Palette
 from fairground.report.plate import Plate
@@ -53,7 +53,7 @@ def plate_of(material: Material) -> Plate | None:
         return None
     shown = found[:_MOST]
     split = "validation" if _of_searches(material) else material.table.split
-    axis = f"{split} {heading(material.metric)}{unit(material.metric)}"
+    axis = f"{split.capitalize()} {heading(material.metric)}{unit(material.metric)}"
     what = "a point a trial" if material.searches else "a point a method, mean over its seeds"
     n = len({point for one in found for point in one.points})
     return Plate(
@@ -125,6 +125,6 @@ def _draw_one(axes: "Axes", one: Sensitivity, palette: Palette) -> None:
     axes.plot(values, scores, "o", color=palette.series[0], markersize=5, alpha=0.7, markeredgewidth=0)
     axes.plot(values[best], scores[best], "D", color=palette.series[1], markersize=7, markeredgewidth=0)
     if min(values) > 0 and max(values) > _WIDE * min(values):
-        axes.set_xscale("log")
-    axes.set_title(shorten(one.owner, 34), fontsize=10, color=palette.ink, loc="left")
+        log_axis(axes, "x")
+    axes.set_title(squeeze(one.owner, 40), fontsize=10, color=palette.ink, loc="left")
     axes.set_xlabel(shorten(one.setting, 40), color=palette.soft, fontsize=9)

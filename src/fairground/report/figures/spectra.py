@@ -11,7 +11,7 @@ import numpy as np
 
 from fairground.errors import DataError
 from fairground.records.arrays import read_arrays
-from fairground.report.drawing import Draw, legend_below, plain_axes
+from fairground.report.drawing import Draw, legend_below, log_axis, plain_axes
 from fairground.report.material import Material, count
 from fairground.report.methods import Method
 from fairground.report.palette import N_SERIES, Palette, dash_of
@@ -97,7 +97,7 @@ def _drawn(spectra: list[Spectrum], material: Material, is_narrow: bool) -> Draw
                 linestyle=dash_of(series),
                 linewidth=1.8,
             )
-        axes.set_yscale("log")
+        log_axis(axes, "y")
         axes.set_xlabel("singular value, largest first", color=palette.soft)
         axes.set_ylabel("share of the sum", color=palette.soft)
         entries = [(spectrum.label, material.series[spectrum.label]) for spectrum in spectra]

@@ -16,7 +16,7 @@ import numpy as np
 from fairground.report.drawing import Draw, axes_in, legend_below, plain_axes
 from fairground.report.headings import heading, unit
 from fairground.report.material import Material, count, factor_of
-from fairground.report.palette import Palette
+from fairground.report.palette import Palette, sign_of
 from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ class Cloud:
     x: np.ndarray
     y: np.ndarray
     r: float
+
+    @property
+    def told(self) -> str:
+        """The correlation in words."""
+        return "none" if np.isnan(self.r) else f"{self.r:+.2f}"
 
 
 def clouds_of(material: Material) -> list[Cloud]:
@@ -67,7 +72,7 @@ def plate_of(material: Material) -> Plate | None:
     if not clouds:
         return None
     axis = f"{heading(material.habitual)}{unit(material.habitual)}"
-    told = ", ".join(f"{MEASURES[cloud.measure]} {cloud.r:+.2f}" for cloud in clouds)
+    told = ", ".join(f"{MEASURES[cloud.measure]} {cloud.told}" for cloud in clouds)
     n_runs = max(len(cloud.x) for cloud in clouds)
     return Plate(
         name="structure",
@@ -80,7 +85,7 @@ def plate_of(material: Material) -> Plate | None:
         height=2.9 * -(-len(clouds) // 2) + 0.5,
         narrow_height=2.5 * len(clouds) + 0.9,
         columns=("measure", "r", "runs"),
-        numbers=tuple((MEASURES[cloud.measure], f"{cloud.r:+.3f}", str(len(cloud.x))) for cloud in clouds),
+        numbers=tuple((MEASURES[cloud.measure], cloud.told, str(len(cloud.x))) for cloud in clouds),
     )
 
 
@@ -99,12 +104,13 @@ def _draw_one(axes: "Axes", cloud: Cloud, axis: str, material: Material, palette
     plain_axes(axes, palette)
     for label in dict.fromkeys(cloud.labels):
         here = np.array([other == label for other in cloud.labels])
-        colour = palette.colour(material.series[label])
-        axes.plot(cloud.x[here], cloud.y[here], "o", color=colour, markersize=5.5, alpha=0.75, markeredgewidth=0)
+        series = material.series[label]
+        colour, sign = palette.colour(series), sign_of(series)
+        axes.plot(cloud.x[here], cloud.y[here], sign, color=colour, markersize=5.5, alpha=0.75, markeredgewidth=0)
     if not np.isnan(cloud.r) and len(cloud.x) > 2:
         slope, height = np.polyfit(cloud.x, cloud.y, 1)
         ends = np.array([cloud.x.min(), cloud.x.max()])
         axes.plot(ends, slope * ends + height, color=palette.soft, linewidth=1.2, linestyle=(0, (4, 3)))
-    axes.set_title(f"r = {cloud.r:+.2f}", fontsize=10, color=palette.ink, loc="right")
+    axes.set_title(f"r = {cloud.told}", fontsize=10, color=palette.ink, loc="right")
     axes.set_xlabel(MEASURES[cloud.measure], color=palette.soft)
     axes.set_ylabel(axis, color=palette.soft, fontsize=9)

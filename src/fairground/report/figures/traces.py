@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, axes_in, plain_axes
-from fairground.report.headings import heading, shorten, unit
+from fairground.report.headings import heading, squeeze, unit
 from fairground.report.material import Material, count, factor_of
 from fairground.report.palette import Palette
 from fairground.report.plate import Plate
@@ -36,7 +36,7 @@ def plate_of(material: Material) -> Plate | None:
     found = traces_of(material)
     if not found:
         return None
-    axis, factor = f"validation {heading(material.metric)}{unit(material.metric)}", factor_of(material.metric)
+    axis, factor = f"Validation {heading(material.metric)}{unit(material.metric)}", factor_of(material.metric)
     shown = dict(list(found.items())[:_MOST])
     n_trials = sum(len(points) for points in found.values())
     left_out = f" The first {_MOST} are drawn." if len(found) > _MOST else ""
@@ -83,5 +83,5 @@ def _draw_one(axes: "Axes", label: str, points: Sequence[TracePoint], factor: fl
     axes.plot(*zip(*scored, strict=True), "o", color=palette.soft, markersize=4, alpha=0.7, markeredgewidth=0)
     axes.plot(*zip(*best, strict=True), color=palette.series[0], linewidth=2, drawstyle="steps-post")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_title(shorten(label, 40), fontsize=10, color=palette.ink, loc="left")
+    axes.set_title(squeeze(label, 44), fontsize=10, color=palette.ink, loc="left")
     axes.set_xlabel("trial", color=palette.soft, fontsize=9)

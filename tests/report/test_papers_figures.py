@@ -1,0 +1,267 @@
+"""The papers' figures: their numbers by hand, and that each is left out when the runs lack what it needs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairground.records.arrays import write_arrays
+from fairground.records.artefacts import RunFolder
+from fairground.records.record import RunRecord, Score
+from fairground.report.figure_files import write_figures
+from fairground.report.figures import (
+    correlations,
+    cost,
+    critical_difference,
+    distributions,
+    embedding_map,
+    improvement,
+    metrics_apart,
+    over_time,
+    p_switch,
+    regularised,
+    sensitivity,
+    spectra,
+    structure,
+    traces,
+)
+from fairground.report.material import Material
+from fairground.report.panels import material_of
+from fairground.report.plate import plates_of
+from fairground.report.tables import ResultTable
+from fairground.study.trial import Trial
+from tests.records.factory import hashed, make_record
+from tests.report.fixtures import make_rich_study, make_study
+
+
+def material(records: list[RunRecord], **sources: object) -> Material:
+    return Material(dataset="icons", table=ResultTable.from_records(records), records=tuple(records), **sources)
+
+
+def run(loss: str, value: float, *, miner: str = "distance_weighted", p: float | None = None, seed: int = 0, **scores):
+    """One run whose recall@1 is `value`; other test scores by name, train scores with a `train_` before it."""
+    made = make_record(loss=loss, miner=miner, seed=seed)
+    spec = {**made.spec, "miner": {"name": miner, **({} if p is None else {"p_switch": p})}}
+    spec["evaluation"] = {"metrics": ["recall@1"], "select_by": "recall@1"}
+    found = [Score(metric="recall@1", split="test", value=value)]
+    for name, number in scores.items():
+        split = "train" if name.startswith("train_") else "test"
+        found.append(Score(metric=name.removeprefix("train_"), split=split, value=number))
+    key = hashed(spec | {"seed": 0})
+    return replace(made, name=hashed(spec), method=key, spec=spec, scores=tuple(found))
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory) -> Material:
+    records, sources = make_rich_study(tmp_path_factory.mktemp("home"))
+    return material_of(("icons", "laptop"), records, sources)[0]
+
+
+def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tmp_path):
+    plates = plates_of(rich)
+    assert [plate.name for plate in plates] == [
+        "critical_difference",
+        "regularised",
+        "distributions",
+        "correlations",
+        "structure",
+        "p_switch",
+        "spectra",
+        "densities",
+        "metrics_apart",
+        "over_time",
+        "improvement",
+        "traces",
+        "sensitivity",
+        "cost",
+        "embedding_map",
+    ]
+    for plate in plates:
+        assert any(word in plate.sentence for word in ("run", "seed", "trial", "method")), plate.name
+        assert plate.sentence[0].isupper() or plate.sentence[0] == "π"
+        assert plate.sentence.endswith(".")
+        assert all(len(row) == len(plate.columns) for row in plate.numbers)
+    written = write_figures(rich, tmp_path, "pdf")
+    assert len(written) == len(plates) + 2
+    assert all(path.read_bytes().startswith(b"%PDF") for path in written)
+
+
+def test_one_poor_run_has_no_figure_at_all():
+    assert plates_of(material([run("triplet", 0.5)])) == []
+    assert plates_of(material([make_record(state="failed")])) == []
+
+
+def test_each_switched_method_is_set_beside_the_method_most_like_it():
+    found = regularised.pairs_of(
+        material(
+            [
+                run("triplet", 0.50),
+                run("triplet", 0.45, miner="semihard"),
+                run("triplet", 0.55, miner="rho_distance", p=0.2),
+                run("triplet", 0.53, miner="rho_distance", p=0.4),
+                run("margin", 0.60),
+            ]
+        )
+    )
+    # Of two strengths the better one; of two plain methods the one that mines by distance, too.
+    assert [(pair.label.split(",")[0], pair.without, pair.regularised) for pair in found] == [
+        ("triplet + distance_weighted", (50.0,), (pytest.approx(55.0),))
+    ]
+
+
+def test_relative_performance_by_hand():
+    found = distributions.distributions_of(
+        material([run("a", 0.5), run("a", 0.4, miner="semihard"), run("b", 0.2), run("b", 0.2, miner="semihard")])
+    )
+    assert set(found) == {"miner"}
+    assert {level: values.tolist() for level, values in found["miner"].items()} == {
+        "distance_weighted": [100.0, 100.0],
+        "semihard": [80.0, 100.0],
+    }
+    assert distributions.plate_of(material([run("a", 0.5), run("b", 0.4)])) is None
+
+
+def test_correlations_against_numpy_and_not_from_few_runs():
+    random = np.random.default_rng(0)
+    values = random.uniform(0.2, 0.8, size=(6, 3))
+    records = [run("a", x, seed=seed, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
+    found = correlations.correlations_of(material(records))
+    assert found.metrics == ("recall@1", "nmi", "f1")
+    assert found.matrix == pytest.approx(np.corrcoef(values.T))
+    assert correlations.correlations_of(material(records[:4])) is None
+    constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
+    assert "-" in correlations.plate_of(material(constant)).numbers[2]
+
+
+def test_structure_is_read_from_the_training_split():
+    records = [run("a", 0.5 + 0.1 * x, seed=x, train_rho=2.0 - x, train_pi_inter=0.3) for x in range(4)]
+    rho = next(cloud for cloud in structure.clouds_of(material(records)) if cloud.measure == "rho")
+    assert rho.r == pytest.approx(-1)
+    assert rho.y.tolist() == pytest.approx([50, 60, 70, 80])
+    told = structure.plate_of(material(records)).sentence
+    assert "π inter none" in told
+    assert "-1.00" in told
+    assert structure.plate_of(material([run("a", 0.5, seed=x) for x in range(4)])) is None
+
+
+def test_p_switch_curves_by_hand():
+    records = [run("margin", 0.6, seed=0)]
+    records += [run("margin", 0.6 + p, miner="rho_distance", p=p, seed=s) for p in (0.1, 0.3) for s in (0, 1)]
+    (found,) = p_switch.switch_curves_of(material(records))
+    assert found.without == (60.0,)
+    assert {p: len(values) for p, values in found.at.items()} == {0.1: 2, 0.3: 2}
+    assert found.at[0.3][0] == pytest.approx(90)
+
+
+def test_spectra_are_averaged_over_the_runs_that_kept_them(tmp_path):
+    records = [run("a", 0.5, seed=seed) for seed in range(3)]
+    folders = {}
+    for record, shares in zip(records, ([0.8, 0.2], [0.6, 0.4, 0.0]), strict=False):
+        folders[record.name] = RunFolder(tmp_path, record.name).make()
+        write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array(shares)})
+    (found,) = spectra.spectra_of(material(records, folders=folders))
+    assert (found.shares.tolist(), found.n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
+    assert spectra.plate_of(material(records)) is None
+
+
+def test_years_come_from_the_losses_own_files():
+    assert (over_time.year_of("contrastive"), over_time.year_of("triplet")) == (2006, 2015)
+    assert over_time.year_of("no_such_loss") is None
+    assert over_time.year_of("../cli/main") is None
+    assert over_time.year_of("x" * 10_000) is None
+    records = [run("contrastive", 0.5), run("triplet", 0.4), run("triplet", 0.6, miner="semihard"), run("margin", 0.7)]
+    found = over_time.dated_of(material(records))
+    assert [(one.loss, one.year, round(one.score)) for one in found] == [
+        ("contrastive", 2006, 50),
+        ("triplet", 2015, 60),
+        ("margin", 2017, 70),
+    ]
+    known = over_time.dated_of(replace(material(records), dataset="cub200"))
+    assert len(known[0].claimed) > 5
+
+
+def test_improvement_over_the_best_of_the_classics():
+    found = improvement.gains_of(
+        material([run("contrastive", 0.4), run("contrastive", 0.5, miner="semihard"), run("margin", 0.6)])
+    )
+    ((over, (gain,)),) = found.items()
+    assert (over, gain.here) == ("contrastive", pytest.approx(20))
+    # MLRC tables 4 to 6, Precision@1 separated: margin against contrastive on three data sets.
+    assert -10 < gain.measured < 5
+    assert improvement.plate_of(material([run("margin", 0.6)])) is None
+
+
+def test_metrics_are_ordered_by_how_far_they_set_methods_apart():
+    lines = metrics_apart.metric_lines_of(material([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
+    assert [line.metric for line in lines] == ["f1", "recall@1", "nmi"]
+
+
+def test_traces_and_sensitivity_come_from_the_trials():
+    trials = [
+        Trial(number=0, settings={"loss.margin": 0.1}, state="done", folds={0: 0.3}),
+        Trial(number=1, settings={"loss.margin": 0.2}, state="diverged", failure="nan"),
+        Trial(number=2, settings={"loss.margin": 0.4}, state="done", folds={0: 0.5}),
+    ]
+    made = material([run("a", 0.5)], searches={"a": trials, "b": [trials[1]]})
+    assert [point.best for point in traces.traces_of(made)["a"]] == [0.3, 0.3, 0.5]
+    assert "b" not in traces.traces_of(made)
+    (one,) = sensitivity.sensitivities_of(made)
+    assert one.points == ((0.1, 30.0), (0.4, 50.0))
+    assert one.reach == pytest.approx(20)
+
+
+def test_sensitivity_without_a_search_compares_methods_of_one_loss():
+    study = [
+        make_record(loss="triplet", settings={"margin": margin}, level=level, seed=seed)
+        for margin, level in ((0.1, 0.3), (0.2, 0.4))
+        for seed in range(2)
+    ]
+    (one,) = sensitivity.sensitivities_of(material(study))
+    assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
+
+
+def test_cost_is_the_mean_over_runs():
+    found = cost.costs_of(material(make_study()))
+    assert {one.seconds for one in found} == {31.5}
+    assert found[0].n_runs == 3
+
+
+def test_the_diagram_says_what_its_blocks_are():
+    plate = critical_difference.plate_of(material(make_study()))
+    assert "over 3 seeds as blocks" in plate.sentence
+    assert "says nothing of others" in plate.sentence
+    over = critical_difference.plate_over(
+        {"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, blocks_are="data set", metric="map@r"
+    )
+    assert "over 2 data sets as blocks" in over.sentence
+    assert over.numbers == (("a", "1.00"), ("b", "2.00"), ("c", "3.00"))
+    assert critical_difference.plate_over({"a": [0.9], "b": [0.5], "c": [0.1]}, blocks_are="seed", metric="r") is None
+
+
+def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich):
+    drawn = embedding_map.maps_of(rich)
+    assert len(drawn) == 4
+    one = drawn[0]
+    assert len(one.points) == one.n_images == 120
+    assert (one.name(0), one.name(5)) == ("anchor", "class 5")
+    assert {round(max(point.x for point in one.points), 6), round(max(point.y for point in one.points), 6)} & {1.0}
+    assert all(-1e-9 <= value <= 1 + 1e-9 for point in one.points for value in (point.x, point.y))
+
+
+def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path):
+    record = run("a", 0.5)
+    folder = RunFolder(tmp_path, record.name).make()
+    # A line twice as long as it is wide, in two of five dimensions, far from the origin so that lengths agree.
+    flat = np.zeros((5000, 5))
+    flat[:, 0], flat[:, 1], flat[:, 4] = np.tile([0, 2.0], 2500), np.repeat([0, 1.0], 2500), 1000
+    write_arrays(folder.embeddings, {"embeddings": flat, "labels": np.zeros(5000, int), "rows": np.arange(5000)})
+    (one,) = embedding_map.maps_of(material([record], folders={record.name: folder}))
+    assert len(one.points) == embedding_map.MOST_POINTS
+    assert one.share == pytest.approx(1, abs=1e-6)
+    spans = sorted(np.ptp([[point.x, point.y] for point in one.points], axis=0).tolist())
+    assert spans == pytest.approx([0.5, 1.0], abs=1e-3)
+
+
+def test_the_same_runs_draw_the_same_bytes(rich):
+    plate = plates_of(rich)[0]
+    assert plate.wide("a") == plate.wide("a")
