@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.study import Address, Executor, Storage, Workers, WorkerThreads, _conduct, _Hired
+from fairground.cli.study import Address, Executor, Gpus, Storage, Workers, WorkerThreads, _conduct, _Hired
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
@@ -20,6 +20,7 @@ def reproduce(
     executor: Executor = "processes",
     workers: Workers = 2,
     threads: WorkerThreads = 1,
+    gpus: Gpus = 0.0,
     address: Address = None,
     storage: Storage = None,
     home: Home = HOME,
@@ -34,7 +35,7 @@ def reproduce(
     """
     from fairground.study.folder import find_begun
 
-    hired = _Hired(executor=executor, workers=workers, threads=threads, address=address)
+    hired = _Hired(executor=executor, workers=workers, threads=threads, gpus=gpus, address=address)
     study = find_begun(home, what)
     if study is not None:
         more = replace(study, repeats=max(repeats, study.repeats))

@@ -19,6 +19,7 @@ Executor = Annotated[
 ]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="How many runs at once.")]
 WorkerThreads = Annotated[int, typer.Option("--threads", min=1, help="Processor threads a run; they fix the digits.")]
+Gpus = Annotated[float, typer.Option("--gpus", min=0, help="With ray: accelerators a run, a share of one if below 1.")]
 Address = Annotated[str | None, typer.Option("--address", help="The Ray cluster's address; none starts one here.")]
 Storage = Annotated[
     str | None,
@@ -37,6 +38,7 @@ def study(
     executor: Executor = "processes",
     workers: Workers = 2,
     threads: WorkerThreads = 1,
+    gpus: Gpus = 0.0,
     address: Address = None,
     storage: Storage = None,
     pilot: Annotated[
@@ -67,24 +69,30 @@ def study(
     if action == "status":
         _status(found, home, storage, as_json=as_json)
     elif action == "plan":
-        hired = _Hired(executor=executor, workers=workers, threads=threads, address=address)
+        hired = _Hired(executor=executor, workers=workers, threads=threads, gpus=gpus, address=address)
         _plan(found, home, hired, is_pilot=pilot, as_json=as_json, is_quiet=quiet or as_json)
     else:
-        hired = _Hired(executor=executor, workers=workers, threads=threads, address=address)
+        hired = _Hired(executor=executor, workers=workers, threads=threads, gpus=gpus, address=address)
         _conduct(found, home, hired, storage, as_json=as_json, is_quiet=quiet or as_json)
 
 
 class _Hired:
     """Which executor was asked for, until the job is known."""
 
-    def __init__(self, *, executor: str, workers: int, threads: int, address: str | None) -> None:
-        self.executor, self.workers, self.threads, self.address = executor, workers, threads, address
+    def __init__(self, *, executor: str, workers: int, threads: int, gpus: float, address: str | None) -> None:
+        self.executor, self.workers, self.threads, self.gpus, self.address = executor, workers, threads, gpus, address
 
     def __call__(self, job: str, watch: Any = None) -> Any:
         from fairground.execution.choose import executor_named
 
         return executor_named(
-            self.executor, job, workers=self.workers, threads=self.threads, address=self.address, watch=watch
+            self.executor,
+            job,
+            workers=self.workers,
+            threads=self.threads,
+            gpus=self.gpus,
+            address=self.address,
+            watch=watch,
         )
 
 

@@ -16,12 +16,14 @@ def executor_named(
     *,
     workers: int = 2,
     threads: int = 1,
+    gpus: float = 0.0,
     address: str | None = None,
     watch: Watch | None = None,
 ) -> Executor:
-    """Return the executor called `name` for one job; `address` is a Ray cluster's and is refused elsewhere."""
+    """Return the executor called `name` for one job; `address` and `gpus` a run are for Ray and refused elsewhere."""
     require(name in NAMES, f"no executor '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
     require(address is None or name == "ray", f"an address is for the executor ray; {name} has none")
+    require(gpus == 0 or name == "ray", f"a share of accelerators is for the executor ray; {name} has none")
     if name == "inline":
         from fairground.execution.inline import InlineExecutor
 
@@ -30,13 +32,13 @@ def executor_named(
         from fairground.execution.processes import ProcessExecutor
 
         return ProcessExecutor(job, workers=workers, threads=threads, watch=watch)
-    return _ray(job, workers=workers, threads=threads, address=address, watch=watch)
+    return _ray(job, workers=workers, threads=threads, gpus=gpus, address=address, watch=watch)
 
 
-def _ray(job: str, *, workers: int, threads: int, address: str | None, watch: Watch | None) -> Executor:
+def _ray(job: str, *, workers: int, threads: int, gpus: float, address: str | None, watch: Watch | None) -> Executor:
     # Imported only when asked for: Ray is an extra, and takes a second to import.
     try:
         from fairground.execution.ray import RayExecutor
     except ModuleNotFoundError as error:
         raise InputError("the executor ray needs Ray: pip install 'fairground[ray]'") from error
-    return RayExecutor(job, workers=workers, threads=threads, address=address, watch=watch)
+    return RayExecutor(job, workers=workers, threads=threads, gpus=gpus, address=address, watch=watch)
