@@ -123,7 +123,7 @@ class Store:
         where, values = _where(filters)
         query = f"""SELECT name, method, seed, value FROM score JOIN record ON record.id = score.record
                     WHERE metric = ? AND split = ? AND {where} ORDER BY score.record"""
-        return [ScoreRow(*row) for row in self._read(query, [metric, split, *values])]
+        return list(map(ScoreRow._make, self._read(query, [metric, split, *values])))
 
     def note_event(self, kind: str, run: str | None = None, detail: str = "") -> None:
         """Write down that somebody did something, durably before returning."""
