@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numba
 import numpy as np
 from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
@@ -31,10 +32,19 @@ def scatter_factor(centred: np.ndarray) -> np.ndarray:
         np.fill_diagonal(scatter, diagonal + scale * lift)
         factor: np.ndarray
         with single_threaded_blas():
-            factor, failed = decompose(scatter, lower=1)
+            # The other half holds what was there before; it is wiped below, much quicker.
+            factor, failed = decompose(scatter, lower=1, clean=0)
         if not failed:
+            _wipe_upper(factor)
             return factor
         lift *= 4
+
+
+@numba.njit(nogil=True, cache=True)
+def _wipe_upper(matrix: np.ndarray) -> None:
+    """Write zeros above the diagonal."""
+    for j in range(len(matrix)):
+        matrix[:j, j] = 0
 
 
 def times_lower(rows: np.ndarray, lower: np.ndarray) -> None:

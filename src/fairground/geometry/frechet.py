@@ -1,5 +1,8 @@
 """Fréchet distance between the Gaussians fitted to parts of a set of points and to all of it."""
 
+from typing import Any
+
+import numba
 import numpy as np
 import torch
 from torch import Tensor
@@ -29,14 +32,16 @@ def frechet_distances(points: Tensor, subsets: Tensor) -> Tensor:
     centred, carried = scratch((array.shape, array.dtype), ((len(used), array.shape[1]), array.dtype))
     with single_threaded_blas():
         np.subtract(array, array.mean(0), out=centred)
-        lengths = np.einsum("ij,ij->i", centred, centred).astype(np.float64)
-        shift = np.square(_means(centred, chosen), dtype=np.float64).sum(1)
-        trace = (lengths[chosen].sum(1) - b * shift) / (b - 1)
         # Every point of a subset times B.
         np.take(centred, used, axis=0, out=carried)
         times_lower(carried, scatter_factor(centred))
-        roots = np.array(side_by_side(lambda i: root_trace(_own_products(carried[places[i]])), len(chosen)))
-    roots /= ((n - 1) * (b - 1)) ** 0.5
+        terms = side_by_side(
+            lambda i: (_square_of_mean(centred, chosen[i]), root_trace(_own_products(carried[places[i]]))), len(chosen)
+        )
+    lengths = np.einsum("ij,ij->i", centred, centred).astype(np.float64)
+    shift, roots = np.array(terms).T
+    trace = (lengths[chosen].sum(1) - b * shift) / (b - 1)
+    roots = roots / ((n - 1) * (b - 1)) ** 0.5
     return torch.from_numpy(shift + trace + lengths.sum() / (n - 1) - 2 * roots).to(points.device)
 
 
@@ -47,12 +52,14 @@ def _used(n: int, subsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(is_used), (is_used.cumsum() - 1)[subsets]
 
 
-def _means(centred: np.ndarray, subsets: np.ndarray) -> np.ndarray:
-    """Return the mean of every subset: a product with how often each point is in it."""
-    shares = np.zeros((len(subsets), len(centred)), dtype=centred.dtype)
-    np.add.at(shares, (np.arange(len(subsets))[:, None], subsets), 1 / subsets.shape[1])
-    means: np.ndarray = shares @ centred
-    return means
+@numba.njit(nogil=True, cache=True)
+def _square_of_mean(points: np.ndarray, subset: np.ndarray) -> Any:
+    """Return the squared length of the mean of some of the points."""
+    total = np.zeros(points.shape[1])
+    for i in subset:
+        for j in range(len(total)):
+            total[j] += points[i, j]
+    return np.sum(total * total) / len(subset) ** 2
 
 
 def _own_products(part: np.ndarray) -> np.ndarray:
