@@ -121,7 +121,7 @@ def _bars(specs: "list[RunSpec]") -> Iterator[Watch]:
         tasks: dict[str, TaskID] = {}
 
         def watch(event: Mapping[str, Any]) -> None:
-            run = event["run"]
+            run = event.get("run", "")
             if event["kind"] == "done":
                 progress.advance(whole)
                 if run in tasks:

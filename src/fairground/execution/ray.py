@@ -16,7 +16,7 @@ from typing import Any
 import ray
 from ray._private import ray_constants
 
-from fairground.errors import InputError, require
+from fairground.errors import FairgroundError, InputError, require
 from fairground.execution.attendants import AttendedExecutor
 from fairground.execution.executor import Watch
 from fairground.execution.ray_worker import Porter, RayWorker
@@ -92,7 +92,7 @@ class RayExecutor(AttendedExecutor):
             _require_same(ray.get(ready))
         except (ray.exceptions.RayError, InputError) as error:
             ray.kill(porter)
-            raise OSError(str(error).strip().splitlines()[0]) from error
+            raise OSError(_first_line(error)) from error
         return RayWorker(porter)
 
     def _require_room(self) -> None:
@@ -122,6 +122,10 @@ def start(*, processors: int) -> str:
             object_store_memory=256 << 20,
             _temp_dir=folder,
         )
+    except Exception as error:  # Ray's own, of no narrower kind
+        ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise FairgroundError(f"Ray could not be started on this machine: {_first_line(error)}") from error
     finally:
         ray_constants.ENABLE_RAY_CLUSTER = were_clusters_on
     return folder
@@ -139,8 +143,12 @@ def join(address: str) -> bool:
     try:
         ray.init(address=address, configure_logging=False, log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise InputError(f"no Ray cluster answers at {address}: {str(error).strip().splitlines()[0]}") from error
+        raise InputError(f"no Ray cluster answers at {address}: {_first_line(error)}") from error
     return True
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _fits(node: dict[str, Any], threads: int, gpus: float) -> bool:
