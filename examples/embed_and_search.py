@@ -1,0 +1,37 @@
+"""Train a small model, make a collection searchable, and ask it for pictures like some others.
+
+python examples/embed_and_search.py
+"""
+
+import tempfile
+from pathlib import Path
+
+from fairground.spec.load import load_run
+from fairground.training.run import run
+from fairground.use.asking import ask, rule_of
+from fairground.use.folder import open_model
+from fairground.use.index import build_index
+
+
+def main(folder: Path, *overrides: str) -> float:
+    """Return the share of queries whose most similar other picture is of their own class."""
+    record = run(load_run(overrides=["loss=multi_similarity", *overrides]), home=folder)
+    model = open_model(record.name, home=folder)
+
+    embeddings = model.embed("icons")  # or a folder of images, a table, one image, a file of features
+    print("embedded", embeddings.shape)
+
+    index = build_index(model, "icons", folder / "index")
+    matches = index.search(embeddings[::50], k=2)  # the first is the picture itself
+    rows = range(0, len(index), 50)
+    hits = [index.label(row) == index.label(found) for row, found in zip(rows, matches.numbers[:, 1], strict=True)]
+
+    rule = rule_of(index, "fmr")
+    print(rule.sentence(len(index)))
+    print(ask(index, "icons", k=3, rule=rule)[0].verdict)
+    return sum(hits) / len(hits)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        print("nearest other icon of the same class:", main(Path(place)))
