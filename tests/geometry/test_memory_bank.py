@@ -31,8 +31,8 @@ def test_an_update_overwrites_its_rows_and_no_others(memory_limit):
 @each_place
 def test_rows_come_out_in_the_order_asked_for_and_are_copies(memory_limit):
     bank = filled(memory_limit=memory_limit)
-    rows = bank.at(torch.tensor([4, 1, 4]))
-    assert rows.tolist() == [[8, 9], [2, 3], [8, 9]]
+    rows = bank.at(torch.tensor([4, 1, 4, 0, 5, 1]))
+    assert rows.tolist() == [[8, 9], [2, 3], [8, 9], [0, 1], [10, 11], [2, 3]]
     rows.zero_()
     assert torch.equal(bank.table, FILLED)
 

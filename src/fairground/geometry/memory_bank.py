@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Mapping
 
+import numba
 import numpy as np
 import torch
 from torch import Tensor
@@ -45,7 +46,9 @@ class MemoryBank:
         if not self.table.is_cpu:
             return self.table.index_select(0, rows.to(self.table.device))
         # Not by torch, whose threads go on spinning for a while and keep those that work on the rows from starting.
-        return torch.from_numpy(np.take(self.table.numpy(), rows.numpy(force=True), axis=0))
+        gathered = self.table.new_empty(len(rows), self.table.shape[1])
+        _gather(self.table.numpy(), rows.numpy(force=True), gathered.numpy())
+        return gathered
 
     def fill(self, embeddings: Tensor) -> None:
         """Take the embeddings of all images, in order."""
@@ -94,3 +97,16 @@ class MemoryBank:
         with tempfile.TemporaryFile() as file:
             # The mapping keeps the space of the closed and nameless file alive for as long as the bank lives.
             return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(self._n_rows, width)))
+
+
+@numba.njit(nogil=True, cache=True)
+def _gather(table: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
+    """Copy rows four at a time: memory far away is waited for at four places at once."""
+    n = len(rows) // 4 * 4
+    for i in range(0, n, 4):
+        a, b, c, d = table[rows[i]], table[rows[i + 1]], table[rows[i + 2]], table[rows[i + 3]]
+        to_a, to_b, to_c, to_d = out[i], out[i + 1], out[i + 2], out[i + 3]
+        for j in range(len(a)):
+            to_a[j], to_b[j], to_c[j], to_d[j] = a[j], b[j], c[j], d[j]
+    for i in range(n, len(rows)):
+        out[i] = table[rows[i]]
