@@ -44,6 +44,12 @@ class Reader(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Drawing takes most of a page's time, and many tests look at other things."""
+    monkeypatch.setattr("fairground.report.panels.plates_of", lambda _: [])
+
+
 def page_of(records, tmp_path, **settings) -> str:
     return build_page(
         records, title=settings.pop("title", "A study"), out=tmp_path / "page.html", **settings
@@ -83,6 +89,7 @@ def test_the_page_asks_nobody_for_anything(tmp_path):
     assert "default-src 'none'" in text
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_pictures_speak_and_headings_are_in_order(tmp_path):
     study = make_study()
     reader = Reader(page_of(study, tmp_path, galleries={study[0].name: write_gallery(tmp_path / "gallery.npz")}))
@@ -119,6 +126,7 @@ def test_hostile_names_stay_text(tmp_path):
     assert len(text) < 1_000_000
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_runs_of_two_data_sets_never_share_a_table(tmp_path):
     study = [*make_study(), *(make_record(data="birds", seed=seed) for seed in range(2))]
     reader = Reader(page_of(study, tmp_path))
@@ -127,6 +135,7 @@ def test_runs_of_two_data_sets_never_share_a_table(tmp_path):
     assert len(reader.ids) == len(set(reader.ids))
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_unfinished_studies_have_a_page_too(tmp_path):
     text = Reader(
         page_of([make_record(state="failed", epochs=0), make_record(seed=1, state="diverged")], tmp_path)
@@ -135,6 +144,7 @@ def test_unfinished_studies_have_a_page_too(tmp_path):
     assert "diverged at step 17" in text
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_one_gallery_a_method_and_no_more_than_a_page_can_carry(tmp_path, monkeypatch):
     study = make_study()
     path = write_gallery(tmp_path / "gallery.npz")
@@ -173,6 +183,7 @@ def test_a_large_study_is_built_quickly_and_stays_light(tmp_path):
     assert "Which of these 50 methods" in text
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_runs_that_may_not_be_compared_are_marked_and_nobody_is_called_better(tmp_path):
     wide = [make_record(loss="margin", seed=seed, level=0.9) for seed in range(3)]
     wide = [replace(run, spec={**run.spec, "head": {"name": "linear", "embedding_dim": 512}}) for run in wide]
@@ -184,6 +195,7 @@ def test_runs_that_may_not_be_compared_are_marked_and_nobody_is_called_better(tm
     assert "★" not in text
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_folds_are_averaged_and_every_run_is_still_listed(tmp_path):
     records = []
     for loss, level in (("triplet", 0.3), ("margin", 0.5)):
@@ -198,6 +210,7 @@ def test_folds_are_averaged_and_every_run_is_still_listed(tmp_path):
     assert "All 12 runs" in text
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_over_several_data_sets_there_is_one_diagram_more(tmp_path):
     study = [*make_study(2), *(replace(run, spec={**run.spec, "data": {"name": "birds"}}) for run in make_study(2))]
     for i, run in enumerate(study[8:]):
@@ -207,6 +220,7 @@ def test_over_several_data_sets_there_is_one_diagram_more(tmp_path):
     assert "over 2 data sets as blocks" in text
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_runs_of_a_papers_protocol_stand_beside_its_numbers(tmp_path):
     runs = [make_record(loss="margin", seed=seed, data="cub200", protocol="roth2020-cub200") for seed in range(2)]
     text = Reader(page_of(runs, tmp_path)).text()

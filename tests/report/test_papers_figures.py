@@ -119,6 +119,9 @@ def test_relative_performance_by_hand():
         "semihard": [80.0, 100.0],
     }
     assert distributions.plate_of(material([run("a", 0.5), run("b", 0.4)])) is None
+    # A strength that comes and goes with its miner says nothing that the miner does not.
+    told = distributions.distributions_of(material([run("a", 0.5), run("a", 0.4, miner="rho_distance", p=0.1)]))
+    assert set(told) == {"miner"}
 
 
 def test_correlations_against_numpy_and_not_from_few_runs():
@@ -189,6 +192,8 @@ def test_improvement_over_the_best_of_the_classics():
     # MLRC tables 4 to 6, Precision@1 separated: margin against contrastive on three data sets.
     assert -10 < gain.measured < 5
     assert improvement.plate_of(material([run("margin", 0.6)])) is None
+    switched = improvement.gains_of(material([run("triplet", 0.4), run("triplet", 0.5, miner="rho_distance", p=0.1)]))
+    assert [(gain.here, gain.measured) for gain in switched["triplet"]] == [(pytest.approx(25), None)]
 
 
 def test_metrics_are_ordered_by_how_far_they_set_methods_apart():

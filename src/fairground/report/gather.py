@@ -1,7 +1,7 @@
 """Find what a report is about: runs of a home by name, by method, by study, or all of them."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from fairground.errors import InputError, require
@@ -10,31 +10,18 @@ from fairground.records.store import Store
 from fairground.report.gathered import Gathered, folders_of, joined_apart
 from fairground.report.panels import Sources
 from fairground.report.study_results import from_study
-from fairground.spec.cells import cells_of
-from fairground.spec.identity import canonical_json, name_of
+from fairground.spec.identity import canonical_json
 from fairground.spec.study import StudySpec
-from fairground.study.book import FILE_NAME
-from fairground.study.folder import begun_hint, find_begun, folder_of
-from fairground.study.select import Seal
-from fairground.study.trial import Trial
-from fairground.study.whole import CellResult, open_book
+from fairground.study.folder import begun_hint, find_begun
+from fairground.study.status import results_so_far
+from fairground.study.whole import CellResult
 
 
 def gather(words: Sequence[str], home: Path) -> Gathered:
-    """Return what the words name: one begun study, or runs and methods by hash; all finished runs for no word."""
+    """Return what the words name: one begun study, or runs and methods by hash; all runs but trials for no word."""
     store = Store(home)
     if len(words) == 1 and not _is_run(store, words[0]):
-        study = find_begun(home, words[0])
-        hint = begun_hint(home, words[0])
-        require(study is not None, f"no study or run '{words[0]}' in {home}.{hint} `fairground list runs` lists them.")
-        assert study is not None
-        gathered = from_study(study_so_far(study, home), home=home, title=study.question or study.name)
-        is_any = len(gathered.records) > 0
-        require(
-            is_any,
-            f"study {study.name} has no final run yet: `fairground study status {study.name}` says how far it is",
-        )
-        return gathered
+        return _of_study(words[0], home)
     found: dict[str, RunRecord] = {}
     for word in words:
         found |= {run.name: run for run in list(store.records(method=word)) or [store.get(word)]}
@@ -46,38 +33,27 @@ def gather(words: Sequence[str], home: Path) -> Gathered:
 
 
 def study_so_far(study: StudySpec, home: Path) -> list[CellResult]:
-    """Return what the store holds of a study, finished or not, without conducting anything."""
-    store, seal = Store(home), Seal(Store(home), study)
-    selection = seal.selection() or {}
-    stored = {record.name: record for record in store.records()}
-    trials = _trials(study, home)
+    """Return what the store holds of a study whose selection is over, joined models too, without running anything."""
+    everything = [record for record in Store(home).records() if "ensemble" in record.spec]
     results = []
-    for cell in cells_of(study):
-        repeats: dict[int, list[str]] = {}
-        for (repeat, _), spec in seal.final_specs(cell).items() if selection else ():
-            repeats.setdefault(repeat, []).append(name_of(spec))
-        # A repeat that still lacks a fold is not told from a whole one once its folds are averaged.
-        whole = [names for names in repeats.values() if all(name in stored for name in names)]
-        runs = tuple(stored[name] for names in whole for name in names)
-        keys = {_without_fold(run.spec) for run in runs}
-        joined = tuple(r for r in stored.values() if "ensemble" in r.spec and _without_fold(r.spec) in keys)
-        results.append(
-            CellResult(
-                cell=cell,
-                trials=tuple(trials.get(cell.label, ())),
-                selected=selection.get(cell.label),
-                runs=runs,
-                joined=joined,
-            )
-        )
+    for result in results_so_far(study, home=home):
+        keys = {_without_fold(run.spec) for run in result.runs}
+        joined = tuple(record for record in everything if _without_fold(record.spec) in keys)
+        results.append(replace(result, joined=joined))
     return results
 
 
-def _trials(study: StudySpec, home: Path) -> Mapping[str, Sequence[Trial]]:
-    if not study.search.trials or not (folder_of(study, home).path / FILE_NAME).is_file():
-        return {}
-    with closing(open_book(study, home, None)) as book:
-        return {cell.label: book.trials(cell.label) for cell in cells_of(study)}
+def _of_study(word: str, home: Path) -> Gathered:
+    study = find_begun(home, word)
+    hint = begun_hint(home, word)
+    require(study is not None, f"no study or run '{word}' in {home}.{hint} `fairground list runs` lists them.")
+    assert study is not None
+    gathered = from_study(study_so_far(study, home), home=home, title=study.question or study.name)
+    is_any = len(gathered.records) > 0
+    require(
+        is_any, f"study {study.name} has no final run yet: `fairground study status {study.name}` says how far it is"
+    )
+    return gathered
 
 
 def _is_run(store: Store, word: str) -> bool:

@@ -68,11 +68,19 @@ def plate_of(material: Material) -> Plate | None:
     )
 
 
+def _end(one: Densities) -> float:
+    """Return the distance beyond which there is next to nothing."""
+    both = np.maximum(one.positive, one.negative)
+    seen = one.middles[both > 0.003 * both.max()]
+    return float(1.05 * seen.max()) if len(seen) else float(one.middles[-1])
+
+
 def _drawn(found: list[Densities], is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         from matplotlib.patches import Patch
 
         colours = ((2, "one class"), (1, "two classes"))
+        reach = max(_end(one) for one in found)
         for axes, one in zip(axes_in(figure, len(found), is_narrow=is_narrow), found, strict=True):
             plain_axes(axes, palette)
             for values, (series, _) in zip((one.positive, one.negative), colours, strict=True):
@@ -81,6 +89,7 @@ def _drawn(found: list[Densities], is_narrow: bool) -> Draw:
             axes.set_title(squeeze(one.label, 44), fontsize=10, color=palette.ink, loc="left")
             axes.set_xlabel("distance", color=palette.soft, fontsize=9)
             axes.set_yticks([])
+            axes.set_xlim(0, reach)
         keys = [Patch(color=palette.series[series], alpha=0.5, label=word) for series, word in colours]
         figure.legend(
             handles=keys, loc="outside lower center", ncols=2, frameon=False, fontsize=9, labelcolor=palette.ink

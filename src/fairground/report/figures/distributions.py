@@ -7,7 +7,7 @@ Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figures 2 and 3.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +35,8 @@ def distributions_of(material: Material) -> Distributions:
     flat = {method.key: material.settings(method) for method in methods}
     relative = _relative(material, flat)
     found: dict[str, dict[str, np.ndarray]] = {}
-    for key in differing(flat.values()):
+    # Parts before their settings: "miner" says more than "miner.lo".
+    for key in sorted(differing(flat.values()), key=lambda key: "." in key):
         if key == "loss" or key.startswith("loss."):
             continue
         levels: dict[str, list[float]] = {}
@@ -44,11 +45,9 @@ def distributions_of(material: Material) -> Distributions:
             if len({flat[method.key].get(key) for method in inside}) > 1:
                 for method in inside:
                     levels.setdefault(flat[method.key].get(key, "none"), []).extend(relative[method.key])
-        if 2 <= len(levels) <= _MOST_LEVELS:
+        if 2 <= len(levels) <= _MOST_LEVELS and not _is_told(key, found, flat):
             found[key] = {level: np.array(values) for level, values in levels.items() if values}
-    # Parts before their settings: "miner" says more than "miner.lo".
-    chosen = sorted(found, key=lambda key: "." in key)[:_MOST_FACTORS]
-    return {key: found[key] for key in chosen if len(found[key]) > 1}
+    return {key: levels for key, levels in list(found.items())[:_MOST_FACTORS] if len(levels) > 1}
 
 
 def plate_of(material: Material) -> Plate | None:
@@ -77,6 +76,16 @@ def plate_of(material: Material) -> Plate | None:
             for level, values in levels.items()
         ),
     )
+
+
+def _is_told(key: str, found: Iterable[str], flat: Mapping[str, Mapping[str, str]]) -> bool:
+    """Tell whether a setting parts the methods as one that is already shown does, and so would say nothing new."""
+
+    def parted(by: str) -> list[int]:
+        values = [spec.get(by, "none") for spec in flat.values()]
+        return [values.index(value) for value in values]
+
+    return any(parted(key) == parted(other) for other in found)
 
 
 def _relative(material: Material, flat: Mapping[str, Mapping[str, str]]) -> dict[str, list[float]]:

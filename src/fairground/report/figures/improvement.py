@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fairground.records.published import PublishedRow, published_rows
 from fairground.report.drawing import Draw, axes_in, plain_axes
+from fairground.report.figures.regularised import is_regularised
 from fairground.report.headings import heading, squeeze
 from fairground.report.material import Material, count
 from fairground.report.palette import Palette
@@ -42,15 +43,18 @@ def gains_of(material: Material) -> dict[str, list[Gain]]:
     found: dict[str, list[Gain]] = {}
     means = {m.key: fmean(s) for m in material.methods if (s := material.scores(m, material.habitual))}
     losses = {method.key: material.settings(method).get("loss", "") for method in material.methods}
+    # What switches tuples is no classic loss any more, and MLRC did not measure it.
+    switched = {method.key for method in material.methods if is_regularised(material.settings(method))}
     for baseline in BASELINES:
-        at = max((means[key] for key in means if losses[key] == baseline), default=0.0)
-        others = [m for m in material.methods if m.key in means and losses[m.key] != baseline]
+        plain = [key for key in means if losses[key] == baseline and key not in switched]
+        at = max((means[key] for key in plain), default=0.0)
+        others = [method for method in material.methods if method.key in means and method.key not in plain]
         if at > 0 and others:
             gains = [
                 Gain(
                     label=method.label,
                     here=100 * (means[method.key] - at) / at,
-                    measured=_measured(losses[method.key], baseline),
+                    measured=None if method.key in switched else _measured(losses[method.key], baseline),
                 )
                 for method in others
             ]
