@@ -1,53 +1,33 @@
-"""From a RunSpec to live objects: the only file that reads the catalogue.
+"""From a RunSpec to live objects: everything of one run, built and checked.
 
 Everything a user can get wrong is refused here or before, so that nothing starts that cannot finish: settings a
 constructor does not take, a miner the loss cannot use, classes in two splits.
 """
 
 import hashlib
-import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
-from fairground.catalogue import find, nearest
-from fairground.contracts.dataset import Dataset
 from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
-from fairground.contracts.model import Head, Transform, Trunk
+from fairground.contracts.model import Transform
 from fairground.contracts.regulariser import Regulariser
-from fairground.contracts.sampler import BatchSampler
-from fairground.contracts.split import Parts, Split
+from fairground.contracts.split import Parts
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
-from fairground.spec.run import ROOM_OF, Part, RunSpec, TrainingSpec
+from fairground.spec.run import Part, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import build_optimiser, require_weights
 from fairground.training.outsiders import OutsideLoss, OutsideMiner
+from fairground.training.parts import build, build_dataset, build_split
 from fairground.training.step import Stepper
-
-#: what pytorch-metric-learning calls the facts our losses ask for
-_FACT_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}
-#: what an outside class must be to be used as a part
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "data": (Dataset,),
-    "split": (Split,),
-    "transform": (Transform,),
-    "trunk": (Trunk,),
-    "head": (Head,),
-    "loss": (Loss, nn.Module),
-    "miner": (Miner, nn.Module),
-    "regulariser": (Regulariser,),
-    "sampler": (BatchSampler,),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +70,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     regulariser = _regulariser(spec, loss, miner)
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[parts.train])
     sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
-    sampler = _build("sampler", spec.sampler, sampler_facts)
+    sampler = build("sampler", spec.sampler, sampler_facts)
     transform = build_transform(spec.transform, model)
     _check_chunks(spec, model, regulariser)
     require_weights(spec, model, loss)
@@ -133,18 +113,6 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     )
 
 
-def build_dataset(part: Part) -> Dataset:
-    """Return a data set by name, nothing of it read yet."""
-    found: Dataset = _build("data", part, {})
-    return found
-
-
-def build_split(part: Part) -> Split:
-    """Return a split by name."""
-    found: Split = _build("split", part, {})
-    return found
-
-
 def best_device() -> torch.device:
     """Return the machine's accelerator where it has one, otherwise its processor."""
     return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
@@ -153,9 +121,9 @@ def best_device() -> torch.device:
 def build_model(trunk: Part, head: Part, asked: TrainingSpec, *, channels: int, seed: int = 0) -> EmbeddingModel:
     """Return a model by the names of its parts, with first weights."""
     with _seeded(seed, "init_trunk"):
-        body = _build("trunk", trunk, {"channels": channels})
+        body = build("trunk", trunk, {"channels": channels})
     with _seeded(seed, "init_head"):
-        top = _build("head", head, {"n_features": body.n_features})
+        top = build("head", head, {"n_features": body.n_features})
     is_mixed = asked.precision == "mixed"
     model = EmbeddingModel(trunk=body, head=top, freeze_batch_norm=asked.freeze_batch_norm, is_mixed=is_mixed)
     if asked.compile:
@@ -166,13 +134,13 @@ def build_model(trunk: Part, head: Part, asked: TrainingSpec, *, channels: int, 
 
 def build_transform(part: Part, model: EmbeddingModel) -> Transform:
     """Return a transform by name, told what the model's weights expect."""
-    found: Transform = _build("transform", part, {"preprocessing": model.trunk.preprocessing})
+    found: Transform = build("transform", part, {"preprocessing": model.trunk.preprocessing})
     return found
 
 
 def _loss(spec: RunSpec, facts: Mapping[str, object]) -> Loss:
     with _seeded(spec.seed, "init_loss"):
-        loss = _build("loss", spec.loss, facts)
+        loss = build("loss", spec.loss, facts)
     return loss if isinstance(loss, Loss) else OutsideLoss(module=loss)
 
 
@@ -180,7 +148,7 @@ def _miner(spec: RunSpec, loss: Loss) -> Miner | None:
     if spec.miner is None:
         return None
     require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; say miner=none")
-    found = _build("miner", spec.miner, {})
+    found = build("miner", spec.miner, {})
     if not isinstance(found, Miner):
         return OutsideMiner(module=found)
     takes = " or ".join(kind.__name__.lower() for kind in loss.accepts)
@@ -194,7 +162,7 @@ def _miner(spec: RunSpec, loss: Loss) -> Miner | None:
 def _regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser | None:
     if spec.regulariser is None:
         return None
-    found: Regulariser = _build("regulariser", spec.regulariser, {})
+    found: Regulariser = build("regulariser", spec.regulariser, {})
     require(
         miner is not None or not found.changes_tuples,
         f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
@@ -209,33 +177,6 @@ def _check_chunks(spec: RunSpec, model: EmbeddingModel, regulariser: Regulariser
         require_chunks_alone(model.train(), spec.training.gradient_chunk)
         mixes = regulariser is not None and regulariser.mixes
         require(not mixes, "training.gradient_chunk cuts a batch into chunks, but the regulariser mixes across it")
-
-
-def _build(key: str, part: Part, facts: Mapping[str, object]) -> Any:
-    """Construct a component: its settings from the spec, the facts it asks for from us."""
-    kind = find(ROOM_OF[key], part.name)
-    parameters = inspect.signature(kind).parameters
-    is_ours = ":" not in part.name
-    # A config may name a class, never run one that is not a part: subprocess:Popen must not be a loss.
-    kinds = _KINDS[key]
-    wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
-    require(is_ours or issubclass(kind, kinds), f"{key}={part.name} is not a {key}: it must be a {wanted}")
-    for setting in part.settings:
-        require(
-            setting in parameters,
-            f"no setting '{key}.{setting}'.{nearest(setting, parameters)} ({part.name} takes {', '.join(parameters)}.)",
-        )
-    known = {
-        name: facts[_FACT_ALIASES.get(name, name)] for name in parameters if _FACT_ALIASES.get(name, name) in facts
-    }
-    clash = sorted(set(known) & set(part.settings))
-    require(not clash, f"{key}.{', '.join(clash)} follows from the data and cannot be set")
-    try:
-        return kind(**known, **part.settings)
-    except TypeError as error:
-        if is_ours:
-            raise
-        require(False, f"{part.name} cannot be made with these settings: {error}")
 
 
 def _generator(seed: int, purpose: Purpose, device: torch.device) -> torch.Generator:

@@ -13,8 +13,8 @@ from fairground.contracts.table import ImageTable
 from fairground.geometry.lookalikes import MIN_BITS, N_BITS, THRESHOLD, count_bits, find_lookalikes
 from fairground.geometry.photos import PhotoDataset, Photos
 from fairground.spec.run import Part
-from fairground.training.assemble import build_dataset, build_split
 from fairground.training.looks import Looks, Progress, look_at_files, look_at_memory
+from fairground.training.parts import build_dataset, build_split
 
 #: how many examples of each finding are kept
 _SHOWN = 5

@@ -17,7 +17,7 @@ from fairground.geometry.image_files import ImageFiles
 from fairground.records.arrays import read_arrays
 from fairground.spec.run import Part
 from fairground.spec.settings import settings_of
-from fairground.training.assemble import build_dataset
+from fairground.training.parts import build_dataset
 
 _FEATURES = ("features", "embeddings")
 

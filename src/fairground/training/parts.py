@@ -1,0 +1,72 @@
+"""A component by its name and settings: the only file that reads the catalogue."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+
+from fairground.catalogue import find, nearest
+from fairground.contracts.dataset import Dataset
+from fairground.contracts.loss import Loss
+from fairground.contracts.miner import Miner
+from fairground.contracts.model import Head, Transform, Trunk
+from fairground.contracts.regulariser import Regulariser
+from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.split import Split
+from fairground.errors import require
+from fairground.spec.run import ROOM_OF, Part
+
+#: what pytorch-metric-learning calls the facts our losses ask for
+_FACT_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}
+#: what an outside class must be to be used as a part
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "data": (Dataset,),
+    "split": (Split,),
+    "transform": (Transform,),
+    "trunk": (Trunk,),
+    "head": (Head,),
+    "loss": (Loss, nn.Module),
+    "miner": (Miner, nn.Module),
+    "regulariser": (Regulariser,),
+    "sampler": (BatchSampler,),
+}
+
+
+def build_dataset(part: Part) -> Dataset:
+    """Return a data set by name, nothing of it read yet."""
+    found: Dataset = build("data", part, {})
+    return found
+
+
+def build_split(part: Part) -> Split:
+    """Return a split by name."""
+    found: Split = build("split", part, {})
+    return found
+
+
+def build(key: str, part: Part, facts: Mapping[str, object]) -> Any:
+    """Construct a component: its settings from the spec, the facts it asks for from us."""
+    kind = find(ROOM_OF[key], part.name)
+    parameters = inspect.signature(kind).parameters
+    is_ours = ":" not in part.name
+    # A config may name a class, never run one that is not a part: subprocess:Popen must not be a loss.
+    kinds = _KINDS[key]
+    wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
+    require(is_ours or issubclass(kind, kinds), f"{key}={part.name} is not a {key}: it must be a {wanted}")
+    for setting in part.settings:
+        require(
+            setting in parameters,
+            f"no setting '{key}.{setting}'.{nearest(setting, parameters)} ({part.name} takes {', '.join(parameters)}.)",
+        )
+    known = {
+        name: facts[_FACT_ALIASES.get(name, name)] for name in parameters if _FACT_ALIASES.get(name, name) in facts
+    }
+    clash = sorted(set(known) & set(part.settings))
+    require(not clash, f"{key}.{', '.join(clash)} follows from the data and cannot be set")
+    try:
+        return kind(**known, **part.settings)
+    except TypeError as error:
+        if is_ours:
+            raise
+        require(False, f"{part.name} cannot be made with these settings: {error}")
