@@ -51,7 +51,8 @@ def _chances(contest: Contest, values: Mapping[str, Mapping[int, float]]) -> tup
         return ()
     found = probability_of_best(values)
     leader = contest.best[0]
-    against = {verdict.b if verdict.a == leader else verdict.a: verdict for verdict in contest.verdicts}
+    with_leader = [verdict for verdict in contest.verdicts if leader in (verdict.a, verdict.b)]
+    against = {verdict.b if verdict.a == leader else verdict.a: verdict for verdict in with_leader}
     chances = []
     for label, probability in sorted(found.items(), key=lambda item: -item[1]):
         verdict = against.get(label) if label != leader else None
