@@ -68,3 +68,14 @@ def stubborn(argument, tell):
 def threads(argument, tell):
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
     return {name: os.environ.get(name) for name in names}
+
+
+def slow_run(argument, tell):
+    """Train, but slowly, so that a test has time to pull a plug."""
+    from fairground.training.run import run_job
+
+    def told(event):
+        tell(event)
+        time.sleep(0.4 if event["kind"] == "epoch" else 0)
+
+    return run_job(argument, told)

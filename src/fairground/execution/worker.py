@@ -20,6 +20,9 @@ def serve() -> None:
     """Serve until the input ends or an interrupt comes."""
     # Set even if inherited as ignored, as in the background: jobs here must be interruptible all the same.
     signal.signal(signal.SIGINT, _interrupt)
+    if os.name == "posix":
+        # A process started from one of Ray's threads inherits that they let no signal through.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     replies = os.dup(1)
     # What a job prints must not end up between the replies.
     os.dup2(2, 1)
