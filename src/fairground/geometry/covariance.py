@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numba
 import numpy as np
+import torch
 from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 
@@ -11,8 +12,8 @@ from fairground.geometry.side_by_side import side_by_side
 from fairground.geometry.threads import single_threaded_blas
 
 #: columns of a task, of a symmetric matrix
-_COLUMNS = 128
-#: rows of a task, of a long matrix
+_COLUMNS = 64
+#: rows of a task, of a long matrix, at most
 _ROWS = 256
 
 
@@ -62,7 +63,11 @@ def divide_lower(rows: np.ndarray, lower: np.ndarray) -> None:
 
 def _by_rows(matrix: np.ndarray, change: Callable[[np.ndarray], None]) -> None:
     """Let `change` overwrite all rows, some at a time."""
-    side_by_side(lambda task: change(matrix[task * _ROWS : (task + 1) * _ROWS]), -(-len(matrix) // _ROWS))
+    # As many tasks for one thread as for another, or one would wait.
+    n_threads = torch.get_num_threads()
+    n_tasks = -(-len(matrix) // (_ROWS * n_threads)) * n_threads
+    step = -(-len(matrix) // n_tasks)
+    side_by_side(lambda task: change(matrix[task * step : (task + 1) * step]), -(-len(matrix) // step))
 
 
 def _lower_scatter(centred: np.ndarray) -> np.ndarray:
