@@ -31,7 +31,7 @@ from fairground.report.plate import plates_of
 from fairground.report.tables import ResultTable
 from fairground.study.trial import Trial
 from tests.records.factory import hashed, make_record
-from tests.report.fixtures import make_rich_study, make_study
+from tests.report.fixtures import make_rich_study, make_study, write_files
 
 
 def material(records: list[RunRecord], **sources: object) -> Material:
@@ -251,6 +251,18 @@ def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich):
     assert (one.name(0), one.name(5)) == ("anchor", "class 5")
     assert {round(max(point.x for point in one.points), 6), round(max(point.y for point in one.points), 6)} & {1.0}
     assert all(-1e-9 <= value <= 1 + 1e-9 for point in one.points for value in (point.x, point.y))
+
+
+def test_a_gallery_that_lists_all_classes_names_every_point(tmp_path):
+    record = run("a", 0.5)
+    folder = write_files(tmp_path, record.name)
+    with np.load(folder.gallery) as file:
+        arrays = {name: file[name] for name in file.files}
+    write_arrays(folder.gallery, {**arrays, "class_names": np.array([f"kind {i}" for i in range(9)])})
+    (one,) = embedding_map.maps_of(material([record], folders={record.name: folder}))
+    assert one.names == {i: f"kind {i}" for i in range(6)}
+    # The nine with a picture come last, to lie on top.
+    assert {point.row for point in one.points[-9:]} == {1000, 1001, 1002, 1003, 1004, 1020, 1021, 1022, 1040}
 
 
 def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path):

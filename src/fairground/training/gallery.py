@@ -15,7 +15,8 @@ def gallery_of(
 ) -> dict[str, np.ndarray] | None:
     """Return arrays, or nothing where there is nothing to show, as for features.
 
-    They are `images` (q, 1+k, h, w, c), `labels` and `rows` (q, 1+k), `right` (q, k) and `average_precision` (q,).
+    They are `images` (q, 1+k, h, w, c), `labels` and `rows` (q, 1+k), `right` (q, k), `average_precision` (q,) and
+    `class_names` (c,) of all classes, for whoever draws more than these queries.
     """
     if len(rows) < 2 or not table.images.is_picture:
         return None
@@ -41,6 +42,7 @@ def gallery_of(
         "right": right[chosen],
         "average_precision": quality[chosen],
         "rows": rows[shown],
+        "class_names": names,
     }
 
 

@@ -49,7 +49,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingMap:
-    """The map of one run; `names` are class names as far as they are known, `share` the variance its axes carry."""
+    """The map of one run; `names` are those of its classes as far as they are known, `share` the variance it shows."""
 
     label: str
     run: str
@@ -108,12 +108,16 @@ def _map(label: str, run: str, folder: RunFolder) -> EmbeddingMap | None:
         return None
     pictured, names = _pictured(folder, labels, rows)
     n = min(len(vectors), MOST_POINTS)
-    chosen = np.unique(np.concatenate([np.linspace(0, len(vectors) - 1, n).astype(int), pictured]))
+    plain = np.setdiff1d(np.linspace(0, len(vectors) - 1, n).astype(int), pictured)
+    # What has a picture last: it lies on top and can be pointed at.
+    chosen = np.concatenate([plain, pictured])
     places, share = _axes(vectors, chosen)
     points = tuple(
         Point(x=float(x), y=float(y), klass=int(labels[i]), row=int(rows[i]))
         for (x, y), i in zip(places, chosen, strict=True)
     )
+    shown = {point.klass for point in points}
+    names = {klass: name for klass, name in names.items() if klass in shown}
     return EmbeddingMap(label=label, run=run, points=points, names=names, share=share, n_images=len(vectors))
 
 
@@ -131,7 +135,17 @@ def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[
         if i is not None:
             kept[i] = None
             found[int(labels[i])] = shorten(str(name), 60)
-    return np.array(list(kept), dtype=int), found
+    return np.array(list(kept), dtype=int), found | _class_names(folder, labels)
+
+
+def _class_names(folder: RunFolder, labels: np.ndarray) -> dict[int, str]:
+    """Return the names of the classes, where the gallery lists them all."""
+    try:
+        names = read_arrays(folder.gallery, ["class_names"])["class_names"]
+    except DataError:
+        return {}
+    present = [int(label) for label in np.unique(labels) if 0 <= label < len(names)]
+    return {label: shorten(str(names[label]), 60) for label in present}
 
 
 def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
