@@ -91,8 +91,8 @@ def folder_table() -> Table:
     return Table(
         title="From a folder of photographs to a file of embeddings",
         note=f"{N_PHOTOS} JPEG files of 500 x 375 pixels, shorter side 256, central 224; the network alone sees ready "
-        f"tensors. Threads of the network: {torch.get_num_threads()}. Goal: 90 %. Processor time is that of all threads "
-        "together, and hardly depends on what else the machine does.",
+        f"tensors. Threads of the network: {torch.get_num_threads()}. Goal: 90 %. Processor time is that of all "
+        "threads together, and hardly depends on what else the machine does.",
         header=["trunk", "network alone, images/s", "whole way, images/s", "share", "share by processor time"],
         rows=rows,
     )
