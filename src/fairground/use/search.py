@@ -50,7 +50,8 @@ def search(queries: np.ndarray, rows: np.ndarray, k: int, *, halves: np.ndarray 
     scores = np.concatenate([matches.similarities for matches in found]) if found else np.empty((0, k), np.float32)
     if halves is not None:
         lengths = np.einsum("ij,ij->i", queries, queries)[:, None]
-        scores = -np.sqrt(np.maximum(lengths - 2 * scores, 0))
+        # Taken from 0, not negated: a distance of 0 would read -0.
+        scores = 0.0 - np.sqrt(np.maximum(lengths - 2 * scores, 0))
     return Matches(numbers, scores)
 
 
