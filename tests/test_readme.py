@@ -32,7 +32,8 @@ def test_every_train_line_is_a_spec() -> None:
     trains = [line[2:] for line in lines if line[:2] == ["fairground", "train"] and "--config" not in line]
     assert len(trains) > 1
     for words in trains:
-        load_run(overrides=words)
+        protocol = words[1] if words[0] == "--protocol" else None
+        load_run(protocol=protocol, overrides=words[2:] if protocol else words)
 
 
 def test_every_page_named_is_there() -> None:
