@@ -175,7 +175,7 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     for key, value in shared(flat).items():
         part, _, setting = key.partition(".")
-        if key in ("protocol", "data"):  # the panel's title says so
+        if key in ("protocol", "data") or not value:  # the panel's title says so, or there is nothing to say
             continue
         parts.setdefault(part, []).append(clean(f"{setting.replace('_', ' ')} {value}".strip()))
     return {part: " · ".join(settings) for part, settings in parts.items()}
