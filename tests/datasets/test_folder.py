@@ -2,6 +2,7 @@ import os
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from fairground.datasets import FolderDataset
 from fairground.errors import DataError
@@ -131,3 +132,17 @@ def test_a_folder_that_cannot_be_opened_is_named(tmp_path):
                 load(tmp_path)
     finally:
         (tmp_path / "b").chmod(0o700)
+
+
+def test_jpegs_may_be_shrunk_while_they_are_decoded(tmp_path):
+    for i in range(2):
+        pixels = np.random.default_rng(i).integers(0, 256, (8, 10, 3), np.uint8)
+        (tmp_path / "a").mkdir(exist_ok=True)
+        Image.fromarray(pixels).resize((400, 320)).save(tmp_path / "a" / f"{i}.jpg")
+    rows, boxes = np.arange(2), np.array([[0, 0, 40, 32]] * 2)
+    plain, shrunk = (
+        FolderDataset(root=str(tmp_path), draft=draft).load().images.crops(rows, boxes, 32, shorter_side=32)
+        for draft in (False, True)
+    )
+    difference = (plain.float() - shrunk.float()).abs()
+    assert 0 < difference.mean() < 4

@@ -40,13 +40,14 @@ SOURCE = (
 class InShopDataset(PhotoDataset):
     """`root` has `list_eval_partition.txt`, itself or in `Eval/` or `Anno/`, and `img/`, itself or in `Img/`.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked. `subset` takes a part of
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft`
+    shrinks JPEGs while decoding, faster and a little different. `subset` takes a part of
     the data set for what it is.
     """
 
-    def __init__(self, *, root: str, prepared: int = 0, subset: bool = False) -> None:
+    def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("in_shop", prepared)
-        self.root, self.prepared, self.subset = root, prepared, subset
+        self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
     def photos(self) -> Photos:
         """Return the images of the official list, queries and gallery marked."""

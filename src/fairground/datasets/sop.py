@@ -37,13 +37,14 @@ SOURCE = (
 class SopDataset(PhotoDataset):
     """`root` has the lists, itself or in `Info_Files/`, and the folders of images, itself or in `images/`.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked. `subset` takes a part of
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft`
+    shrinks JPEGs while decoding, faster and a little different. `subset` takes a part of
     the data set for what it is.
     """
 
-    def __init__(self, *, root: str, prepared: int = 0, subset: bool = False) -> None:
+    def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("sop", prepared)
-        self.root, self.prepared, self.subset = root, prepared, subset
+        self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
     def photos(self) -> Photos:
         """Return the images of both official lists, those of training first."""

@@ -41,13 +41,14 @@ _EDGES = ("x1", "y1", "x2", "y2")
 class TableDataset(PhotoDataset):
     """`path` is the table; image paths in it are relative to `root`, or to the table's own folder when that is empty.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked.
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft`
+    shrinks JPEGs while decoding, faster and a little different, where no boxes are given.
     """
 
-    def __init__(self, *, path: str, root: str = "", prepared: int = 0) -> None:
+    def __init__(self, *, path: str, root: str = "", prepared: int = 0, draft: bool = False) -> None:
         check_prepared("table", prepared)
         require(bool(path), "table.path must be a CSV or Parquet file with columns path and label")
-        self.path, self.root, self.prepared = path, root, prepared
+        self.path, self.root, self.prepared, self.draft = path, root, prepared, draft
 
     def photos(self) -> Photos:
         """Return what the table says, classes in order of name."""

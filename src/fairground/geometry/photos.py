@@ -56,11 +56,11 @@ class Photos:
         is_there = [os.path.isfile(self.root / path) for path in self.paths]  # noqa: PTH113 (twice as fast)
         return np.flatnonzero(~np.array(is_there, dtype=bool))
 
-    def table(self, *, prepared: int = 0) -> ImageTable:
+    def table(self, *, prepared: int = 0, draft: bool = False) -> ImageTable:
         """Return the table of these images; none is opened yet."""
         files = [self.root / path for path in self.paths]
         return ImageTable(
-            images=images_from_files(files, root=self.root, boxes=self.boxes, prepared=prepared),
+            images=images_from_files(files, root=self.root, boxes=self.boxes, prepared=prepared, draft=draft),
             labels=self.labels,
             class_names=self.class_names,
             official_test=self.official_test,
@@ -88,6 +88,8 @@ class PhotoDataset(Dataset):
 
     #: 0 to decode files whenever they are asked for, or the shorter side of images prepared once and kept
     prepared: int = 0
+    #: whether JPEGs may be shrunk while they are decoded, which is faster and changes pixels a little
+    draft: bool = False
     #: whether files that are not there may be left out
     subset: bool = False
 
@@ -110,7 +112,7 @@ class PhotoDataset(Dataset):
                 f"{len(missing)} of {len(photos.paths)} images are not in {photos.root}: {names}. Unpack the archive "
                 "anew, or leave them out of the list"
             )
-        return photos.table(prepared=self.prepared)
+        return photos.table(prepared=self.prepared, draft=self.draft)
 
 
 def check_counts(name: str, photos: Photos, official: Counts, *, subset: bool) -> Photos:
