@@ -48,7 +48,7 @@ def load_run(
 
     What must be said and is not is refused or, to show a spec that is not to be run, stands as `unsaid`.
     """
-    said = _read_toml(file) if file else {}
+    said = read_toml(file) if file else {}
     chosen = protocol or str(said.pop("protocol", DEFAULT_PROTOCOL))
     draft = _Draft(unsaid=unsaid)
     for origin, layer in _protocol_layers(chosen):
@@ -100,7 +100,8 @@ def _first_sentence(text: str) -> str:
     return said.partition(". ")[0].rstrip(".") + "."
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a TOML file says, or refuse in a sentence."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,5 +1,6 @@
 """The vocabulary of search ranges: what a component's `tunable` says about each of its settings."""
 
+import math
 from dataclasses import dataclass
 
 from fairground.errors import require
@@ -49,3 +50,18 @@ class Choice:
 
 
 Range = Real | LogReal | Integer | Choice
+
+#: as a share of the range: a search rarely lands on the edge to the last digit
+NEAR = 0.01
+
+
+def end_of(searched: Range | None, value: object) -> str | None:
+    """Return which end of the range the value lies on, "lower" or "upper"; choices have no ends."""
+    if not isinstance(searched, Real | LogReal | Integer) or not isinstance(value, int | float) or value is True:
+        return None
+    at, low, high = float(value), float(searched.low), float(searched.high)
+    if isinstance(searched, LogReal):
+        # What lies outside the range is beyond the bound, whatever its logarithm would be.
+        at, low, high = math.log(max(at, low)), math.log(low), math.log(high)
+    slack = 0.0 if isinstance(searched, Integer) else NEAR * (high - low)
+    return "lower" if at <= low + slack else "upper" if at >= high - slack else None

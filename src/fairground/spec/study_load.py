@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from fairground.catalogue import nearest
-from fairground.errors import InputError, require
+from fairground.errors import require
+from fairground.spec.load import read_toml
 from fairground.spec.settings import check_value
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real
 from fairground.spec.study import (
@@ -45,7 +46,7 @@ def load_study(name: str, *, changes: Sequence[str] = ()) -> StudySpec:
     A key of the study itself (`repeats`, `search.trials`) changes the study; any other is an override for all its runs.
     """
     is_file = name.endswith(".toml")
-    data = _layers(_read_file(Path(name)) if is_file else _read_preset(name), name)
+    data = _layers(read_toml(Path(name)) if is_file else _read_preset(name), name)
     for word in changes:
         _change(data, word)
     return build_study(data, name=Path(name).stem if is_file else name, origin=name if is_file else f"study {name}")
@@ -133,15 +134,6 @@ def _read_preset(name: str) -> dict[str, Any]:
     require(name in known, f"no study '{name}'.{nearest(name, known)}{where} `fairground study list` shows them all.")
     path = resources.files("fairground.protocols").joinpath("studies", *f"{name}.toml".split("/"))
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not TOML: {error}") from error
 
 
 def _walk(folder: Traversable, prefix: str) -> Iterator[str]:

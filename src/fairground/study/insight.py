@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.spec.settings import Value
-from fairground.spec.space import Choice, Integer, LogReal, Range
+from fairground.spec.space import Range, end_of
 from fairground.study.suggest import frozen
 from fairground.study.trial import Trial
-
-#: as a share of the range: a search rarely lands on the edge to the last digit
-NEAR = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,20 +89,9 @@ def on_bounds(ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> lis
     """Return a sentence for every setting that lies on an end of its range: the optimum may lie beyond."""
     found = []
     for key, span in ranges.items():
-        end = None if isinstance(span, Choice) else _end(span, settings.get(key))
+        end = end_of(span, settings.get(key))
         if end is not None:
             found.append(
                 f"{key} = {settings[key]} lies on the {end} bound of its range: the optimum may lie beyond, widen it"
             )
     return found
-
-
-def _end(span: Range, value: Value) -> str | None:
-    assert not isinstance(span, Choice)
-    if not isinstance(value, int | float):
-        return None
-    at, low, high = float(value), float(span.low), float(span.high)
-    if isinstance(span, LogReal):
-        at, low, high = math.log(at), math.log(low), math.log(high)
-    slack = 0.0 if isinstance(span, Integer) else NEAR * (high - low)
-    return "lower" if at <= low + slack else "upper" if at >= high - slack else None
