@@ -19,7 +19,7 @@ from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.split import Parts
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
-from fairground.spec.run import Part, RunSpec, TrainingSpec
+from fairground.spec.run import EvaluationSpec, Part, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
@@ -49,6 +49,10 @@ class Assembled:
     def model(self) -> EmbeddingModel:
         """The model under training."""
         return self.stepper.model
+
+    def on_sphere(self, asked: EvaluationSpec) -> bool:
+        """Tell whether embeddings are judged at unit length: as asked, else as the loss compares them."""
+        return self.stepper.loss.on_sphere if asked.normalise is None else asked.normalise
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:

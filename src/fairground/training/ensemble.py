@@ -28,8 +28,8 @@ def ensemble_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dic
     )
     spec = run_from_plain(job["spec"])
     parts = assemble(spec)
-    normalise = parts.stepper.loss.on_sphere if spec.evaluation.normalise is None else spec.evaluation.normalise
-    joined = concatenate([torch.from_numpy(embeddings) for embeddings, _ in found], normalise=normalise)
+    embeddings = [torch.from_numpy(of_one) for of_one, _ in found]
+    joined = concatenate(embeddings, normalise=parts.on_sphere(spec.evaluation))
     scores = measure(spec, parts, torch.as_tensor(joined), rows).scores
     tell({"kind": "ensemble", "runs": names})
     return {"scores": dict(scores), "embedding_dim": int(joined.shape[1])}

@@ -201,8 +201,7 @@ def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarra
 
     Queries search the gallery where the data set tells them apart and these rows have both; otherwise all search all.
     """
-    table, asked = parts.table, spec.evaluation.normalise
-    normalise = parts.stepper.loss.on_sphere if asked is None else asked
+    table, normalise = parts.table, parts.on_sphere(spec.evaluation)
     labels = table.labels[rows]
     groups = None if table.groups is None else table.groups[rows]
     if table.is_query is None or table.is_gallery is None or not table.is_query[rows].any():

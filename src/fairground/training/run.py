@@ -7,14 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.errors import DivergedError
-from fairground.evaluation.analyses import analyse
-from fairground.evaluation.view import EmbeddingView
-from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.claim import claimed
 from fairground.records.record import RunRecord, Score
@@ -26,8 +21,8 @@ from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.crew import ALONE, Crew
 from fairground.training.distributed import Processes, SharedCheckpoints, share_out
-from fairground.training.gallery import gallery_of
-from fairground.training.loop import Listener, Training, measure
+from fairground.training.final import final_scores
+from fairground.training.loop import Listener, Training
 from fairground.training.seal import SealedRows
 
 
@@ -71,7 +66,7 @@ def run(
         if not on_test:
             sealed.end_selection(f"training; epoch {training.place.best_epoch} selected on validation")
         training.use_best()
-        return _record(training, scores=_final_scores(training, sealed, folder), failure=None)
+        return _record(training, scores=final_scores(training, sealed, folder), failure=None)
 
 
 def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
@@ -116,66 +111,6 @@ def _same_threads(training: Training, is_resumed: bool) -> None:
     if is_resumed:
         torch.set_num_threads(training.place.threads)
     training.place.threads = torch.get_num_threads()
-
-
-def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> tuple[Score, ...]:
-    """Return the scores of the selected model: of the split that selected, of the test split, and analyses."""
-    asked = training.spec.evaluation
-    chosen = next((row for row in training.place.rows if row.epoch == training.place.best_epoch), None)
-    judged = chosen.validation if chosen is not None and asked.select_on == "validation" else {}
-    test = _test_scores(training, sealed.open(), folder) if asked.test else {}
-    return (
-        *(Score(metric=name, split="train", value=value) for name, value in _analyses(training, folder).items()),
-        *(Score(metric=name, split="validation", value=value) for name, value in judged.items()),
-        *(Score(metric=name, split="test", value=value) for name, value in test.items()),
-    )
-
-
-def _test_scores(training: Training, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
-    embeddings = training.embed(rows)
-    scores: dict[str, float] = training.crew.agree(lambda: _judge_test(training, embeddings, rows, folder))
-    return scores
-
-
-def _judge_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
-    """Return the test scores, with all that they were made from written beside the record."""
-    spec, parts = training.spec, training.parts
-    found = measure(spec, parts, embeddings, rows)
-    arrays = {"embeddings": embeddings.cpu().numpy(), "labels": parts.table.labels[rows], "rows": rows}
-    write_arrays(folder.embeddings, arrays)
-    # What each query scored, for paired comparisons of runs over the same queries.
-    write_arrays(folder.queries, found.arrays())
-    pictures = gallery_of(parts.table, rows, arrays["embeddings"])
-    if pictures is not None:
-        write_arrays(folder.gallery, pictures)
-    folder.sign()
-    if spec.evaluation.report == "selected":
-        return dict(found.scores)
-    looks = [row.validation for row in training.place.rows if row.epoch > 0 and row.validation]
-    return {name: max(look[name] for look in looks) if looks else value for name, value in found.scores.items()}
-
-
-def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:
-    """Return what is to be said of the training split in numbers; its curves are kept beside the record."""
-    if not training.spec.evaluation.analyses:
-        return {}
-    embeddings = training.embed(training.parts.parts.train)
-    values: dict[str, float] = training.crew.agree(lambda: _judge_train(training, embeddings, folder))
-    return values
-
-
-def _judge_train(training: Training, embeddings: Tensor, folder: RunFolder) -> dict[str, float]:
-    spec, parts = training.spec, training.parts
-    rows = parts.parts.train
-    normalise = parts.stepper.loss.on_sphere if spec.evaluation.normalise is None else spec.evaluation.normalise
-    view = EmbeddingView(embeddings, parts.table.labels[rows], normalise=normalise)
-    found = analyse(view, analyses=spec.evaluation.analyses)
-    curves = {
-        f"{name}/{curve}": values for name, findings in found.items() for curve, values in findings.curves.items()
-    }
-    if curves:
-        write_arrays(folder.analyses, curves)
-    return {name: value for findings in found.values() for name, value in findings.values.items()}
 
 
 def _selection_notes(spec: RunSpec) -> list[str]:
