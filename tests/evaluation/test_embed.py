@@ -44,7 +44,7 @@ def test_blocks_are_bounded_and_the_mode_comes_back_even_when_few_are_taken() ->
     model, images = Counting(), pictures(600, 4)
     blocks = embed_blocks(model, images, np.arange(600), Plain())
     assert len(next(iter(blocks))) == 512
-    blocks.close()  # type: ignore[attr-defined]
+    blocks.close()
     assert model.training
     assert torch.is_grad_enabled()
 
@@ -62,5 +62,5 @@ def test_slow_images_are_read_a_block_ahead_and_give_the_same_embeddings() -> No
     assert list(embed_blocks(model, slow, rows[:0], Plain())) == []
     blocks = embed_blocks(model, slow, rows, Plain())
     next(iter(blocks))
-    blocks.close()  # type: ignore[attr-defined]
+    blocks.close()
     assert model.training

@@ -19,7 +19,7 @@ ROWS = np.array([2, 0, 3, 1])
 
 
 def files(tmp_path: Path, **settings: object) -> ImageFiles:
-    return ImageFiles(photo_files(tmp_path / "set", SIZES), root=tmp_path / "set", **settings)  # type: ignore[arg-type]
+    return ImageFiles(photo_files(tmp_path / "set", SIZES), root=tmp_path / "set", **settings)
 
 
 def test_sizes_are_those_of_the_files(tmp_path: Path) -> None:

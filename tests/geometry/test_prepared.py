@@ -30,7 +30,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def prepared(root: Path, **settings: int) -> PreparedImages:
-    images = images_from_files(sorted(root.glob("*.jpg")), root=root, **{"prepared": 32, **settings})  # type: ignore[arg-type]
+    images = images_from_files(sorted(root.glob("*.jpg")), root=root, **{"prepared": 32, **settings})
     assert isinstance(images, PreparedImages)
     return images
 

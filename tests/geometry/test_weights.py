@@ -40,7 +40,7 @@ def theirs() -> dict[str, torch.Tensor]:
 
 
 def load(trunk: Trunk, path: Path | str, **options: object) -> str:
-    return load_weights(trunk, name="small", weights=str(path), dropped=("fc.",), **options)  # type: ignore[arg-type]
+    return load_weights(trunk, name="small", weights=str(path), dropped=("fc.",), **options)
 
 
 def published(path: Path, sha256: str = "") -> tuple[Published]:

@@ -160,7 +160,7 @@ def test_red_cuts_a_square_of_the_resized_image(images: Images) -> None:
 
 @pytest.mark.parametrize("variant", ["base", "red", "big"])
 def test_half_the_training_images_are_mirrored(variant: str, images: Images) -> None:
-    found = boxes_drawn(Roth2020Transform(preprocessing=RAW, variant=variant), images, 100)[3]  # type: ignore[arg-type]
+    found = boxes_drawn(Roth2020Transform(preprocessing=RAW, variant=variant), images, 100)[3]
     mirrored = found[:, 0, 0, 0] > 0
     assert mirrored.float().mean().item() == pytest.approx(0.5, abs=0.15)
     straight = torch.arange(found.shape[3]).float()

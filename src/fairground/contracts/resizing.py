@@ -1,13 +1,13 @@
 """How every image is cut and resized: Pillow's antialiased bilinear filter, as both papers' pipelines used it."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
+
+from fairground.errors import DataError, require
 
 
 def resized_size(size: tuple[int, int], shorter_side: int | None) -> tuple[int, int]:
@@ -18,6 +18,22 @@ def resized_size(size: tuple[int, int], shorter_side: int | None) -> tuple[int, 
     if height <= width:
         return shorter_side, max(1, int(shorter_side * width / height))
     return max(1, int(shorter_side * height / width)), shorter_side
+
+
+def resized_sizes(sizes: np.ndarray, shorter_side: int | None) -> np.ndarray:
+    """Return height and width (k, 2) of images of these sizes once their shorter side is `shorter_side`."""
+    if shorter_side is None:
+        return sizes
+    return np.array([resized_size((int(h), int(w)), shorter_side) for h, w in sizes]).reshape(-1, 2)
+
+
+def require_one_size(sizes: np.ndarray) -> None:
+    """Refuse images that cannot be stacked."""
+    require(
+        len(sizes) > 0 and bool((sizes == sizes[0]).all()),
+        "photographs of different sizes cannot be stacked whole; use a transform that cuts, such as plain",
+        DataError,
+    )
 
 
 def resize_shorter_side(image: Image.Image, shorter_side: int | None) -> Image.Image:
@@ -38,37 +54,16 @@ def crop_image(image: Image.Image, box: Sequence[int], side: int) -> np.ndarray:
     return pixels[np.newaxis] if pixels.ndim == 2 else np.moveaxis(pixels, 2, 0)
 
 
-def crop_each(
-    open_image: Callable[[int], Image.Image], boxes: np.ndarray, side: int, channels: int, threads: int = 1
-) -> Tensor:
-    """Return the box (k, 4) of each opened image as uint8 (k, channels, side, side), laid out channels last."""
-    pixels = np.empty((len(boxes), side, side, channels), np.uint8)
-
-    def one(number: int) -> None:
-        pixels[number] = np.moveaxis(crop_image(open_image(number), boxes[number], side), 0, 2)
-
-    if threads > 1 and len(boxes) > 1:
-        # Pillow lets go of the interpreter while it decodes and resizes.
-        list(_pool(threads).map(one, range(len(boxes))))
-    else:
-        for number in range(len(boxes)):
-            one(number)
-    return torch.from_numpy(pixels).permute(0, 3, 1, 2)
-
-
 def crop_batch(
     images: Sequence[np.ndarray], boxes: np.ndarray, side: int, *, shorter_side: int | None = None
 ) -> Tensor:
-    """Return one box (k, 4) of each uint8 image (c, h, w), resized to a square: uint8 (k, c, side, side)."""
+    """Return one box (k, 4) of each uint8 image (c, h, w), resized to a square: uint8 (k, c, side, side).
 
-    def open_image(number: int) -> Image.Image:
-        pixels = np.moveaxis(images[number], 0, 2)
-        image = Image.fromarray(np.ascontiguousarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels))
-        return resize_shorter_side(image, shorter_side)
-
-    return crop_each(open_image, boxes, side, images[0].shape[0])
-
-
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="fairground-images")
+    Laid out channels last, as networks on photographs want them.
+    """
+    pixels = np.empty((len(boxes), side, side, images[0].shape[0]), np.uint8)
+    for number, (source, box) in enumerate(zip(images, boxes, strict=True)):
+        whole = np.moveaxis(source, 0, 2)
+        image = Image.fromarray(np.ascontiguousarray(whole[:, :, 0] if whole.shape[2] == 1 else whole))
+        pixels[number] = np.moveaxis(crop_image(resize_shorter_side(image, shorter_side), box, side), 0, 2)
+    return torch.from_numpy(pixels).permute(0, 3, 1, 2)

@@ -3,7 +3,7 @@
 Where images are slow to read, the next block is read while this one goes through the network.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
@@ -30,7 +30,7 @@ def embed(
 @torch.no_grad()
 def embed_blocks(
     model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None = None
-) -> Iterator[Tensor]:
+) -> Generator[Tensor, None, None]:
     """Yield the same a block of rows at a time, for those who need not hold all; `model` may be a trunk alone."""
     was_training = model.training
     model.eval()

@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.resizing import resize_shorter_side, resized_size
+from fairground.contracts.resizing import require_one_size, resize_shorter_side, resized_size, resized_sizes
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
 from fairground.geometry.cropping import cut
@@ -69,13 +69,8 @@ class ImageFiles(Images):
 
     def take(self, rows: np.ndarray) -> Tensor:
         """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
-        sizes = self.sizes(rows)
-        require(
-            len(sizes) > 0 and bool((sizes == sizes[0]).all()),
-            "photographs of different sizes cannot be stacked whole; use a transform that cuts, such as plain",
-            DataError,
-        )
-        found = for_each(lambda number: np.asarray(self.picture(int(rows[number]))), len(rows))
+        require_one_size(self.sizes(rows))
+        found = for_each(lambda row: np.asarray(self.picture(row)), rows.tolist())
         return torch.from_numpy(np.stack(found)).permute(0, 3, 1, 2)
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
@@ -83,7 +78,7 @@ class ImageFiles(Images):
         rows = np.asarray(rows)
         unknown = np.unique(rows[self._sizes[rows, 0] == 0])
         if len(unknown):
-            self._sizes[unknown] = for_each(lambda number: self._size(int(unknown[number])), len(unknown))
+            self._sizes[unknown] = for_each(self._size, unknown.tolist())
         return resized_sizes(self._sizes[rows], shorter_side)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
@@ -94,7 +89,7 @@ class ImageFiles(Images):
             piece = self._piece(int(rows[number]), boxes[number], side, shorter_side)
             cut(np.asarray(piece), (0, 0, *piece.size), pixels[number])
 
-        for_each(one, len(rows))
+        for_each(one, range(len(rows)))
         return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
     def picture(self, row: int) -> Image.Image:
@@ -122,7 +117,7 @@ class ImageFiles(Images):
         goes unnoticed here.
         """
         distinct = sorted(set(self.paths))
-        hashes = dict(zip(distinct, for_each(lambda number: _ends(distinct[number]), len(distinct)), strict=True))
+        hashes = dict(zip(distinct, for_each(_ends, distinct), strict=True))
         digest = hashlib.sha256()
         for path in self.paths:
             digest.update(os.path.relpath(path, self.root).encode("utf-8", "surrogateescape"))
@@ -168,13 +163,6 @@ class ImageFiles(Images):
             f"which is {width} wide and {height} high",
             DataError,
         )
-
-
-def resized_sizes(sizes: np.ndarray, shorter_side: int | None) -> np.ndarray:
-    """Return heights and widths (k, 2) once each shorter side is resized."""
-    if shorter_side is None:
-        return sizes.copy()
-    return np.array([resized_size((int(h), int(w)), shorter_side) for h, w in sizes]).reshape(-1, 2)
 
 
 def _shrink(ratio: float) -> int:

@@ -1,11 +1,12 @@
-"""How many threads read images, and work over image numbers shared out to them. No result depends on the number."""
+"""How many threads read images, and work shared out to them. No result depends on the number."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
+Thing = TypeVar("Thing")
 Result = TypeVar("Result")
 
 
@@ -18,12 +19,12 @@ def n_threads() -> int:
     return min(16, own)
 
 
-def for_each(work: Callable[[int], Result], n: int) -> list[Result]:
-    """Return `work` of 0..n-1 in order. It must let go of the interpreter to gain anything: reading and decoding do."""
+def for_each(work: Callable[[Thing], Result], things: Sequence[Thing]) -> list[Result]:
+    """Return `work` of each thing, in order. It gains only where it lets go of the interpreter, as decoding does."""
     threads = n_threads()
-    if threads == 1 or n < 2:
-        return [work(number) for number in range(n)]
-    return list(_pool(threads, os.getpid()).map(work, range(n)))
+    if threads == 1 or len(things) < 2:
+        return [work(thing) for thing in things]
+    return list(_pool(threads, os.getpid()).map(work, things))
 
 
 @cache

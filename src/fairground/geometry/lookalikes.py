@@ -65,7 +65,7 @@ def find_lookalikes(
     columns = np.stack([identity, parts, labels]).astype(np.int64)
     # Compiled by one thread before the others need it.
     _search(bits, n_bits, columns, (0, 0), threshold, found)
-    for_each(lambda number: _search(bits, n_bits, columns, blocks[number], threshold, found), len(blocks))
+    for_each(lambda block: _search(bits, n_bits, columns, block, threshold, found), blocks)
     return Lookalikes(*found.T)
 
 

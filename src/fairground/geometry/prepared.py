@@ -13,9 +13,9 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.resizing import resize_shorter_side, resized_size
+from fairground.contracts.resizing import require_one_size, resize_shorter_side, resized_sizes
 from fairground.contracts.table import Images
-from fairground.errors import DataError, require
+from fairground.errors import require
 from fairground.geometry.cropping import cut
 from fairground.geometry.image_threads import for_each
 from fairground.geometry.prepared_build import Pictures
@@ -49,12 +49,7 @@ class PreparedImages(Images):
 
     def take(self, rows: np.ndarray) -> Tensor:
         """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
-        sizes = self.sizes(rows)
-        require(
-            len(sizes) > 0 and bool((sizes == sizes[0]).all()),
-            "photographs of different sizes cannot be stacked whole; use a transform that cuts, such as plain",
-            DataError,
-        )
+        require_one_size(self.sizes(rows))
         found = np.stack([self._ready().pixels(int(row)) for row in rows])
         return torch.from_numpy(found).permute(0, 3, 1, 2)
 
@@ -62,9 +57,7 @@ class PreparedImages(Images):
         """Return height and width (k, 2) of the prepared images of `rows`."""
         sizes: np.ndarray = self._ready().sizes[np.asarray(rows)].astype(np.int64)
         self._check(shorter_side)
-        if shorter_side in {None, self.side}:
-            return sizes
-        return np.array([resized_size((int(h), int(w)), shorter_side) for h, w in sizes]).reshape(-1, 2)
+        return resized_sizes(sizes, None if shorter_side == self.side else shorter_side)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
         """Return one box (k, 4) of each prepared image, resized to a square: uint8 (k, 3, side, side)."""
@@ -79,7 +72,7 @@ class PreparedImages(Images):
                 found = np.asarray(resize_shorter_side(Image.fromarray(found), shorter_side))
             cut(found, boxes[number], pixels[number])
 
-        for_each(one, len(rows))
+        for_each(one, range(len(rows)))
         return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
     def fingerprint(self) -> str:

@@ -123,7 +123,7 @@ def _chunks(rows: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _prepare(source: Pictures, rows: np.ndarray, side: int, sizes: np.ndarray) -> list[tuple[np.ndarray, bytes]]:
-    return for_each(lambda number: _one(source, int(rows[number]), side, sizes), len(rows))
+    return for_each(lambda row: _one(source, row, side, sizes), rows.tolist())
 
 
 def _one(source: Pictures, row: int, side: int, sizes: np.ndarray) -> tuple[np.ndarray, bytes]:

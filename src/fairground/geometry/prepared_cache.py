@@ -97,7 +97,7 @@ def _is_current(folder: Path, source: Pictures) -> bool:
     if len(touched) == 0:
         return True
     hashes = np.load(folder / "hashes.npy", allow_pickle=False)
-    now = for_each(lambda number: file_hash(source.paths[touched[number]]), len(touched))
+    now = for_each(lambda row: file_hash(source.paths[row]), touched.tolist())
     if not np.array_equal(np.stack(now), hashes[touched]):
         return False
     # Noted for the next time, where the folder may be written to.

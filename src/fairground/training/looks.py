@@ -65,7 +65,7 @@ def look_at_files(photos: Photos, progress: Progress = lambda *_: None) -> Looks
 
     for begin in range(0, n, _BLOCK):
         end = min(begin + _BLOCK, n)
-        found = for_each(lambda number, begin=begin: look(begin + number), end - begin)  # type: ignore[misc]
+        found = for_each(look, range(begin, end))
         faults.update({begin + number: sentence for number, sentence in enumerate(found) if sentence is not None})
         progress(end, n)
     return Looks(hashes=hashes, bits=bits, sizes=sizes, faults=faults)

@@ -28,7 +28,7 @@ def write_thumbnails(images: Images, folder: Path, tell: Callable[[int, int], No
     with part.open("wb") as file:
         for begin in range(0, len(images), _BLOCK):
             end = min(begin + _BLOCK, len(images))
-            pictures = for_each(partial(_numbered, images, begin), end - begin)
+            pictures = for_each(partial(thumbnail, images), range(begin, end))
             for number, picture in enumerate(pictures):
                 edges[begin + number + 1] = edges[begin + number] + len(picture)
                 file.write(picture)
@@ -36,10 +36,6 @@ def write_thumbnails(images: Images, folder: Path, tell: Callable[[int, int], No
                 tell(end, len(images))
     part.replace(folder / "thumbnails.bin")
     np.save(folder / "thumbnails.npy", edges, allow_pickle=False)
-
-
-def _numbered(images: Images, begin: int, number: int) -> bytes:
-    return thumbnail(images, begin + number)
 
 
 def thumbnail(images: Images, row: int) -> bytes:
