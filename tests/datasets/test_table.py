@@ -57,6 +57,12 @@ def test_a_table_of_train_and_validation_holds_out_the_latter(home):
     assert table.official_test.tolist() == [False, True]
 
 
+def test_an_image_without_a_box_stays_whole(home):
+    table = load(home, "path,label,x_1,y_1,x_2,y_2\nimg/0.png,a,2,2,10,12\nimg/1.png,a,,,,\n")
+    assert table.images.sizes(np.arange(2)).tolist() == [[10, 8], [16, 20]]
+    assert table.images.take(np.array([1])).shape == (1, 3, 16, 20)
+
+
 def test_two_columns_are_enough_and_others_are_noted(home):
     table = load(home, "label,path,weather\nb,img/0.png,fine\na,img/1.png,foul\n")
     assert table.class_names == ("a", "b")
@@ -122,7 +128,11 @@ def test_parquet_without_pyarrow_says_what_to_install(home, monkeypatch):
         ("path,label,query,is_query,gallery\nimg/0.png,a,1,1,1\n", "has both query and is_query, which mean the same"),
         ("path,label,x1,y1\nimg/0.png,a,1,1\n", "has x1, y1; a box needs all of x1, y1, x2, y2"),
         ("path,label,x1,y1,x2,y2\nimg/0.png,a,1,1,1,5\n", r"1 boxes are empty .* row 1: \[1, 1, 1, 5\]"),
-        ("path,label,x1,y1,x2,y2\nimg/0.png,a,1,1,,5\n", "row 1 of 'x2' must be a whole number; got ''"),
+        (
+            "path,label,x1,y1,x2,y2\nimg/0.png,a,1,1,,5\n",
+            "1 boxes lack some of their edges; the first is in row 1. Leave",
+        ),
+        ("path,label,x1,y1,x2,y2\nimg/0.png,a,1,1,b,5\n", "row 1 of 'x2' must be a whole number; got 'b'"),
         ("path,label\nimg/9.png,a\n", "1 of 1 images are not in .*: 'img/9.png'"),
         ('path,label\n"img/0.png,a\n', "is not a readable CSV file in UTF-8"),
     ],

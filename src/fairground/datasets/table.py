@@ -9,7 +9,7 @@ Paper
     None. The names of OpenMetricLearning's tables are understood too: is_query, is_gallery, sequence, x_1 ... y_2.
 
 Departures from the paper
-    A row without a box keeps its whole image only if no row has one: half a column of boxes is refused.
+    A row with four empty edges keeps its whole image; one with some of them empty is refused.
 """
 
 from pathlib import Path
@@ -108,12 +108,27 @@ def _boxes(columns: Columns, has: dict[str, str | None]) -> np.ndarray | None:
         f"{columns.path} has {', '.join(named)}; a box needs all of x1, y1, x2, y2",
         DataError,
     )
-    boxes = np.stack([columns.whole(name) for name in named], axis=1)
-    bad = np.flatnonzero((boxes[:, 0] >= boxes[:, 2]) | (boxes[:, 1] >= boxes[:, 3]) | (boxes < 0).any(axis=1))
+    boxes = np.stack([columns.whole(name, 0) for name in named], axis=1)
+    blank = np.stack([columns.blank(name) for name in named], axis=1)
+    is_whole = blank.all(axis=1)
+    torn = np.flatnonzero(blank.any(axis=1) & ~is_whole)
+    require(
+        len(torn) == 0,
+        f"{columns.path}: {len(torn)} boxes lack some of their edges; the first is in row {_first(torn)}. Leave all "
+        "four empty for a whole image",
+        DataError,
+    )
+    wrong = (boxes[:, 0] >= boxes[:, 2]) | (boxes[:, 1] >= boxes[:, 3]) | (boxes < 0).any(axis=1)
+    bad = np.flatnonzero(wrong & ~is_whole)
     require(
         len(bad) == 0,
         f"{columns.path}: {len(bad)} boxes are empty or begin outside the image; the first is in row "
-        f"{int(bad[0]) + 1 if len(bad) else 0}: {boxes[bad[0]].tolist() if len(bad) else ''}",
+        f"{_first(bad)}: {boxes[bad[0]].tolist() if len(bad) else ''}",
         DataError,
     )
     return boxes
+
+
+def _first(rows: np.ndarray) -> int:
+    """Return the first of some rows as people count them."""
+    return int(rows[0]) + 1 if len(rows) else 0

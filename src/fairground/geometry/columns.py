@@ -53,10 +53,17 @@ class Columns:
             self._refuse(name, wrong, "true or false")
         return np.array(found, dtype=bool)
 
-    def whole(self, name: str) -> np.ndarray:
-        """Return a column of whole numbers, which may be written as 3.0."""
+    def blank(self, name: str) -> np.ndarray:
+        """Return which cells of a column are empty."""
+        return np.array([not word.strip() for word in self.text(name)], dtype=bool)
+
+    def whole(self, name: str, blank: int | None = None) -> np.ndarray:
+        """Return a column of whole numbers, which may be written as 3.0; an empty cell is `blank`, where given."""
         numbers = []
         for row, word in enumerate(self.text(name)):
+            if blank is not None and not word.strip():
+                numbers.append(blank)
+                continue
             try:
                 value = float(word)
             except ValueError:

@@ -31,6 +31,8 @@ def images_from_files(
 ) -> Images:
     """Return the images of files under `root`, cut to `boxes` (n, 4) of (left, top, right, bottom) where given.
 
+    A box of four zeros leaves its image whole.
+
     With `prepared` = 256 they come from a cache of all images resized to that shorter side, built when first needed;
     with 0 each is decoded whenever it is asked for. `draft` allows shrunk decoding of JPEGs, which changes pixels.
     """
@@ -95,11 +97,8 @@ class ImageFiles(Images):
     def picture(self, row: int) -> Image.Image:
         """Return the image of a row as RGB, cut to its box."""
         picture = open_picture(self.paths[row])
-        if self.boxes is None:
-            return picture
-        self._check_box(row, picture.height, picture.width)
-        left, top, right, bottom = (int(edge) for edge in self.boxes[row])
-        return picture.crop((left, top, right, bottom))
+        box = self._box(row, picture.height, picture.width)
+        return picture if box is None else picture.crop(box)
 
     def resized(self, row: int, shorter_side: int) -> Image.Image:
         """Return the image of a row with its shorter side resized."""
@@ -148,14 +147,13 @@ class ImageFiles(Images):
 
     def _size(self, row: int) -> tuple[int, int]:
         height, width = picture_size(self.paths[row])
-        if self.boxes is None:
-            return height, width
-        self._check_box(row, height, width)
-        left, top, right, bottom = (int(edge) for edge in self.boxes[row])
+        left, top, right, bottom = self._box(row, height, width) or (0, 0, width, height)
         return bottom - top, right - left
 
-    def _check_box(self, row: int, height: int, width: int) -> None:
-        assert self.boxes is not None
+    def _box(self, row: int, height: int, width: int) -> tuple[int, int, int, int] | None:
+        """Return the box of an image of that size, or none where the whole of it is meant."""
+        if self.boxes is None or not self.boxes[row].any():
+            return None
         left, top, right, bottom = (int(edge) for edge in self.boxes[row])
         require(
             0 <= left < right <= width and 0 <= top < bottom <= height,
@@ -163,6 +161,7 @@ class ImageFiles(Images):
             f"which is {width} wide and {height} high",
             DataError,
         )
+        return left, top, right, bottom
 
 
 def _shrink(ratio: float) -> int:
