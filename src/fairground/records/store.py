@@ -118,6 +118,11 @@ class Store:
             for (body,) in self._read(f"SELECT json FROM body WHERE record IN ({marks}) ORDER BY record", some):
                 yield RunRecord.from_json(body)
 
+    def since(self, mark: int) -> tuple[int, list[RunRecord]]:
+        """Return the current records stored after `mark`, and the mark to ask with next time; begin with 0."""
+        rows = self._read(_SINCE, (mark,))
+        return (rows[-1][0] if rows else mark), [RunRecord.from_json(body) for _, body in rows]
+
     def scores(self, metric: str, split: SplitName = "test", **filters: Unpack[Filters]) -> list[ScoreRow]:
         """Return one metric of every run that matches, without reading whole records."""
         where, values = _where(filters)
@@ -166,6 +171,7 @@ class Store:
 
 _NAMES_IN_RANGE = "SELECT name FROM record WHERE is_current = 1 AND name BETWEEN ? AND ? ORDER BY name LIMIT 6"
 _HISTORY = "SELECT json FROM body JOIN record ON record.id = body.record WHERE name = ? ORDER BY id"
+_SINCE = "SELECT id, json FROM record JOIN body ON body.record = record.id WHERE is_current = 1 AND id > ? ORDER BY id"
 
 
 def _where(filters: Filters) -> tuple[str, list[object]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from fairground.errors import InputError, StoreError, require
 from fairground.spec.settings import Value
@@ -27,15 +28,17 @@ FILE_NAME = "search.sqlite"
 class Book:
     """The trials of one study, cell by cell. `url` is SQLAlchemy's, as in postgresql+psycopg://host/database."""
 
-    def __init__(self, url: str, *, study: str) -> None:
+    def __init__(self, url: str, *, study: str, is_to_look: bool = False) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.url, self._study = url, study
+        self.url, self._study, self._is_to_look = url, study, is_to_look
         self._known: dict[str, optuna.Study] = {}
         arguments = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
         try:
-            self._storage = optuna.storages.RDBStorage(url, engine_kwargs=arguments)
+            self._storage = optuna.storages.RDBStorage(
+                url, engine_kwargs=arguments, skip_compatibility_check=is_to_look, skip_table_creation=is_to_look
+            )
         except ImportError as error:
             raise InputError(f"{_shown(url)} needs a driver: pip install 'fairground[postgres]' ({error})") from error
         except Exception as error:
@@ -46,8 +49,18 @@ class Book:
         """Return the book kept in the study's own folder."""
         return cls(f"sqlite:///{(folder / FILE_NAME).absolute()}", study=study)
 
+    @classmethod
+    def to_look(cls, folder: Path, *, study: str) -> "Book | None":
+        """Return the book in a study's folder for reading alone, so that a search at work is not disturbed."""
+        path = (folder / FILE_NAME).absolute()
+        if not path.exists():
+            return None
+        return cls(f"sqlite:///file:{quote(str(path))}?mode=ro&uri=true", study=study, is_to_look=True)
+
     def trials(self, cell: str) -> list[Trial]:
         """Return the trials of a cell by number."""
+        if self._is_to_look and not self._is_entered(cell):
+            return []
         found = self._optuna(cell).get_trials(deepcopy=False)
         return [_read(trial) for trial in sorted(found, key=lambda trial: trial.number)]
 
@@ -103,9 +116,15 @@ class Book:
         self._storage.remove_session()
         self._storage.engine.dispose()
 
+    def _is_entered(self, cell: str) -> bool:
+        name = f"{self._study}/{cell}"
+        return any(study.study_name == name for study in self._storage.get_all_studies())
+
     def _optuna(self, cell: str) -> "optuna.Study":
         import optuna
 
+        if cell not in self._known and self._is_to_look:
+            self._known[cell] = optuna.load_study(study_name=f"{self._study}/{cell}", storage=self._storage)
         if cell not in self._known:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)

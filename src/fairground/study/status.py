@@ -1,17 +1,19 @@
 """How far a study is: trials by their state, final runs by how many are done."""
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.records.store import Store
-from fairground.spec.cells import cells_of
+from fairground.spec.cells import Cell, cells_of
 from fairground.spec.identity import name_of
-from fairground.spec.study import StudySpec
+from fairground.spec.study import StudySpec, study_hash
+from fairground.study.book import Book
+from fairground.study.folder import folder_of
 from fairground.study.select import Seal
 from fairground.study.together import with_notes
-from fairground.study.trial import counts
+from fairground.study.trial import Trial, counts
 from fairground.study.whole import CellResult, open_book
 
 
@@ -33,13 +35,13 @@ def status_of(study: StudySpec, *, home: Path, storage: str | None = None) -> li
     seal, done = Seal(store, study), set(store.names(state="done"))
     selection = seal.selection()
     rows = []
-    with closing(open_book(study, home, storage)) as book:
+    with _looked_into(study, home, storage) as book:
         for cell in cells_of(study):
             finals = seal.final_specs(cell).values() if selection is not None else []
             rows.append(
                 CellStatus(
                     cell=cell.label,
-                    trials=counts(book.trials(cell.label)) if study.search.trials else {},
+                    trials=counts(_trials(book, cell)) if study.search.trials else {},
                     n_trials=cell.n_trials(),
                     is_selected=selection is not None,
                     final_done=sum(name_of(spec) in done for spec in finals),
@@ -54,7 +56,7 @@ def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) 
     store = Store(home)
     seal, done = Seal(store, study), set(store.names(state="done"))
     results = []
-    with closing(open_book(study, home, storage)) as book:
+    with _looked_into(study, home, storage) as book:
         for cell in cells_of(study):
             specs = seal.final_specs(cell)
             selected = (seal.selection() or {}).get(cell.label)
@@ -63,12 +65,31 @@ def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) 
             results.append(
                 CellResult(
                     cell=cell,
-                    trials=tuple(book.trials(cell.label)) if study.search.trials else (),
+                    trials=tuple(_trials(book, cell)) if study.search.trials else (),
                     selected=selected,
                     runs=tuple(with_notes(store.get(name), notes) for name in repeats),
                 )
             )
     return results
+
+
+@contextmanager
+def _looked_into(study: StudySpec, home: Path, storage: str | None) -> Iterator[Book | None]:
+    """Open the book for reading; None where nothing has been searched. A shared one knows no reading alone."""
+    if storage is not None:
+        with closing(open_book(study, home, storage)) as book:
+            yield book
+        return
+    found = Book.to_look(folder_of(study, home).path, study=study_hash(study))
+    try:
+        yield found
+    finally:
+        if found is not None:
+            found.close()
+
+
+def _trials(book: Book | None, cell: Cell) -> list[Trial]:
+    return [] if book is None else book.trials(cell.label)
 
 
 def _whole_repeats(names: Mapping[tuple[int, int], str], done: set[str]) -> list[str]:
