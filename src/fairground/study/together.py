@@ -22,10 +22,15 @@ Heard = Callable[[RunRecord], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """The runs a walk wants next, and what their records shall say beside what the runs say themselves."""
+    """The runs a walk wants next, and what their records shall say beside what the runs say themselves.
+
+    With `until` they need to be trained to the end of that epoch only, the test split still sealed; a run that has come
+    so far is not touched again.
+    """
 
     specs: Sequence[RunSpec]
     notes: tuple[str, ...] = ()
+    until: int | None = None
 
 
 Walk = Generator[Ask, Mapping[str, RunRecord], Result]
@@ -47,6 +52,7 @@ class Together:
         self._store, self._executor, self._heard = store, executor, heard
         # A run that diverged would diverge again; a failed one is worth another try.
         self._settled = {*store.names(state="done"), *store.names(state="diverged")}
+        self._paused = set(store.names(state="pruned"))
         self._under_way: dict[str, RunSpec] = {}
         self._waiting: dict[str, _Waiting] = {}
 
@@ -81,24 +87,31 @@ class Together:
                 results[label] = end.value
                 return
             wanted = {name_of(spec): spec for spec in ask.specs}
-            stored = {name: self._stored(name) for name in wanted if name in self._settled}
+            stored = {name: self._stored(name) for name in wanted if self.has(name, until=ask.until)}
             missing = {name: spec for name, spec in wanted.items() if name not in stored}
             if missing:
                 self._waiting[label] = _Waiting(ask=ask, missing=set(missing), found=stored)
                 for name, spec in missing.items():
-                    self._submit(name, spec)
+                    self._submit(name, spec, ask.until)
                 return
             records = stored
+
+    def has(self, name: str, *, until: int | None = None) -> bool:
+        """Tell whether a run is over, or paused no earlier than at the end of epoch `until`."""
+        if until is None or name in self._settled or name not in self._paused:
+            return name in self._settled
+        return any(row.epoch >= until for row in self._store.get(name).epochs)
 
     def _stored(self, name: str) -> RunRecord:
         record = self._store.get(name)
         self._heard(record)
         return record
 
-    def _submit(self, name: str, spec: RunSpec) -> None:
+    def _submit(self, name: str, spec: RunSpec, until: int | None) -> None:
         if name not in self._under_way:
             self._under_way[name] = spec
-            self._executor.submit({"spec": to_plain(spec), "home": str(self._store.root.absolute())})
+            argument = {"spec": to_plain(spec), "home": str(self._store.root.absolute())}
+            self._executor.submit(argument if until is None else {**argument, "until": until})
 
     def _take(self, outcome: Outcome) -> RunRecord:
         # No word about the settings: the disk is full, a file is damaged, or another process has the run. A trial that
@@ -110,7 +123,9 @@ class Together:
         record = with_notes(record, notes)
         self._store.append(record)
         self._under_way.pop(record.name)
-        if record.state != "failed":
+        if record.state == "pruned":
+            self._paused.add(record.name)
+        elif record.state != "failed":
             self._settled.add(record.name)
         self._heard(record)
         return record

@@ -15,15 +15,19 @@ from fairground.training.seal import SealedRows
 
 def final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> tuple[Score, ...]:
     """Return the scores of the selected model: of the split that selected, of the test split, and analyses."""
-    asked = training.spec.evaluation
-    chosen = next((row for row in training.place.rows if row.epoch == training.place.best_epoch), None)
-    judged = chosen.validation if chosen is not None and asked.select_on == "validation" else {}
-    test = _test_scores(training, sealed.open(), folder) if asked.test else {}
+    test = _test_scores(training, sealed.open(), folder) if training.spec.evaluation.test else {}
     return (
         *(Score(metric=name, split="train", value=value) for name, value in _analyses(training, folder).items()),
-        *(Score(metric=name, split="validation", value=value) for name, value in judged.items()),
+        *selecting_scores(training),
         *(Score(metric=name, split="test", value=value) for name, value in test.items()),
     )
+
+
+def selecting_scores(training: Training) -> tuple[Score, ...]:
+    """Return the validation scores of the epoch selected so far; none where the test split selects."""
+    chosen = next((row for row in training.place.rows if row.epoch == training.place.best_epoch), None)
+    judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
+    return tuple(Score(metric=name, split="validation", value=value) for name, value in judged.items())
 
 
 def _test_scores(training: Training, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:

@@ -52,11 +52,12 @@ class Training:
     should_stop: Callable[[], bool] = lambda: False
     checkpoint_seconds: float = 30.0
 
-    def train(self) -> None:
-        """Train to the end, from wherever the run is."""
+    def train(self, until: int | None = None) -> None:
+        """Train to the end, or to the end of epoch `until`, from wherever the run is."""
         if self.place.epoch == 0:
             self.begin()
-        while self.place.epoch <= self.spec.training.epochs and not self._is_out_of_patience():
+        last = self.spec.training.epochs if until is None else min(until, self.spec.training.epochs)
+        while self.place.epoch <= last and not self._is_out_of_patience():
             self._epoch()
 
     def resume(self) -> bool:
@@ -80,6 +81,10 @@ class Training:
             sampler.fill(self.embed(self.parts.parts.train).cpu())
         self.place.started = self.clock.started
         self.place.rows.append(EpochRow(epoch=0, step=0, loss=None, validation=self._validate()))
+        if self.spec.training.epochs == 0:
+            # Nothing will be trained, so the weights it starts with are the ones to measure and to use.
+            self.place.best_epoch = 0
+            self.place.notes.append("untrained: measured with the weights it starts with")
         self.place.epoch = 1
         self._save()
 

@@ -12,7 +12,7 @@ import torch
 from fairground.errors import DivergedError
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.claim import claimed
-from fairground.records.record import RunRecord, Score
+from fairground.records.record import RunRecord, Score, State
 from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
@@ -21,7 +21,7 @@ from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.crew import ALONE, Crew
 from fairground.training.distributed import Processes, SharedCheckpoints, share_out
-from fairground.training.final import final_scores
+from fairground.training.final import final_scores, selecting_scores
 from fairground.training.loop import Listener, Training
 from fairground.training.seal import SealedRows
 
@@ -36,8 +36,13 @@ def run(
     checkpoint_seconds: float = 30.0,
     claim_patience: float = 0.0,
     crew: Crew = ALONE,
+    until: int | None = None,
 ) -> RunRecord:
-    """Train, select, and only then measure on the sealed test split; take up a run that was interrupted."""
+    """Train, select, and only then measure on the sealed test split; take up a run that was interrupted.
+
+    With `until` the run pauses after that epoch, the last one too, with the test split sealed: its record is `pruned`
+    and tells the best validation scores so far. Called again, it goes on from there.
+    """
     parts = assemble(spec)
     parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
     if isinstance(crew, Processes):
@@ -60,13 +65,16 @@ def run(
         )
         _same_threads(training, training.resume())
         try:
-            training.train()
+            training.train(until)
         except DivergedError as error:
-            return _record(training, scores=(), failure=str(error))
+            return _record(training, state="diverged", scores=(), failure=str(error))
+        if until is not None:
+            reached = f"paused after epoch {training.place.epoch - 1} of {spec.training.epochs}, test split sealed"
+            return _record(training, state="pruned", scores=selecting_scores(training), failure=reached)
         if not on_test:
             sealed.end_selection(f"training; epoch {training.place.best_epoch} selected on validation")
         training.use_best()
-        return _record(training, scores=final_scores(training, sealed, folder), failure=None)
+        return _record(training, state="done", scores=final_scores(training, sealed, folder), failure=None)
 
 
 def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
@@ -84,7 +92,7 @@ def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str
             tell({"run": name, **event})
 
     # The worker of a driver that was killed may still be on its way out of this run.
-    record = run(spec, home=Path(job["home"]), listen=listen, claim_patience=30.0)
+    record = run(spec, home=Path(job["home"]), listen=listen, claim_patience=30.0, until=job.get("until"))
     result: dict[str, Any] = json.loads(record.to_json())
     return result
 
@@ -120,14 +128,14 @@ def _selection_notes(spec: RunSpec) -> list[str]:
     return [f"selected on the test split{each}: the scores are too high by an unknown amount"]
 
 
-def _record(training: Training, *, scores: tuple[Score, ...], failure: str | None) -> RunRecord:
+def _record(training: Training, *, state: State, scores: tuple[Score, ...], failure: str | None) -> RunRecord:
     spec, parts, place = training.spec, training.parts, training.place
     accelerator = "" if parts.device.type == torch.device("cpu").type else str(parts.device)
     return RunRecord(
         name=name_of(spec),
         method=method_of(spec),
         spec=to_plain(spec),
-        state="done" if failure is None else "diverged",
+        state=state,
         epochs=tuple(place.rows),
         best_epoch=place.best_epoch,
         scores=scores,

@@ -1,0 +1,40 @@
+"""A run trained in pieces: each pause leaves a record, no pause moves a digit, and none opens the test split."""
+
+from pathlib import Path
+
+import pytest
+
+from fairground.records.artefacts import RunFolder
+from fairground.training.run import run
+from tests.training.tiny import tiny
+
+
+def test_a_run_in_three_pieces_has_the_digits_of_a_whole_one(tmp_path: Path) -> None:
+    spec = tiny("training.epochs=2")
+    whole = run(spec, home=tmp_path / "whole")
+    pieces = [run(spec, home=tmp_path / "pieces", until=until) for until in (0, 1, 2)]
+    assert [len(piece.epochs) for piece in pieces] == [1, 2, 3]
+    assert {piece.state for piece in pieces} == {"pruned"}
+    assert run(spec, home=tmp_path / "pieces").digits() == whole.digits()
+
+
+def test_a_pause_after_the_last_epoch_leaves_the_test_split_sealed(tmp_path: Path) -> None:
+    opened: list[str] = []
+    spec = tiny("training.epochs=1")
+    paused = run(spec, home=tmp_path, until=1, witness=opened.append)
+    assert opened == []
+    assert paused.failure == "paused after epoch 1 of 1, test split sealed"
+    assert paused.score("map@r", "test") is None
+    assert paused.score("map@r", "validation") == paused.epochs[1].validation["map@r"]
+    assert not RunFolder(tmp_path, paused.name).embeddings.exists()
+    done = run(spec, home=tmp_path, witness=opened.append)
+    assert len(opened) == 1
+    assert done.score("map@r", "validation") == paused.score("map@r", "validation")
+
+
+def test_an_untrained_run_is_a_run_whose_record_says_so(tmp_path: Path) -> None:
+    record = run(tiny("training.epochs=0"), home=tmp_path)
+    assert record.state == "done"
+    assert record.best_epoch == 0
+    assert record.score("map@r", "validation") == pytest.approx(record.epochs[0].validation["map@r"])
+    assert "untrained: measured with the weights it starts with" in record.notes
