@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from matplotlib.figure import Figure
 
-_TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
 
@@ -55,7 +55,22 @@ def build_page(
     sources: Sources | None = None,
     audits: Sequence[AuditCard] = (),
 ) -> Path:
-    """Write the page and return its path.
+    """Write the page and return its path; what it takes is told under `page_text`."""
+    page = page_text(records, title=title, galleries=galleries, names=names, sources=sources, audits=audits)
+    write_atomically(out, page.encode("utf-8", "replace"))
+    return out
+
+
+def page_text(
+    records: Iterable[RunRecord],
+    *,
+    title: str,
+    galleries: Mapping[str, Path] | None = None,
+    names: Mapping[str, str] | None = None,
+    sources: Sources | None = None,
+    audits: Sequence[AuditCard] = (),
+) -> str:
+    """Return the page as HTML.
 
     `galleries` gives a run's `gallery.npz` by the run's name; `names` says what to call a method, by its hash;
     `sources` what else the runs left behind.
@@ -69,27 +84,28 @@ def build_page(
         galleries = {name: folder.gallery for name, folder in given.folders.items() if folder.gallery.is_file()}
     exhibits, n_left_out = _exhibits(panels, galleries)
     over = plate_of_panels(panels)
-    environment = _environment()
-    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
-    page = environment.get_template("page.html").render(
-        title=clean(title),
-        panels=panels,
-        exhibits=exhibits,
-        n_left_out=n_left_out,
-        records=kept,
-        labels={name: label for panel in panels for name, label in panel.labels.items()},
-        over=None if over is None else (over, Drawing(wide=over.wide("over"), narrow=over.narrow("over"))),
-        audits=audits,
-        facts=_facts(kept, panels),
-        versions=_versions(kept),
-        script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        style=(_TEMPLATES / "page.css").read_text(encoding="utf-8"),
-        light=css_variables(LIGHT),
-        dark=css_variables(DARK),
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            title=clean(title),
+            panels=panels,
+            exhibits=exhibits,
+            n_left_out=n_left_out,
+            records=kept,
+            labels={name: label for panel in panels for name, label in panel.labels.items()},
+            over=None if over is None else (over, Drawing(wide=over.wide("over"), narrow=over.narrow("over"))),
+            audits=audits,
+            facts=_facts(kept, panels),
+            versions=_versions(kept),
+            script=script,
+            script_hash=hash_of(script),
+            style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
+            light=css_variables(LIGHT),
+            dark=css_variables(DARK),
+        )
     )
-    write_atomically(out, page.encode("utf-8", "replace"))
-    return out
 
 
 def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str] | None = None) -> Path:
@@ -122,12 +138,18 @@ def plate_of_panels(panels: Sequence[Panel]) -> Plate | None:
     )
 
 
-def _environment() -> "Environment":
+def hash_of(script: str) -> str:
+    """Return what a page's policy calls a script it lets run."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def environment() -> "Environment":
+    """Return what fills in the templates, every name escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup, escape
 
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -144,11 +166,11 @@ def _environment() -> "Environment":
 
     filters = {"heading": heading, "duration": duration, "size": size, "shorten": shorten, "unbroken": unbroken}
     # `drawn` is for our own drawings, style and script only: it is what passes unescaped.
-    environment.filters.update(filters, breakable=breakable, drawn=Markup)
-    environment.globals.update(
+    made.filters.update(filters, breakable=breakable, drawn=Markup)
+    made.globals.update(
         show=show, show_interval=show_interval, series_of=series_of, chip_dashes=_chip_dashes, marks=MARKS
     )
-    return environment
+    return made
 
 
 def _chip_dashes(series: int | None) -> str:
