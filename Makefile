@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready-$(shell cksum < pyproject.toml | cut -d' ' -f1)
 
-.PHONY: demo test check bench format
+.PHONY: demo test check bench docs format
 $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile -e '.[dev]'
@@ -24,6 +24,11 @@ test: check
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# Pages that have vanished would linger in an old environment; warnings are errors.
+docs: $(READY)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs build/docs
+	@echo "open build/docs/index.html"
 
 format: $(READY)
 	$(BIN)/ruff format .
