@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from fairground.records.record import Finding
 from fairground.report.answer import answer_of, join_words, question_of
 from fairground.report.notes import notes_of
 from fairground.report.tables import ResultTable
@@ -91,3 +92,12 @@ def test_runs_made_under_different_conditions_are_warned_of():
 def test_a_run_counted_twice_is_warned_of():
     run = make_record()
     assert notes([run, run, make_record(seed=1)]) == [f"Counted more than once: run {run.name}."]
+
+
+def test_what_the_doctor_found_is_a_warning_of_its_method():
+    found = Finding(sign="stuck_at_margin", epoch=2, step=40, sentence="the loss stands", remedy="lower the rate")
+    ill, well = (make_record(seed=seed) for seed in (0, 1))
+    said = notes_of(ResultTable.from_records([replace(ill, findings=(found,)), well]))
+    warning = next(note for note in said if "margin in" in note.text)
+    assert warning.is_warning
+    assert warning.text.endswith(": stuck at margin in 1 of 2 runs. the loss stands. Try: lower the rate.")

@@ -102,6 +102,8 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
             print(f"  {split:<10}  {scores}")
     for note in record.notes:
         print(f"  note: {note}")
+    for finding in record.findings:
+        print(f"  doctor: {finding.told}")
     origin = record.provenance
     memory = origin.peak_memory_bytes / 2**20
     print(f"  {origin.wall_seconds:.1f} s, {memory:.0f} MB, {origin.threads} threads, fairground {origin.fairground}")

@@ -15,6 +15,13 @@ Home = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while working.")]
+WithDoctor = Annotated[
+    bool,
+    typer.Option(
+        "--doctor/--no-doctor",
+        help="Watch training for signs of illness, such as collapse, and say what to do. Changes no digit of the run.",
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option(

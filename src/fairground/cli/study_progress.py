@@ -43,6 +43,15 @@ def _title(record: "RunRecord") -> str:
 
 
 def _result(record: "RunRecord", metric: str) -> str:
+    return f"{_outcome(record, metric)}{_signs(record)}"
+
+
+def _signs(record: "RunRecord") -> str:
+    """Name what the doctor found; the sentences are in `fairground show` and in the report."""
+    return f"  doctor: {', '.join(finding.sign for finding in record.findings)}" if record.findings else ""
+
+
+def _outcome(record: "RunRecord", metric: str) -> str:
     if record.state != "done":
         return f"{record.state}: {record.failure}"
     test, validation = record.score(metric, "test"), record.score(metric, "validation")

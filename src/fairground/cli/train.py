@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.options import HOME, AsJson, Home, Quiet, Threads
+from fairground.cli.options import HOME, AsJson, Home, Quiet, Threads, WithDoctor
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
@@ -37,6 +37,7 @@ def train(
     threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    doctor: WithDoctor = True,
 ) -> None:
     """Train one model and measure it on the sealed test classes.
 
@@ -60,7 +61,7 @@ def train(
         return
     if not (quiet or as_json or int(os.environ.get("RANK", "0"))):
         print(card_text(declaration(spec)), end="\n\n", file=sys.stderr)
-    _work(spec, home=home, threads=threads, as_json=as_json, is_quiet=quiet)
+    _work(spec, home=home, threads=threads, as_json=as_json, is_quiet=quiet, is_watched=doctor)
 
 
 def resume(
@@ -68,6 +69,7 @@ def resume(
     home: Home = HOME,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    doctor: WithDoctor = True,
 ) -> None:
     """Go on with a run that was stopped or killed; it ends with the digits it would have had anyway.
 
@@ -79,10 +81,10 @@ def resume(
 
     folder = RunFolder(home, resolve_run(home, run))
     spec = run_from_plain(json.loads(folder.spec.read_text(encoding="utf-8")))
-    _work(spec, home=home, threads=None, as_json=as_json, is_quiet=quiet)
+    _work(spec, home=home, threads=None, as_json=as_json, is_quiet=quiet, is_watched=doctor)
 
 
-def _work(spec: "RunSpec", *, home: Path, threads: int | None, as_json: bool, is_quiet: bool) -> None:
+def _work(spec: "RunSpec", *, home: Path, threads: int | None, as_json: bool, is_quiet: bool, is_watched: bool) -> None:
     from fairground.cli.browse import print_record
     from fairground.records.store import Store
     from fairground.spec.identity import name_of
@@ -91,7 +93,11 @@ def _work(spec: "RunSpec", *, home: Path, threads: int | None, as_json: bool, is
     store = Store(home)
     with _joined() as crew:
         is_done = _is_done(name, store) if crew is None else crew.agree(lambda: _is_done(name, store))
-        record = None if is_done else _run(spec, store, crew, threads=threads, is_quiet=is_quiet or as_json)
+        record = (
+            None
+            if is_done
+            else _run(spec, store, crew, threads=threads, is_quiet=is_quiet or as_json, is_watched=is_watched)
+        )
         if crew is not None and not crew.is_leader:
             return
     if record is not None:
@@ -117,7 +123,9 @@ def _joined() -> "AbstractContextManager[Crew | None]":
     return joined()
 
 
-def _run(spec: "RunSpec", store: "Store", crew: "Crew | None", *, threads: int | None, is_quiet: bool) -> "RunRecord":
+def _run(
+    spec: "RunSpec", store: "Store", crew: "Crew | None", *, threads: int | None, is_quiet: bool, is_watched: bool
+) -> "RunRecord":
     import torch
 
     from fairground.cli.progress import training_progress
@@ -145,6 +153,7 @@ def _run(spec: "RunSpec", store: "Store", crew: "Crew | None", *, threads: int |
                 should_stop=should_stop,
                 witness=(lambda what: store.note_event("test opened", name, what)) if crew.is_leader else None,
                 crew=crew,
+                is_watched=is_watched,
             )
     except StoppedError:
         if not crew.is_leader:

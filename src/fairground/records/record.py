@@ -14,7 +14,8 @@ from fairground.errors import StoreError, require
 from fairground.spec.identity import canonical_json
 from fairground.spec.settings import Value
 
-RECORD_VERSION = 1
+#: 2 added findings; records of version 1 are read as having none
+RECORD_VERSION = 2
 State = Literal["done", "diverged", "failed", "pruned"]
 SplitName = Literal["train", "validation", "test"]
 
@@ -41,6 +42,22 @@ class Score:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What the training doctor noticed: which sign, when first seen, what was seen, and what to do about it."""
+
+    sign: str
+    epoch: int
+    step: int
+    sentence: str
+    remedy: str
+
+    @property
+    def told(self) -> str:
+        """The finding as one line for a person."""
+        return f"{self.sign} (epoch {self.epoch}, step {self.step}): {self.sentence}. Try: {self.remedy}."
+
+
+@dataclass(frozen=True, kw_only=True)
 class Provenance:
     """Where the numbers come from: code, packages, machine, data, time and memory."""
 
@@ -57,7 +74,10 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """One finished run. `notes` says what a reader must know: repeats filled in, known bugs switched on, warnings."""
+    """One finished run. `notes` says what a reader must know: repeats filled in, known bugs switched on, warnings.
+
+    `findings` are those of the training doctor, each sign once at most.
+    """
 
     name: str
     method: str
@@ -69,6 +89,7 @@ class RunRecord:
     notes: tuple[str, ...]
     failure: str | None
     provenance: Provenance
+    findings: tuple[Finding, ...] = ()
     version: int = RECORD_VERSION
 
     def __post_init__(self) -> None:
@@ -81,6 +102,8 @@ class RunRecord:
         check(all(math.isfinite(score.value) for score in self.scores), "a score is not a finite number")
         check([row.epoch for row in self.epochs] == sorted({row.epoch for row in self.epochs}), "epochs out of order")
         check(self.state != "done" or len(self.scores) > 0, "a finished run needs scores")
+        signs = [finding.sign for finding in self.findings]
+        check(len(set(signs)) == len(signs), "a sign is found once at most")
 
     def score(self, metric: str, split: SplitName = "test") -> float | None:
         """Return one score, or None when the run has none of that name."""
@@ -110,6 +133,7 @@ class RunRecord:
             data["scores"] = tuple(Score(**score) for score in data["scores"])
             data["provenance"] = Provenance(**data["provenance"])
             data["notes"] = tuple(data["notes"])
+            data["findings"] = tuple(Finding(**finding) for finding in data.get("findings", ()))
             return cls(**data)
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"this is not a fairground record: {error}") from error

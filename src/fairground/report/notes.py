@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fairground.records.record import Provenance, RunRecord
+from fairground.records.record import Finding, Provenance, RunRecord
 from fairground.report.answer import join_words
 from fairground.report.headings import clean
 from fairground.report.tables import ResultTable
@@ -20,7 +20,13 @@ class Note:
 def notes_of(table: ResultTable) -> list[Note]:
     """Return warnings first, then what the runs themselves noted."""
     records = [record for row in table.rows for record in row.method.records]
-    warnings = [*_too_few(table), *_unfinished(table), *_not_the_same(records), *_one_run_twice(records)]
+    warnings = [
+        *_too_few(table),
+        *_unfinished(table),
+        *_found_ill(table),
+        *_not_the_same(records),
+        *_one_run_twice(records),
+    ]
     found = [Note(text=text, is_warning=True) for text in warnings]
     said: dict[str, int] = {}
     for record in records:
@@ -50,6 +56,22 @@ def _unfinished(table: ResultTable) -> list[str]:
             if record.state != "done":
                 why = clean(record.failure or "")
                 found.append(f"{row.label}, seed {record.spec.get('seed')}: {record.state}. {why}")
+    return found
+
+
+def _found_ill(table: ResultTable) -> list[str]:
+    """Say of each method and sign in how many of its runs the doctor saw it, and what of the first."""
+    found = []
+    for row in table.rows:
+        by_sign: dict[str, list[Finding]] = {}
+        for record in row.method.records:
+            for finding in record.findings:
+                by_sign.setdefault(finding.sign, []).append(finding)
+        for sign, seen in by_sign.items():
+            first = seen[0]
+            count = f"{len(seen)} of {len(row.method.records)} runs"
+            word = sign.replace("_", " ")
+            found.append(f"{row.label}: {word} in {count}. {clean(first.sentence)}. Try: {clean(first.remedy)}.")
     return found
 
 

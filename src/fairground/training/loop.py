@@ -4,7 +4,7 @@ All that decides the future of a run is in its snapshot; when a checkpoint is wr
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,22 +15,18 @@ from torch import Tensor
 from fairground.errors import DivergedError
 from fairground.evaluation.scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
-from fairground.geometry.collapse import collapse_of
 from fairground.records.provenance import Clock, begin
-from fairground.records.record import EpochRow
+from fairground.records.record import EpochRow, Finding
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.crew import Crew
+from fairground.training.doctor import Doctor
 from fairground.training.head_start import start_head
 from fairground.training.snapshot import Place, put_back, take_snapshot
 
 #: progress, told after every batch and every epoch; plain data, so that a worker can send it to another process
 Listener = Callable[[Mapping[str, Any]], None]
-
-
-#: how many validation embeddings are looked at for signs of collapse
-COLLAPSE_ROWS = 2048
 
 
 class StoppedError(KeyboardInterrupt):
@@ -39,7 +35,7 @@ class StoppedError(KeyboardInterrupt):
 
 @dataclass
 class Training:
-    """One run under way."""
+    """One run under way, watched by the doctor unless `is_watched` is false; no digit depends on that."""
 
     spec: RunSpec
     parts: Assembled
@@ -51,6 +47,10 @@ class Training:
     listen: Listener = lambda _: None
     should_stop: Callable[[], bool] = lambda: False
     checkpoint_seconds: float = 30.0
+    is_watched: bool = True
+
+    def __post_init__(self) -> None:
+        self.doctor = Doctor(self.spec, self.parts) if self.is_watched else None
 
     def train(self, until: int | None = None) -> None:
         """Train to the end, or to the end of epoch `until`, from wherever the run is."""
@@ -64,7 +64,10 @@ class Training:
         """Take up the newest whole checkpoint; return whether there was one."""
         snapshot = self.checkpoints.load()
         if snapshot is not None:
-            self.place = place = put_back(self.parts, snapshot)
+            self.place, watched = put_back(self.parts, snapshot)
+            place = self.place
+            if self.doctor is not None:
+                self.doctor.load_tensors(watched)
             self.clock = begin(started=place.started, earlier_seconds=place.seconds, earlier_peak=place.peak_memory)
         return snapshot is not None
 
@@ -122,6 +125,8 @@ class Training:
         place.loss_sum += value
         place.batch += 1
         place.step += 1
+        if self.doctor is not None:
+            self._warn(self.doctor.after_batch(place, batch, value, embeddings))
 
     def _end_epoch(self, scores: dict[str, float]) -> None:
         place = self.place
@@ -135,6 +140,8 @@ class Training:
             images_per_second=images / max(place.epoch_seconds, 1e-9),
         )
         place.rows.append(row)
+        if self.doctor is not None:
+            self._warn(self.doctor.after_epoch(place))
         score = scores.get(self.spec.evaluation.select_by)
         if score is not None and (place.best_score is None or score > place.best_score):
             weights = self.parts.model.state_dict()
@@ -175,24 +182,21 @@ class Training:
     def _validate(self) -> dict[str, float]:
         rows = self.parts.parts.validation if self.judged is None else self.judged
         embeddings = self.embed(rows)
-        if self.place.epoch > 0:
-            self._watch_for_collapse(embeddings)
+        if self.doctor is not None:
+            self.doctor.check_up(self.place, embeddings, self.parts.table.labels[rows])
         scores: dict[str, float] = self.crew.agree(
             lambda: dict(measure(self.spec, self.parts, embeddings, rows).scores)
         )
         return scores
 
-    def _watch_for_collapse(self, embeddings: Tensor) -> None:
-        """Note each kind of collapse once, when it is first seen: the loss alone often looks healthy meanwhile."""
-        seen = collapse_of(embeddings[:: -(-len(embeddings) // COLLAPSE_ROWS)])
-        if seen.is_collapsed and not any(f"collapse ({seen.kind})" in note for note in self.place.notes):
-            note = f"collapse ({seen.kind}) at epoch {self.place.epoch}: {seen.sentence}"
-            self.place.notes.append(note)
-            self.listen({"kind": "warning", "sentence": note})
+    def _warn(self, findings: Sequence[Finding]) -> None:
+        for finding in findings:
+            self.listen({"kind": "warning", "sign": finding.sign, "sentence": finding.told})
 
     def _save(self) -> None:
         self.place.seconds, self.place.peak_memory = self.clock.seconds(), self.clock.peak()
-        self.checkpoints.save(self.place.step, take_snapshot(self.parts, self.place))
+        watched = {} if self.doctor is None else self.doctor.tensors()
+        self.checkpoints.save(self.place.step, take_snapshot(self.parts, self.place, watched))
 
 
 def measure(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Evaluation:

@@ -37,11 +37,13 @@ def run(
     claim_patience: float = 0.0,
     crew: Crew = ALONE,
     until: int | None = None,
+    is_watched: bool = True,
 ) -> RunRecord:
     """Train, select, and only then measure on the sealed test split; take up a run that was interrupted.
 
     With `until` the run pauses after that epoch, the last one too, with the test split sealed: its record is `pruned`
     and tells the best validation scores so far. Called again, it goes on from there.
+    The doctor watches unless `is_watched` is false: that is no part of the spec, for no digit depends on it.
     """
     parts = assemble(spec)
     parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
@@ -62,6 +64,7 @@ def run(
             listen=listen,
             should_stop=should_stop,
             checkpoint_seconds=checkpoint_seconds,
+            is_watched=is_watched,
         )
         _same_threads(training, training.resume())
         try:
@@ -141,6 +144,7 @@ def _record(training: Training, *, state: State, scores: tuple[Score, ...], fail
         scores=scores,
         notes=(*_selection_notes(spec), *parts.notes, *training.checkpoints.notes, *place.notes),
         failure=failure,
+        findings=tuple(place.findings),
         provenance=training.clock.finish(
             data_fingerprint=parts.data_fingerprint,
             split_fingerprint=parts.split_fingerprint,

@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fairground.records.record import EpochRow
+from fairground.records.record import EpochRow, Finding
 from fairground.training.assemble import Assembled
 from fairground.training.checkpoint import Snapshot
+from fairground.training.vitals import History
 
 
 @dataclass
@@ -30,10 +31,12 @@ class Place:
     best_epoch: int | None = None
     best_score: float | None = None
     best: dict[str, str] | None = None
+    findings: list[Finding] = field(default_factory=list)
+    history: History = field(default_factory=History)
 
 
-def take_snapshot(parts: Assembled, place: Place) -> Snapshot:
-    """Return weights, optimiser, sampler, generators and the place reached."""
+def take_snapshot(parts: Assembled, place: Place, watched: Mapping[str, Tensor]) -> Snapshot:
+    """Return weights, optimiser, sampler, generators, what the doctor `watched`, and the place reached."""
     slots, numbers = _optimiser_state(parts.stepper.optimiser)
     drawing = parts.loader.state()
     groups: dict[str, Mapping[str, Tensor]] = {
@@ -43,13 +46,14 @@ def take_snapshot(parts: Assembled, place: Place) -> Snapshot:
         "sampler": drawing["sampler"],
         "generator": {**drawing["generator"], "miner": parts.stepper.generator.get_state()},
         "global": {"state": torch.get_rng_state()},
+        "doctor": watched,
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
     return Snapshot(tensors=tensors, facts={**asdict(place), "optimiser": numbers})
 
 
-def put_back(parts: Assembled, snapshot: Snapshot) -> Place:
-    """Restore the live objects and return the place reached."""
+def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Place, Mapping[str, Tensor]]:
+    """Restore the live objects; return the place reached and what the doctor watched."""
     groups: dict[str, dict[str, Tensor]] = {}
     for key, tensor in snapshot.tensors.items():
         group, _, name = key.partition("/")
@@ -60,9 +64,12 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> Place:
     parts.stepper.generator.set_state(groups["generator"]["miner"])
     torch.set_rng_state(groups["global"]["state"])
     _restore_optimiser(parts.stepper.optimiser, groups.get("optimiser", {}), snapshot.facts["optimiser"])
-    facts = {name: snapshot.facts[name] for name in Place.__dataclass_fields__}
+    # A checkpoint of an earlier version knows no findings.
+    facts = {name: snapshot.facts[name] for name in Place.__dataclass_fields__ if name in snapshot.facts}
     facts["rows"] = [EpochRow(**row) for row in facts["rows"]]
-    return Place(**facts)
+    facts["findings"] = [Finding(**finding) for finding in facts.get("findings", [])]
+    facts["history"] = History.from_plain(facts["history"]) if "history" in facts else History()
+    return Place(**facts), groups.get("doctor", {})
 
 
 def _optimiser_state(optimiser: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, dict[str, Any]]]:

@@ -1,6 +1,6 @@
 """One batch: embed, mine, regularise, loss, backward, step; then the sampler sees the embeddings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, optim
@@ -14,6 +14,7 @@ from fairground.errors import DivergedError
 from fairground.training.crew import ALONE, Crew
 from fairground.training.gradient_cache import cached_backward
 from fairground.training.model import EmbeddingModel
+from fairground.training.tally import Tally
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +29,12 @@ class Stepper:
     generator: torch.Generator
     chunk: int = 0
     crew: Crew = ALONE
+    tally: Tally = field(default_factory=Tally)
 
     def step(self, batch: Batch) -> tuple[float, Tensor]:
         """Take one step; return the loss and the detached embeddings."""
         self.optimiser.zero_grad(set_to_none=True)
+        self.tally.begin()
         mixing = self._mixing(len(batch.labels))
         if self.chunk:
             value, own = cached_backward(
@@ -70,6 +73,7 @@ class Stepper:
         if tuples is not None and self.regulariser is not None:
             tuples = self.regulariser.change_tuples(tuples, labels, generator=self.generator)
         value: Tensor = self.loss(embeddings, labels, tuples, generator=self.generator)
+        self.tally.count(tuples, value)
         return value
 
 

@@ -1,0 +1,41 @@
+"""Exploding norms: embeddings or gradients grow without bound, on their way to infinity.
+
+Looks at
+    The mean length of the embeddings of a batch, and the length of the network's whole gradient, at each look.
+
+Rule
+    The median of the last three looks is at least 100 times the median of the first looks and at least 100, and of the
+    last three none is smaller than the one before.
+
+Thresholds
+    Ours: on the icons no loss at its default settings makes either length grow tenfold over its run.
+
+Remedy
+    Smaller steps; for the embeddings also a regulariser on their lengths.
+"""
+
+from statistics import median
+
+from fairground.training.vitals import Diagnosis, Patient, Sign, slower
+
+GROWTH = 100.0
+#: below this length nothing can overflow, however small it was at first
+LEAST = 100.0
+
+
+class ExplodingNormsSign(Sign):
+    """What grows a hundredfold and still grows will not stop at a finite number."""
+
+    def look(self, patient: Patient) -> Diagnosis | None:
+        """Return what grows, from where to where."""
+        first, late = patient.history.first, patient.history.late
+        if len(late) < 5:
+            return None
+        for name, word in (("norm", "mean length of the embeddings"), ("gradient", "length of the gradient")):
+            before = median(getattr(look, name) for look in first)
+            now = [getattr(look, name) for look in late[-3:]]
+            if median(now) >= max(GROWTH * before, LEAST) and now == sorted(now):
+                sentence = f"the {word} grew from {before:.3g} to {now[-1]:.3g} and is still growing"
+                norms = " or add regulariser=embedding_norm" if name == "norm" and not patient.spec.regulariser else ""
+                return Diagnosis(sentence, slower(patient.spec) + norms)
+        return None
