@@ -33,6 +33,12 @@ def test_a_whole_number_is_welcome_where_a_number_is_wanted() -> None:
     assert name_of(one) == name_of(load_run(overrides=["loss=triplet", "loss.margin=1.0"]))
 
 
+def test_none_is_a_word_where_a_setting_has_it() -> None:
+    frozen = load_run(overrides=["training.freeze_batch_norm=stats"])
+    assert frozen.training.freeze_batch_norm == "stats"
+    assert load_run(overrides=["training.freeze_batch_norm=none"]).training.freeze_batch_norm == "none"
+
+
 def test_repeats_share_a_method_and_not_a_name() -> None:
     first, second = load_run(overrides=["seed=1"]), load_run(overrides=["seed=2"])
     assert method_of(first) == method_of(second)

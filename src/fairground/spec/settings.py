@@ -103,6 +103,9 @@ def _fit_subscript(annotation: ast.Subscript, value: Value) -> tuple[bool, Value
     if outer.endswith("Literal"):
         options = ast.literal_eval(annotation.slice)
         options = options if isinstance(options, tuple) else (options,)
+        if value is None and "none" in options:
+            # On a command line `none` is nothing, which these settings have a word for.
+            return True, "none"
         return any(value == option and type(value) is type(option) for option in options), value
     if outer in {"tuple", "list", "Sequence"}:
         return isinstance(value, list), value
