@@ -59,7 +59,7 @@ class TableDataset(PhotoDataset):
             columns.require_filled(name)
         labels, class_names = _classes(columns.text("label"))
         known = {name for names in NAMES.values() for name in names}
-        strange = [name for name in columns.names if name not in known]
+        strange = [name or "(no name)" for name in columns.names if name not in known]
         parts = None if has["split"] is None else parts_from_words(columns.text(has["split"]), str(file))
         is_query, is_gallery = _roles(columns, has["query"], has["gallery"])
         return Photos(

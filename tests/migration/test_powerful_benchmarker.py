@@ -1,0 +1,63 @@
+"""The commands that replace powerful-benchmarker's: they exist, take these options, and mean the same settings."""
+
+import pytest
+import typer
+
+from fairground.cli.main import app
+from fairground.spec.load import load_run
+from fairground.spec.study_load import load_study
+from tests.migration.page import TEXT, commands, quoted, section, table, value_at
+
+PAGE = section("powerful-benchmarker")
+KEYS = table(PAGE, "key", "default", "ours")
+COMMANDS = typer.main.get_command(app).commands
+
+
+@pytest.mark.parametrize("words", commands(TEXT), ids=lambda words: " ".join(words[:2]))
+def test_every_command_of_the_page_is_one_with_these_options(words):
+    options = {name for parameter in COMMANDS[words[0]].params for name in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= options
+
+
+def test_every_option_named_in_the_tables_is_one():
+    options = {name for command in COMMANDS.values() for parameter in command.params for name in parameter.opts}
+    for _, ours in table(PAGE, "theirs", "ours"):
+        for word in (word for said in quoted(ours) for word in said.split() if word.startswith("--")):
+            assert word in options, word
+
+
+def test_its_flags_are_spoken_of():
+    flags = """experiment_name dataset dataset_root root_experiment_folder pytorch_home root_config_folder
+    global_db_path merge_argparse_when_resuming bayes_opt_iters reproductions resume_training evaluate evaluate_ensemble
+    reproduce_results splits_to_eval"""
+    for flag in flags.split():
+        assert f"`--{flag}" in PAGE, flag
+
+
+def test_the_lines_load():
+    for words in commands(PAGE):
+        if words[0] == "train":
+            assert load_run(protocol=words[2], overrides=words[3:]).split.name == "mlrc_folds"
+        elif words[0] == "study":
+            study = load_study(words[1], changes=words[2:])
+            assert (study.search.trials, study.repeats) == (50, 10)
+
+
+@pytest.mark.parametrize("row", [row for row in KEYS if row[1]], ids=lambda row: row[0])
+def test_its_defaults_are_the_protocols(row):
+    _, default, ours = row
+    if ours.startswith("fixed"):
+        return
+    key, _, value = quoted(ours)[0].split()[0].partition("=")
+    if key == "head" or key.startswith(("--", "folds")):
+        return
+    spec = load_run(protocol="mlrc2020-cub200", overrides=["data.root=data"])
+    found = value_at(spec, key)
+    if key == "optimiser.head_lr":
+        assert found is None
+    elif value:
+        assert found == value
+    elif isinstance(found, bool):
+        assert str(found) == default
+    else:
+        assert found == pytest.approx(float(default))
