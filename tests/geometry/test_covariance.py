@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fairground.geometry.covariance import divide_lower, scatter_factor, times_lower
+from fairground.geometry.covariance import scatter_factor
+from fairground.geometry.triangles import divide_lower
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -16,20 +17,6 @@ def test_the_factor_makes_up_the_scatter(n, d, dtype):
     assert np.array_equal(factor, np.tril(factor))
     scatter = centred.T @ centred
     np.testing.assert_allclose(factor @ factor.T, scatter, atol=100 * np.finfo(dtype).eps * np.trace(scatter))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_and_quotients_with_a_triangle(dtype):
-    rng = np.random.default_rng(0)
-    left = rng.standard_normal((30, 8)).astype(dtype)
-    lower = np.tril(rng.standard_normal((8, 8))).astype(dtype) + 3 * np.eye(8, dtype=dtype)
-    tolerance = 100 * np.finfo(dtype).eps
-    product = left.copy()
-    times_lower(product, lower)
-    np.testing.assert_allclose(product, left @ lower, rtol=tolerance, atol=tolerance)
-    quotient = left.copy()
-    divide_lower(quotient, lower)
-    np.testing.assert_allclose(quotient @ lower.T, left, rtol=tolerance, atol=tolerance)
 
 
 def test_whitened_points_have_unit_scatter():

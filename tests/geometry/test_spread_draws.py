@@ -24,7 +24,7 @@ def share_by_hand(picks, spread, density):
     return chance / chance.sum()
 
 
-@pytest.mark.parametrize(("spread", "density"), [(1.0, False), (2.0, False), (0.0, False), (1.0, True)])
+@pytest.mark.parametrize(("spread", "density"), [(1.0, False), (2.0, False), (0.0, False), (1.0, True), (9.0, False)])
 def test_the_next_pick_follows_the_formula(spread, density):
     counts = {}
     for seed in range(3_000):
@@ -59,6 +59,22 @@ def test_points_too_unlikely_to_tell_are_still_drawn():
     # Nineteen points lie together and one lies a thousand deviations away, with a density of e^-500000 beside theirs.
     points = torch.cat([torch.randn(19, 1, generator=seeded()) * 1e-4, torch.ones(1, 1)]).double()
     log_density = np.append(np.zeros(19), -5e5)
-    picks = _pick(points.numpy(), log_density, 1.0, 0, np.linspace(0, 0.99, 20))
+    picks = _pick(points.numpy(), log_density, 1.0, 0, np.random.default_rng(0).random((20, 17)))
     assert sorted(picks.tolist()) == list(range(20))
     assert picks[-1] == 19
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0, 3.0])
+def test_chances_are_the_same_whether_proposed_or_worked_out(spread):
+    rng = np.random.default_rng(0)
+    points, log_density = rng.standard_normal((5, 3)), np.log([0.1, 0.4, 0.1, 0.1, 0.3])
+    counts = {"proposed": Counter(), "worked out": Counter()}
+    for _ in range(4_000):
+        uniform = rng.random((3, 17))
+        counts["proposed"][tuple(_pick(points, log_density.copy(), spread, 0, uniform))] += 1
+        # Nothing is ever taken at a chance of one or less.
+        uniform[:, 1:-1:2] = 1.1
+        counts["worked out"][tuple(_pick(points, log_density.copy(), spread, 0, uniform))] += 1
+    for picks in counts["proposed"] | counts["worked out"]:
+        one, other = counts["proposed"][picks], counts["worked out"][picks]
+        assert abs(one - other) <= 5 * max(one + other, 1) ** 0.5

@@ -1,20 +1,14 @@
 """Triangular factors of covariances, with no more work than half of a matrix needs."""
 
-from collections.abc import Callable
-
 import numba
 import numpy as np
-import torch
-from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 
 from fairground.geometry.side_by_side import side_by_side
 from fairground.geometry.threads import single_threaded_blas
 
-#: columns of a task, of a symmetric matrix
+#: columns of a task
 _COLUMNS = 64
-#: rows of a task, of a long matrix, at most
-_ROWS = 256
 
 
 def scatter_factor(centred: np.ndarray) -> np.ndarray:
@@ -46,28 +40,6 @@ def _wipe_upper(matrix: np.ndarray) -> None:
     """Write zeros above the diagonal."""
     for j in range(len(matrix)):
         matrix[:j, j] = 0
-
-
-def times_lower(rows: np.ndarray, lower: np.ndarray) -> None:
-    """Overwrite `rows` with rows @ lower, for a lower triangular matrix."""
-    (multiply,) = get_blas_funcs(("trmm",), (rows,))
-    # BLAS counts by columns: it is given transposes.
-    _by_rows(rows, lambda some: multiply(1.0, lower, some.T, lower=1, trans_a=1, overwrite_b=1))
-
-
-def divide_lower(rows: np.ndarray, lower: np.ndarray) -> None:
-    """Overwrite `rows` with X, X lower' = rows: rows of unit scatter, if `lower` is the factor of theirs."""
-    (solve,) = get_blas_funcs(("trsm",), (rows,))
-    _by_rows(rows, lambda some: solve(1.0, lower, some.T, lower=1, overwrite_b=1))
-
-
-def _by_rows(matrix: np.ndarray, change: Callable[[np.ndarray], None]) -> None:
-    """Let `change` overwrite all rows, some at a time."""
-    # As many tasks for one thread as for another, or one would wait.
-    n_threads = torch.get_num_threads()
-    n_tasks = -(-len(matrix) // (_ROWS * n_threads)) * n_threads
-    step = -(-len(matrix) // n_tasks)
-    side_by_side(lambda task: change(matrix[task * step : (task + 1) * step]), -(-len(matrix) // step))
 
 
 def _lower_scatter(centred: np.ndarray) -> np.ndarray:

@@ -49,13 +49,16 @@ def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> Distanc
         counts = side_by_side(
             lambda block: _bin(squares, starts[block], kind(low), scale, kind(n_bins - 1), bins), len(starts)
         )
-    parts = _count_parts(bins, np.sort(subsets.numpy(force=True)), n_bins)
-    return DistanceHistograms(_shares(np.sum(counts, axis=0)[:n_bins], points), _shares(parts, points), width)
+    # Without a sign, the compiler need not ask whether a place is counted from the end.
+    chosen = np.sort(subsets.numpy(force=True)).astype(np.uint32)
+    parts = _count_parts(bins, chosen, n_bins)
+    shares = _shares(np.concatenate([np.sum(counts, axis=0)[None, :n_bins], parts]), points)
+    return DistanceHistograms(shares[0], shares[1:], width)
 
 
 def wasserstein(left: Tensor, right: Tensor, width: float) -> Tensor:
     """Return the first Wasserstein distance between histograms on the same bins of `width`."""
-    return (left.cumsum(-1) - right.cumsum(-1)).abs().sum(-1) * width
+    return (left - right).cumsum(-1).abs().sum(-1) * width
 
 
 def _measure(points: np.ndarray, lengths: np.ndarray, squares: np.ndarray, start: int) -> np.ndarray:
@@ -95,7 +98,6 @@ def _squares(products: np.ndarray, bits: np.ndarray, lengths: np.ndarray, start:
 def _bin(squares: np.ndarray, start: int, low: float, scale: float, last: float, bins: np.ndarray) -> np.ndarray:
     """Write the bins, up to `last`, of the distances right of the diagonal in a block of rows; return their counts."""
     n = len(squares)
-    # Four counters a bin: an increment need not wait for the one before it in the same bin.
     counts = np.zeros((4, 256), dtype=np.int32)
     for i in range(start, min(start + _BLOCK, n)):
         row, out = squares[i, i + 1 :], bins[i, i + 1 :]
@@ -103,30 +105,41 @@ def _bin(squares: np.ndarray, start: int, low: float, scale: float, last: float,
             place = (math.sqrt(row[j]) - low) * scale
             # Not `min`, which looks for what is not a number and keeps the loop from taking several at once.
             out[j] = np.int32(place if place < last else last)
-        even = len(out) // 4 * 4
-        for j in range(0, even, 4):
-            counts[0, out[j]] += 1
-            counts[1, out[j + 1]] += 1
-            counts[2, out[j + 2]] += 1
-            counts[3, out[j + 3]] += 1
-        for j in range(even, len(out)):
-            counts[0, out[j]] += 1
+        _count(out, counts)
     total: np.ndarray = counts.sum(axis=0)
     return total
+
+
+@numba.njit(nogil=True, cache=True)
+def _count(places: np.ndarray, counts: np.ndarray) -> None:
+    """Add one to a counter of each place: of four in turn, so that none need wait for the increment before it."""
+    even = len(places) // 4 * 4
+    for j in range(0, even, 4):
+        counts[0, places[j]] += 1
+        counts[1, places[j + 1]] += 1
+        counts[2, places[j + 2]] += 1
+        counts[3, places[j + 3]] += 1
+    for j in range(even, len(places)):
+        counts[0, places[j]] += 1
 
 
 @numba.njit(nogil=True, cache=True)
 def _count_parts(bins: np.ndarray, subsets: np.ndarray, n_bins: int) -> np.ndarray:
     """Return the counts (m, n_bins) of the distances within each of the subsets (m, b), whose rows are in order."""
     m, b = subsets.shape
-    counts = np.zeros((m, n_bins), dtype=np.int64)
+    parts = np.zeros((m, n_bins), dtype=np.int64)
+    places = np.empty(b, dtype=np.uint8)
     for part in range(m):
+        subset, counts = subsets[part], np.zeros((4, 256), dtype=np.int32)
         for p in range(b):
-            first, own = subsets[part, p], bins[subsets[part, p]]
-            for q in range(p + 1, b):
-                if subsets[part, q] != first:
-                    counts[part, own[subsets[part, q]]] += 1
-    return counts
+            own, other = bins[subset[p]], p + 1
+            while other < b and subset[other] == subset[p]:
+                other += 1
+            for q in range(other, b):
+                places[q] = own[subset[q]]
+            _count(places[other:], counts)
+        parts[part] = counts.sum(axis=0)[:n_bins]
+    return parts
 
 
 def _shares(counts: np.ndarray, points: Tensor) -> Tensor:

@@ -7,11 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.geometry.covariance import scatter_factor, times_lower
+from fairground.geometry.covariance import scatter_factor
 from fairground.geometry.root_trace import root_trace
 from fairground.geometry.scratch import scratch
 from fairground.geometry.side_by_side import side_by_side
 from fairground.geometry.threads import single_threaded_blas
+from fairground.geometry.triangles import times_lower
 
 
 def frechet_distances(points: Tensor, subsets: Tensor) -> Tensor:
