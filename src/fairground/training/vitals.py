@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from fairground.records.record import EpochRow
 from fairground.spec.run import RunSpec
 
-#: looks kept: of the beginning, to compare with, and of late
-FIRST_KEPT, LATE_KEPT = 3, 16
+#: looks kept, besides the first
+LATE_KEPT = 16
 #: check-ups kept, besides the first
 CHECKUPS_KEPT = 4
 
@@ -52,8 +52,8 @@ class Look:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the losses of the window lie within 2 % of each other."""
-        return self.highest - self.lowest <= 0.02 * abs(self.highest)
+        """Whether the losses of the window lie within 2 % of each other; a few batches do not tell."""
+        return self.n_batches > 2 and self.highest - self.lowest <= 0.02 * abs(self.highest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,15 +80,14 @@ class History:
     """All that signs look at besides the epoch rows."""
 
     window: Window = field(default_factory=Window)
-    first: list[Look] = field(default_factory=list)
+    first: Look | None = None
     late: list[Look] = field(default_factory=list)
     untrained: Checkup | None = None
     checkups: list[Checkup] = field(default_factory=list)
 
     def add_look(self, look: Look) -> None:
         """Keep a look, and begin another window."""
-        if len(self.first) < FIRST_KEPT:
-            self.first.append(look)
+        self.first = self.first or look
         self.late = [*self.late[1 - LATE_KEPT :], look]
         self.window = Window()
 
@@ -113,7 +112,7 @@ class History:
         """Return what a checkpoint kept as JSON."""
         return cls(
             window=Window(**plain["window"]),
-            first=[Look(**look) for look in plain["first"]],
+            first=None if plain["first"] is None else Look(**plain["first"]),
             late=[Look(**look) for look in plain["late"]],
             untrained=None if plain["untrained"] is None else Checkup(**plain["untrained"]),
             checkups=[Checkup(**checkup) for checkup in plain["checkups"]],

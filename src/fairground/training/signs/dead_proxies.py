@@ -5,23 +5,27 @@ Looks at
     which at least 8 images were seen; and the optimiser's memory, which is 0 where there never was a gradient.
 
 Rule
-    From the third epoch and three passes over the training images on: the vectors of at least a quarter of the classes
-    judged were nearest to no image; or at least half of all vectors never had a gradient.
+    From the third epoch and three passes over the training images on, unless the embeddings have collapsed: the vectors
+    of at least half of the classes judged, five or more, were nearest to no image; or at least half of all vectors
+    never had a gradient.
 
 Thresholds
-    Ours: on the icons every loss with class vectors has fewer than one in twenty such classes by then. Where a loss has
+    Ours: on the icons, after 120 batches, no loss tried has more than a quarter of such classes. Where a loss has
     several vectors a class and lets the nearest alone learn, some never do, so half of them must be untouched.
 
 Remedy
-    A larger rate for the class vectors; where they never had a gradient, fewer vectors a class.
+    Another rate for the class vectors, larger unless it is large; where they never had a gradient, fewer of them.
 """
 
 from fairground.training.vitals import Diagnosis, Patient, Sign, setting
 
-LOST = 0.25
+LOST = 0.5
+LEAST_JUDGED = 5
 UNTOUCHED = 0.5
 LEAST_EPOCH = 3
 LEAST_PASSES = 3
+#: class vectors that take such steps overshoot
+LARGE_RATE = 0.1
 
 
 class DeadProxiesSign(Sign):
@@ -33,15 +37,16 @@ class DeadProxiesSign(Sign):
             return None
         seen, asked = patient.history.checkups[-1], patient.spec.optimiser
         n_images = patient.step * patient.spec.training.batch_size
-        if seen.epoch < LEAST_EPOCH or n_images < LEAST_PASSES * patient.n_train or not seen.n_proxies:
+        is_early = seen.epoch < LEAST_EPOCH or n_images < LEAST_PASSES * patient.n_train
+        if is_early or not seen.n_proxies or seen.collapse != "none":
             return None
         rate = asked.lr if asked.loss_lr is None else asked.loss_lr
-        faster = f"raise optimiser.loss_lr ({rate:g} now) tenfold"
+        other = f"{'lower' if rate >= LARGE_RATE else 'raise'} optimiser.loss_lr ({rate:g} now) tenfold"
         if seen.n_untouched >= UNTOUCHED * seen.n_proxies:
             sentence = f"{seen.n_untouched} of {seen.n_proxies} class vectors of the loss never had a gradient"
             fewer = setting(patient.spec, "n_centres")
-            return Diagnosis(sentence, f"lower {fewer}" if fewer else faster)
-        if seen.n_judged and seen.n_lost >= LOST * seen.n_judged:
+            return Diagnosis(sentence, f"lower {fewer}" if fewer else other)
+        if seen.n_judged >= LEAST_JUDGED and seen.n_lost >= LOST * seen.n_judged:
             sentence = f"the vectors of {seen.n_lost} of {seen.n_judged} classes are nearest to no image"
-            return Diagnosis(sentence, faster)
+            return Diagnosis(sentence, other)
         return None

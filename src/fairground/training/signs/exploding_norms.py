@@ -4,11 +4,11 @@ Looks at
     The mean length of the embeddings of a batch, and the length of the network's whole gradient, at each look.
 
 Rule
-    The median of the last three looks is at least 100 times the median of the first looks and at least 100, and of the
-    last three none is smaller than the one before.
+    The median of the last three looks is at least 100 times the first, which is from before any step, and at least
+    100; and the last is no smaller than the third from last.
 
 Thresholds
-    Ours: on the icons no loss at its default settings makes either length grow tenfold over its run.
+    Ours: on the icons no loss tried at its default settings makes either length grow fivefold over its run.
 
 Remedy
     Smaller steps; for the embeddings also a regulariser on their lengths.
@@ -29,12 +29,12 @@ class ExplodingNormsSign(Sign):
     def look(self, patient: Patient) -> Diagnosis | None:
         """Return what grows, from where to where."""
         first, late = patient.history.first, patient.history.late
-        if len(late) < 5:
+        if first is None or len(late) < 4:
             return None
         for name, word in (("norm", "mean length of the embeddings"), ("gradient", "length of the gradient")):
-            before = median(getattr(look, name) for look in first)
+            before = getattr(first, name)
             now = [getattr(look, name) for look in late[-3:]]
-            if median(now) >= max(GROWTH * before, LEAST) and now == sorted(now):
+            if median(now) >= max(GROWTH * before, LEAST) and now[-1] >= now[0]:
                 sentence = f"the {word} grew from {before:.3g} to {now[-1]:.3g} and is still growing"
                 norms = " or add regulariser=embedding_norm" if name == "norm" and not patient.spec.regulariser else ""
                 return Diagnosis(sentence, slower(patient.spec) + norms)

@@ -5,11 +5,11 @@ Looks at
     nearest of others (Radovanović, Nanopoulos and Ivanović, JMLR 2010).
 
 Rule
-    In two check-ups in a row the skewness is above 3 and at least 1.5 times that of the untrained model.
+    In two check-ups in a row the skewness is above 2 and at least 1.5 times that of the untrained model.
 
 Thresholds
-    Ours: on the icons it stays below 1.5 for every loss at its default settings; a few rows named by a tenth of all
-    others make it pass 3.
+    Ours: on the icons it is 1.5 before training and 0.3 to 1.3 after it, for every loss tried at its default settings;
+    512 points round one direction of 64 dimensions have 3.5.
 
 Remedy
     Fewer dimensions, for hubs grow with their number (the same paper, section 4); or smaller steps.
@@ -17,7 +17,7 @@ Remedy
 
 from fairground.training.vitals import Diagnosis, Patient, Sign, slower
 
-SKEWNESS = 3.0
+SKEWNESS = 2.0
 GROWTH = 1.5
 
 
