@@ -123,6 +123,18 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
     run = next(name for name in store.names(state="done") if store.get(name).spec["evaluation"]["test"])
     assert fairground("reproduce", run, "--repeats", "2", *options(begun), "--quiet") == 0
     assert "fresh seeds" in capsys.readouterr().out
+    assert fairground("reproduce", run, "--gpus", "0.5", *options(begun), "--quiet") == 2
+    assert "gpus = 0.5 accelerators a run is for the executor ray; inline has no" in capsys.readouterr().err
+
+
+def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
+    from fairground.cli.study import _Hired
+    from fairground.execution import ray
+
+    asked = {}
+    monkeypatch.setattr(ray, "RayExecutor", lambda job, **settings: asked.update(settings))
+    _Hired(executor="ray", workers=3, threads=2, gpus=0.25, address="auto")("tests.execution.jobs:double")
+    assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "watch": None}
 
 
 @pytest.mark.parametrize(
@@ -131,6 +143,12 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
         (("study", "tinny"), "no study 'tinny'. Did you mean 'tiny'?"),
         (("study", "plan"), "which study?"),
         (("study", "tiny", "--executor", "proceses"), "no executor 'proceses'. Did you mean 'processes'?"),
+        (("study", "tiny", "--gpus", "0.5"), "gpus = 0.5 accelerators a run is for the executor ray; processes has no"),
+        (
+            ("study", "tiny", "--executor", "inline", "--gpus", "1"),
+            "gpus = 1 accelerators a run is for the executor ray",
+        ),
+        (("study", "tiny", "--address", "auto"), "an address is for the executor ray; processes has none"),
         (("study", "tiny", "--storage", "mysql://x"), "--storage takes a URL like postgresql+psycopg://"),
         (("study", "tiny", "search.trails=3"), "no key 'search.trails'. Did you mean 'trials'?"),
         (("evaluate", "tiny", "--ensemble"), "--ensemble is for studies"),

@@ -23,7 +23,10 @@ def executor_named(
     """Return the executor called `name` for one job; `address` and `gpus` a run are for Ray and refused elsewhere."""
     require(name in NAMES, f"no executor '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
     require(address is None or name == "ray", f"an address is for the executor ray; {name} has none")
-    require(gpus == 0 or name == "ray", f"a share of accelerators is for the executor ray; {name} has none")
+    require(
+        gpus == 0 or name == "ray",
+        f"gpus = {gpus:g} accelerators a run is for the executor ray; {name} has no such shares",
+    )
     if name == "inline":
         from fairground.execution.inline import InlineExecutor
 
