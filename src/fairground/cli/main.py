@@ -19,11 +19,13 @@ from fairground.cli import (
     protocol,
     published,
     query,
+    recommend,
     report,
     reproduce,
     score,
     study,
     train,
+    watch,
 )
 from fairground.errors import FairgroundError
 
@@ -37,6 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("demo")(demo.demo)
+app.command("recommend")(recommend.recommend)
 app.command("train")(train.train)
 app.command("resume")(train.resume)
 app.command("evaluate")(evaluate.evaluate)
@@ -44,6 +47,7 @@ app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("study")(study.study)
+app.command("watch")(watch.watch)
 app.command("reproduce")(reproduce.reproduce)
 app.command("export")(export.export)
 app.command("embed")(embed.embed)
