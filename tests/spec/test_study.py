@@ -165,3 +165,57 @@ def test_every_study_loads_and_every_cell_is_a_run(name):
     )
     assert runs == PAPERS.get(name, runs)
     assert runs[0] == 8400 if name == "mlrc2020/all" else True
+
+
+def spans(name, data, method):
+    (cell,) = [cell for cell in cells_of(load_study(name)) if cell.label == f"{data}/{method}"]
+    return cell.ranges()
+
+
+MLRC = [
+    ("cub200", "NT-Xent", "loss.temperature", LogReal(low=1e-4, high=100)),
+    ("cars196", "NT-Xent", "loss.temperature", LogReal(low=1e-5, high=100)),
+    ("sop", "NT-Xent", "loss.temperature", LogReal(low=1e-5, high=100)),
+    ("sop", "ArcFace", "loss.scale", Real(low=0.01, high=300)),
+    ("cub200", "ArcFace", "loss.scale", Real(low=0.01, high=200)),
+    ("cars196", "FastAP", "loss.bins", Integer(low=2, high=32)),
+    ("cub200", "MS", "loss.alpha", Real(low=0.001, high=100)),
+    ("sop", "MS", "loss.alpha", Real(low=0.01, high=100)),
+    ("sop", "MS+Miner", "loss.beta", Real(low=0.01, high=200)),
+    ("cub200", "MS+Miner", "miner.epsilon", Real(low=0, high=1)),
+    ("cars196", "SoftTriple", "loss.gamma", Real(low=0.01, high=100)),
+    ("cub200", "SoftTriple", "loss.gamma", Real(low=1e-4, high=100)),
+    ("sop", "SoftTriple", "loss.scale", Real(low=0.01, high=200)),
+    ("sop", "SoftTriple", "loss.reg_weight", None),
+    ("cub200", "SoftTriple", "loss.reg_weight", Real(low=0, high=1)),
+]
+
+
+@pytest.mark.parametrize(("data", "method", "setting", "span"), MLRC)
+def test_mlrc_searched_what_its_plots_show(data, method, setting, span):
+    assert spans("mlrc2020/all", data, method).get(setting) == span
+
+
+def test_the_exceptions_of_one_data_set_stay_with_it():
+    assert spans("mlrc2020/batch256", "cub200-batch256", "CosFace")["loss.scale"] == Real(low=0.01, high=100)
+    assert spans("mlrc2020/batch256", "cub200-batch256", "FastAP")["loss.bins"] == Integer(low=2, high=250)
+    assert spans("mlrc2020/table5", "cars196", "SoftTriple")["loss.gamma"] == Real(low=0.01, high=100)
+
+
+def test_ranges_of_a_data_set_are_written_down_and_read_back(tmp_path):
+    text = SMALL.replace('["data=icons"]', "{ words = ['data=icons'], ranges.triplet = { 'loss.margin' = 'fixed' } }")
+    study = load_study(said(tmp_path, text))
+    assert cells_of(study)[0].ranges() == {}
+    assert study_from_plain(study_to_plain(study)) == study
+    whole = load_study("mlrc2020/all")
+    assert study_from_plain(study_to_plain(whole)) == whole
+    # A study without such ranges is written down, and so named, as before.
+    assert "ranges" not in study_to_plain(load_study("tiny"))["data"][0]
+
+
+def test_ranges_for_a_method_nobody_knows_are_refused_and_leave_with_one_that_is_taken_away(tmp_path):
+    text = SMALL.replace('["data=icons"]', "{ words = ['data=icons'], ranges.triplett = { 'loss.margin' = 'fixed' } }")
+    with pytest.raises(InputError, match=r"'icons' has ranges for 'triplett'. Did you mean 'triplet'\?"):
+        load_study(said(tmp_path, text))
+    study = load_study(said(tmp_path, 'extends = "mlrc2020/table4"\n[methods]\n"MS" = "none"\n'))
+    assert set(study.data[0].ranges) == {"NT-Xent", "FastAP"}

@@ -82,8 +82,10 @@ class Cell:
         if search.space == "tunable":
             folds, seed = self.study.folds.used, self.study.search_seed
             found = _tunable(self.spec(seed=seed, fold=folds[0], test=False, unsaid=UNSAID))
+        here = self.data.ranges.get(self.method.label, {})
         found |= {**search.ranges, **self.method.ranges}
-        return dict(sorted(found.items()))
+        found |= {key: span for key, span in here.items() if span is not None}
+        return {key: found[key] for key in sorted(found) if here.get(key, found[key]) is not None}
 
     def n_trials(self) -> int:
         """Return how many trials the cell has: those of the study, or one where there is nothing to search."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.spec.identity import NAME_LENGTH, canonical_json
 from fairground.spec.space import Range
@@ -17,11 +18,16 @@ from fairground.spec.space import Range
 
 @dataclass(frozen=True, kw_only=True)
 class DataSpec:
-    """One data set: override words and, where it has one of its own, a protocol. `{data}` in words is its label."""
+    """One data set: override words and, where it has one of its own, a protocol. `{data}` in words is its label.
+
+    `ranges` are those that some methods, by label, search on this data set alone; none in place of a range leaves the
+    setting as the method's words say it.
+    """
 
     label: str
     protocol: str = ""
     words: tuple[str, ...] = ()
+    ranges: Mapping[str, Mapping[str, Range | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +133,14 @@ class StudySpec:
         for method in self.methods:
             for label in method.on:
                 require(label in known, f"method '{method.label}' is on '{label}'; the data sets are {known}")
+        methods = [method.label for method in self.methods]
+        for data in self.data:
+            for label in data.ranges:
+                require(
+                    label in methods,
+                    f"data set '{data.label}' has ranges for '{label}'.{nearest(label, methods)} The methods are "
+                    f"{methods}",
+                )
         require(
             self.search.pruning == "none" or self.search.prune_after < len(self.folds.used),
             f"search.prune_after must be below the number of folds, {len(self.folds.used)}, to save anything; "
@@ -148,6 +162,10 @@ def study_to_plain(study: StudySpec) -> dict[str, Any]:
     """Return a study as JSON-ready data; a range carries its kind."""
     plain = _plain(study)
     assert isinstance(plain, dict)
+    for entry in plain["data"]:
+        # Studies without such exceptions keep the name they had before there were any.
+        if not entry["ranges"]:
+            del entry["ranges"]
     return plain
 
 

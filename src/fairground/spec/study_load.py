@@ -113,7 +113,13 @@ def _layers(data: dict[str, Any], origin: str, seen: tuple[str, ...] = ()) -> di
         return data
     require(isinstance(parent, str), f"{origin}: extends must be the name of a study; got {parent!r}")
     require(parent not in seen, f"{origin}: extends goes round in a circle: {' -> '.join([*seen, parent])}")
-    return _merge(_layers(_read_preset(parent), parent, (*seen, parent)), data)
+    below = _layers(_read_preset(parent), parent, (*seen, parent))
+    gone = {label for label, said in data.get("methods", {}).items() if said == "none"}
+    for entry in below.get("data", {}).values():
+        # A method that is taken away takes the ranges it had on some data set along.
+        if gone and isinstance(entry, dict) and "ranges" in entry:
+            entry["ranges"] = {label: spans for label, spans in entry["ranges"].items() if label not in gone}
+    return _merge(below, data)
 
 
 def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,10 +193,20 @@ def _words(where: str, value: Any) -> tuple[str, ...]:
 
 
 def _data(origin: str, label: str, said: Mapping[str, Any]) -> DataSpec:
-    _known(origin, f"data.{label}.", said, ["protocol", "words"])
+    _known(origin, f"data.{label}.", said, ["protocol", "words", "ranges"])
     protocol = check_value(f"{origin}: data.{label}.protocol", "str", said.get("protocol", ""))
     words = _words(f"{origin}: data.{label}", said.get("words", []))
-    return DataSpec(label=label, protocol=str(protocol), words=words)
+    where = f"{origin}: data.{label}.ranges"
+    ranges = {
+        method: {setting: _range_or_fixed(f"{where}.{method}.{setting}", span) for setting, span in spans.items()}
+        for method, spans in said.get("ranges", {}).items()
+    }
+    return DataSpec(label=label, protocol=str(protocol), words=words, ranges=ranges)
+
+
+def _range_or_fixed(where: str, said: Any) -> Range | None:
+    """Return a range, or none for the word `fixed`: what the method's words say is kept."""
+    return None if said == "fixed" else read_range(where, said)
 
 
 def _method(origin: str, label: str, said: Mapping[str, Any]) -> MethodSpec:

@@ -81,7 +81,14 @@ def study_from_plain(data: dict[str, Any]) -> StudySpec:
     """Return the study that `study_to_plain` wrote down."""
     said = {key: value for key, value in data.items() if key not in ("name", "data", "methods")}
     said["search"] = {**said["search"], "ranges": _ranges(said["search"]["ranges"])}
-    said["data"] = {entry["label"]: {"protocol": entry["protocol"], "words": entry["words"]} for entry in data["data"]}
+    said["data"] = {
+        entry["label"]: {
+            "protocol": entry["protocol"],
+            "words": entry["words"],
+            "ranges": {method: _ranges(spans) for method, spans in entry.get("ranges", {}).items()},
+        }
+        for entry in data["data"]
+    }
     said["methods"] = {
         entry["label"]: {"words": entry["words"], "on": entry["on"], "ranges": _ranges(entry["ranges"])}
         for entry in data["methods"]
@@ -91,10 +98,12 @@ def study_from_plain(data: dict[str, Any]) -> StudySpec:
 
 def _ranges(plain: dict[str, Any]) -> dict[str, Any]:
     """Return stored ranges as a study's TOML would say them."""
-    said = {}
+    said: dict[str, Any] = {}
     for key, span in plain.items():
-        kind = span["kind"]
-        if kind == "Choice":
+        kind = None if span is None else span["kind"]
+        if kind is None:
+            said[key] = "fixed"
+        elif kind == "Choice":
             said[key] = {"options": span["options"]}
         else:
             extra: dict[str, dict[str, Any]] = {"LogReal": {"scale": "log"}, "Integer": {"whole": True}}
