@@ -1,7 +1,7 @@
 """Keeps the pages of a watch: one thread looks at the home and rebuilds what changed and is being read.
 
 A study at work comes first. Nothing is built that nobody has asked for lately, nothing more often than every few
-seconds, and a page that takes long to build is built the more rarely: the thread rests five times as long as it worked.
+seconds, and a page that takes long to build is built the more rarely: the thread rests three times as long as it worked.
 """
 
 import threading
@@ -22,7 +22,7 @@ from fairground.spec.space import Range
 
 OVERVIEW = "overview"
 #: seconds between looks, how long a page counts as being read, and how much longer than work a rest is
-PAUSE, READ_FOR, REST = 2.0, 45.0, 5.0
+PAUSE, READ_FOR, REST = 2.0, 45.0, 3.0
 #: gives the searched ranges of some runs; the roof has them, since components are of the other wing
 RangesOf = Callable[[Sequence[RunRecord]], Mapping[str, Range]]
 

@@ -60,13 +60,18 @@
     };
   };
 
-  // The part at the top of the window, and a way to put it back there when others above it have grown.
+  // What the reader looks at, the field they are in or else the first thing with a name, and a way to put it back in its
+  // place when what is above it has grown.
   const held = () => {
-    const found = [...partsOf(document)].find(([, part]) => part.getBoundingClientRect().bottom > 0);
-    const before = found && found[1].getBoundingClientRect().top;
+    const topOf = (element) => element.getBoundingClientRect().top;
+    const isSeen = (element) => element.id && element.getClientRects().length && topOf(element) >= 0 && topOf(element) < window.innerHeight;
+    const anchor = [document.activeElement, ...document.querySelectorAll("main [id]")].find(isSeen);
+    const part = [...partsOf(document)].find(([, each]) => each.getBoundingClientRect().bottom > 0);
+    const again = anchor ? () => document.getElementById(anchor.id) : () => part && partsOf(document).get(part[0]);
+    const before = anchor ? topOf(anchor) : part && topOf(part[1]);
     return () => {
-      const part = found && window.scrollY > 0 && partsOf(document).get(found[0]);
-      if (part) window.scrollTo({ top: window.scrollY + part.getBoundingClientRect().top - before, behavior: "instant" });
+      const found = window.scrollY > 0 && again();
+      if (found) window.scrollTo({ top: window.scrollY + topOf(found) - before, behavior: "instant" });
     };
   };
 
