@@ -69,21 +69,19 @@ def _records(store: "Store", words: Sequence[str]) -> "list[RunRecord]":
 
 
 def searched_ranges(records: "Iterable[RunRecord]") -> "dict[str, Range]":
-    """Return the ranges of the components of searched runs; nothing is imported when nothing was searched."""
-    from fairground.catalogue import find
+    """Return the ranges of the components of searched runs."""
     from fairground.fairness.told import trials_of
     from fairground.spec.run import ROOM_OF
+    from fairground.spec.tunable import tunable_of
 
     found: dict[str, Range] = {}
     for record in records:
         parts = ROOM_OF.items() if trials_of(record) else ()
         for part, room in parts:
             settings = record.spec.get(part)
-            name = str(settings["name"]) if isinstance(settings, Mapping) else ":"
-            # An outsider's component would have to be installed here; its ranges are its author's business.
-            if ":" not in name:
-                tunable = getattr(find(room, name), "tunable", {})
-                found |= {f"{part}.{name}.{key}": span for key, span in tunable.items()}
+            if isinstance(settings, Mapping):
+                name = str(settings["name"])
+                found |= {f"{part}.{name}.{key}": span for key, span in tunable_of(room, name).items()}
     return found
 
 

@@ -158,12 +158,13 @@ def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
 
     sample = unit(vectors[np.linspace(0, len(vectors) - 1, min(len(vectors), _MOST_FITTED)).astype(int)])
     centre = sample.mean(0)
-    _, values, axes = np.linalg.svd(sample - centre, full_matrices=False)
-    flat = (unit(vectors[chosen]) - centre) @ axes[:2].T
+    # Of the small matrix, not of all the rows: the axes are the same and found in a fraction of the time.
+    variances, axes = np.linalg.eigh((sample - centre).T @ (sample - centre))
+    flat = (unit(vectors[chosen]) - centre) @ axes[:, :-3:-1]
     low, reach = flat.min(0), max(float(np.ptp(flat, axis=0).max()), 1e-12)
     # One scale for both axes, so that distances on the map can be compared; the shorter side is centred.
     places = (flat - low) / reach + (1 - np.ptp(flat, axis=0) / reach) / 2
-    return places, float((values[:2] ** 2).sum() / max((values**2).sum(), 1e-300))
+    return places, float(variances[-2:].sum() / max(variances.sum(), 1e-300))
 
 
 def _drawn(maps: list[EmbeddingMap], is_narrow: bool) -> Draw:
