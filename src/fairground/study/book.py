@@ -55,7 +55,12 @@ class Book:
         path = (folder / FILE_NAME).absolute()
         if not path.exists():
             return None
-        return cls(f"sqlite:///file:{quote(str(path))}?mode=ro&uri=true", study=study, is_to_look=True)
+        url = f"sqlite:///file:{quote(str(path))}?mode={{}}&uri=true"
+        try:
+            return cls(url.format("ro"), study=study, is_to_look=True)
+        except StoreError:
+            # A driver that was killed leaves a transaction half done, which only a writer may take back.
+            return cls(url.format("rw"), study=study, is_to_look=True)
 
     def trials(self, cell: str) -> list[Trial]:
         """Return the trials of a cell by number."""
