@@ -296,7 +296,10 @@ def test_a_study_without_final_runs_waits_and_one_that_cannot_be_read_hides_no_o
     folder = folder_of(study, home)
     with watching(home, "tiny") as server:
         text = get(server, f"/study/{folder.hash}")[2]
-        assert "has no final run yet" in text or "is sealed until" in text
+        assert "Nothing to report yet" in text
+        assert "until then the test split is sealed" in text
+        Seal(Store(home), study).end_selection({})
+        assert wait_for(lambda: "has no final run yet" in get(server, f"/study/{folder.hash}")[2])
         assert get(server, "/runs")[0] == 404
     broken = home / "studies" / "broken"
     broken.mkdir()

@@ -23,6 +23,7 @@ from fairground.spec.space import Range
 OVERVIEW = "overview"
 #: seconds between looks, how long a page counts as being read, and how much longer than work a rest is
 PAUSE, READ_FOR, REST = 2.0, 45.0, 3.0
+_SEALED = "The report begins when the search is over: until then the test split is sealed."
 #: gives the searched ranges of some runs; the roof has them, since components are of the other wing
 RangesOf = Callable[[Sequence[RunRecord]], Mapping[str, Range]]
 
@@ -146,6 +147,8 @@ class Keeper(threading.Thread):
         return overview(self._home, title=self._pages[OVERVIEW].title, links=links if self._home.runs else {})
 
     def _report(self, slug: str, page: _Page) -> Served:
+        if any(study.hash == page.study and study.is_sealed for study in self._home.studies):
+            return waiting(self._home, slug, title=page.title, sentence=_SEALED, study=page.study)
         words = [page.study] if page.study else [name for name in page.words if name in self._home.runs]
         if page.words and not words:
             return waiting(self._home, slug, title=page.title, sentence="None of these runs is finished.", study=None)
