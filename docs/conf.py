@@ -18,6 +18,9 @@ nitpicky = True
 myst_heading_anchors = 4
 myst_enable_extensions: list[str] = []
 
+# Two hyphens are two hyphens: they stand before options.
+smartquotes = False
+
 html_theme = "furo"
 html_title = f"fairground {release}"
 html_static_path = ["_static"]

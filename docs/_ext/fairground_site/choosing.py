@@ -11,6 +11,8 @@ from fairground_site.markdown import table
 
 PAGE = Path(__file__).parents[2] / "choosing.md"
 BEGIN, END = "<!-- begin published -->\n", "<!-- end published -->\n"
+#: keeps a number and its spread on one line
+NARROW = "\N{NO-BREAK SPACE}"
 _SETS = ("cub200", "cars196", "sop")
 #: rows that show another miner, and rows by which the two papers call one method
 _LEFT_OUT = ("random", "semihard", "softhard", "rho")
@@ -29,7 +31,7 @@ def published_table() -> str:
     cells: dict[str, dict[str, str]] = {}
     for paper, rows in (("mlrc", reality), ("roth", revisited)):
         for row in rows:
-            cells.setdefault(_method(row), {})[f"{paper} {row.dataset}"] = row.printed
+            cells.setdefault(_method(row), {})[f"{paper} {row.dataset}"] = row.printed.replace(" ", NARROW)
     ordered = sorted(cells, key=lambda method: (method != "untrained", method))
     columns = [f"{paper} {name}" for paper in ("mlrc", "roth") for name in _SETS]
     body = ([_link(method), *(cells[method].get(column, "") for column in columns)] for method in ordered)

@@ -36,6 +36,8 @@ def demo(
     """Compare four methods on the embedded icons, three seeds each, and write a report page.
 
     Takes a few minutes on two cores. What is already done is not done again, so it can be stopped and repeated.
+
+    Example: fairground demo --seeds 5 --workers 4
     """
     from fairground.report.formats import text
     from fairground.report.gathered import folders_of

@@ -52,7 +52,8 @@ def report(
 
     The page opens in any browser, from a disk or a mail, and asks no other host for anything.
 
-    Examples: fairground report · fairground report tiny --formats md,tex · fairground report --figures pdf -m recall@1
+    Examples: fairground report · fairground report tiny · fairground report --metric recall@1 · fairground report
+    --formats md,tex,csv · fairground report --figures pdf
     """
     from fairground.cli.compare import searched_ranges
     from fairground.errors import require

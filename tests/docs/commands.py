@@ -1,0 +1,101 @@
+"""What a printed command line is worth: run as printed, run without its training, or held against the command line.
+
+The text stays what a user would type. What takes minutes is not run, yet everything up to the training is: `train` gets
+`--dry-run`, which loads the protocol and every override; a study is planned instead of conducted.
+"""
+
+import re
+import shlex
+import tomllib
+from dataclasses import dataclass
+from typing import Literal
+
+import typer
+from typer.testing import CliRunner
+
+from fairground.cli.main import app
+from tests.docs.blocks import ROOT
+
+Kind = Literal["run", "dry", "parsed", "other"]
+#: commands that take minutes or never end: their words are parsed, nothing else
+LONG = ("demo", "reproduce", "recommend", "watch")
+#: folders that nobody has unless they got them from the data sets' owners; `train --dry-run` asks for none
+NOT_HERE = ("CUB_200_2011", "part_of_cub")
+#: programs of others that a page may name
+PROGRAMS = ("ray", "npm", "tar", "tensorboard", "mlflow", "wandb")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Treated:
+    """One command line: what is done with it and the words handed to the command."""
+
+    line: str
+    kind: Kind
+    words: tuple[str, ...] = ()
+
+
+def treat(line: str, *, is_check_only: bool = False) -> Treated:
+    """Return what is to be done with a line, which must be a command that is known."""
+    words = shlex.split(line, comments=True)
+    if words[0] == "torchrun":
+        words = ["fairground", *words[words.index("fairground") + 1 :]]
+    if words[0] != "fairground":
+        check_other(words)
+        return Treated(line=line, kind="other")
+    words = words[1:]
+    if words[0] == "train":
+        return Treated(line=line, kind="dry", words=(*words, "--dry-run"))
+    if is_check_only or words[0] in LONG or any(word.rstrip("/") in NOT_HERE for word in words):
+        return Treated(line=line, kind="parsed", words=tuple(words))
+    if words[0] == "study" and words[1] not in ("list", "status"):
+        rest = [word for word in words[1:] if word not in ("plan", "run", "resume", "--pilot")]
+        return Treated(line=line, kind="dry", words=("study", "plan", *rest))
+    return Treated(line=line, kind="run", words=tuple(words))
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the command lines of a block: no comments, no empty lines, lines that go on joined."""
+    joined = text.replace("\\\n", " ")
+    return [line for line in joined.splitlines() if shlex.split(line, comments=True)]
+
+
+def carry_out(treated: Treated) -> str:
+    """Do what is to be done, and return what was told; anything but success is an error."""
+    if treated.kind == "other":
+        return ""
+    if treated.kind == "parsed":
+        parse(treated.words)
+        return ""
+    result = CliRunner().invoke(app, list(treated.words))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, f"{treated.line}\n{result.output}"
+    return result.output
+
+
+def parse(words: tuple[str, ...]) -> None:
+    """Hold the words against the command line as it is: an option nobody knows, or one too few, is an error."""
+    command, rest, path = typer.main.get_command(app), list(words), "fairground"
+    while hasattr(command, "commands"):
+        assert rest, f"{path} needs a command"
+        assert rest[0] in command.commands, f"there is no command '{path} {rest[0]}'"
+        path, command = f"{path} {rest[0]}", command.commands[rest.pop(0)]
+    command.make_context(path, rest)
+
+
+def check_other(words: list[str]) -> None:
+    """Check what can be checked of a command that is not ours: targets, files, modules and extras exist."""
+    if words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), words
+    elif words[:2] == ["pip", "install"]:
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        for named in re.findall(r"fairground\[(.+?)\]", " ".join(words)):
+            assert set(named.split(",")) <= set(extras), words
+    elif words[:2] == ["python", "-m"]:
+        path = ROOT / words[2].replace(".", "/")
+        assert path.is_dir() or path.with_suffix(".py").is_file(), words
+        assert len(words) < 4 or words[3].startswith("-") or (path / f"{words[3]}.py").is_file(), words
+    elif words[0] == "python":
+        assert (ROOT / words[1]).is_file(), words
+    else:
+        assert words[0] in PROGRAMS, f"nobody knows what to do with: {' '.join(words)}"

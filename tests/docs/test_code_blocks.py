@@ -1,0 +1,98 @@
+"""Every block of code on every page is run, loaded or checked, as printed."""
+
+import ast
+import importlib
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fairground.spec.load import load_run
+from fairground.spec.study_load import load_study
+from tests.docs.blocks import ELSEWHERE, ROOT, TREATMENT, Block, blocks_of, pages
+from tests.docs.commands import lines_of, treat
+from tests.docs.conftest import Worker
+
+HERE = [block for page in pages() if page not in ELSEWHERE for block in blocks_of(page)]
+STUDY_KEYS = {"extends", "question", "methods", "search", "repeats"}
+
+
+def of(language: str) -> list[Block]:
+    return [block for block in HERE if block.language == language]
+
+
+def test_every_block_has_a_treatment(capsys: pytest.CaptureFixture[str]) -> None:
+    strange = [block.place for block in HERE if block.language not in TREATMENT]
+    assert not strange, f"say what these are in, or write `text`: {strange}"
+    hidden = [block.place for block in of("text") if re.search(r"^(fairground|python|make) ", block.text, re.MULTILINE)]
+    assert not hidden, f"commands must stand in `sh` blocks: {hidden}"
+    for block in HERE:
+        treated = (
+            [treat(line, is_check_only=block.is_check_only) for line in lines_of(block.text)]
+            if block.language == "sh"
+            else []
+        )
+        print(f"{block.place}  {block.language}: {block.mark or TREATMENT[block.language]}")
+        print("".join(f"    {one.kind:<7} {one.line}\n" for one in treated), end="")
+    assert "run" in capsys.readouterr().out
+
+
+def test_pages_with_tests_of_their_own_have_them() -> None:
+    for page, folder in ELSEWHERE.items():
+        if (ROOT / page).exists():
+            tests = "".join(path.read_text() for path in (ROOT / folder).glob("*.py"))
+            assert Path(page).name in tests
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in of("python")}))
+def test_python_runs_as_printed(page: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names: dict[str, object] = {"__name__": "a_page"}
+    for block in of("python"):
+        if block.page == page:
+            monkeypatch.chdir(place / ("study" if '"tiny"' in block.text else "runs"))
+            if block.is_check_only:
+                check_imports(block)
+            else:
+                exec(compile(block.text, block.place, "exec"), names)
+
+
+def check_imports(block: Block) -> None:
+    for node in ast.walk(ast.parse(block.text)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            module = importlib.import_module(node.module)
+            assert all(hasattr(module, name.name) for name in node.names), block.place
+
+
+@pytest.mark.parametrize("block", of("toml"), ids=lambda block: block.place)
+def test_specs_load(block: Block, tmp_path: Path) -> None:
+    file = tmp_path / "page.toml"
+    file.write_text(block.text)
+    if STUDY_KEYS & set(tomllib.loads(block.text)):
+        assert load_study(str(file)).methods
+    else:
+        assert load_run(file=file).loss.name
+
+
+@pytest.mark.parametrize("block", of("sh"), ids=lambda block: block.place)
+def test_commands_work(block: Block, work: Worker, place: Path) -> None:
+    for shown in blocks_of(block.page):
+        name = re.match(r"# (\w+\.toml)\n", shown.text)
+        if shown.language == "toml" and name:
+            (place / "runs" / name[1]).write_text(shown.text)
+    for line in lines_of(block.text):
+        told = work(treat(line, is_check_only=block.is_check_only))
+        if line.split()[:2] == ["fairground", "train"] and "--protocol" in line:
+            asked = line.split()[line.split().index("--protocol") + 1]
+            assert json.loads(told)["spec"]["protocol"] == asked
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in pages():
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", (ROOT / page).read_text(), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+            path = (ROOT / page).parent / target
+            # The generated pages exist once the site is built.
+            assert "generated/" in target or path.exists(), f"{page}: {os.fspath(target)}"

@@ -1,0 +1,141 @@
+"""The generated pages say what the catalogue, the command line and the package say."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import fairground_site
+from fairground.catalogue import ROOMS, list_room
+from fairground.records.published import published_rows
+from fairground.spec.load import protocol_names
+from fairground.spec.settings import settings_of
+from fairground.spec.tunable import tunable_of
+from fairground_site.choosing import PAGE, with_table
+from fairground_site.commands import command_page, commands, examples
+from fairground_site.components import component_page, component_pages
+from fairground_site.interface import PUBLIC, interface_page
+from fairground_site.markdown import block, code, parse_docstring, prose, table
+from fairground_site.protocols import protocol_page
+from tests.docs.blocks import ROOT
+
+
+def test_a_docstring_is_cut_into_its_sections() -> None:
+    found = parse_docstring(
+        "One sentence\nover two lines.\n\nMore of it.\n\nFormula\n    a = b\n      + c\n\nPaper\n    None.\n"
+    )
+    assert (found.first, found.more) == ("One sentence over two lines.", "More of it.")
+    assert found.sections == {"Formula": "a = b\n  + c", "Paper": "None."}
+
+
+def test_text_stays_text() -> None:
+    assert prose("a_b * [c] | `d_e|f`") == r"a\_b \* \[c\] \| `d_e|f`"
+    assert prose("- no list\n2. nor this") == "\\- no list\n2\\. nor this"
+    assert code("a|b") == r"`a\|b`"
+    assert table(["x", "y"], [["1", "2"]]) == "| x | y |\n| --- | --- |\n| 1 | 2 |\n"
+    assert block("a ``` b").startswith("````{code-block} text")
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return component_pages()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_component_has_a_page_with_all_it_says(room: str, pages: dict[str, str]) -> None:
+    for name, first in list_room(room).items():
+        page = pages[f"{room}/{name}"]
+        assert prose(first) in page
+        assert f"[`{name}`]({name}.md)" in pages[f"{room}/index"]
+        source = (ROOT / "src/fairground" / room / f"{name}.py").read_text()
+        sections = parse_docstring(ast.get_docstring(ast.parse(source)) or "").sections
+        assert "Paper" in sections
+        for heading, body in sections.items():
+            assert f"## {heading}\n" in page
+            assert (body if heading == "Formula" else prose(body)) in page
+        for setting in settings_of(room, name):
+            assert f"| `{setting}` |" in page, (room, name, setting)
+        for setting in tunable_of(room, name):
+            row = next(line for line in page.splitlines() if line.startswith(f"| `{setting}` |"))
+            assert row.split(" | ")[3].rstrip(" |"), (room, name, setting)
+
+
+def test_a_loss_says_defaults_ranges_facts_and_presets() -> None:
+    page = component_page("losses", "margin")
+    assert "| `margin` | a number | `0.2` | -0.2 to 2 |" in page
+    assert '| `count` | `"pairs"`, `"tuples"` | `"pairs"` |  |' in page
+    assert "`n_classes` is supplied by the training" in page
+    assert "`margin@mlrc`, `margin@mlrc-cub200` |" in page
+    assert "| `root` | text | must be said |  |" in component_page("datasets", "folder")
+
+
+def test_the_command_line_is_told_whole() -> None:
+    page = command_page()
+    for path, command in commands():
+        assert f"## {path}\n" in page
+        for parameter in command.params:
+            assert all(option in page for option in parameter.opts if option.startswith("-"))
+        for line in examples(command):
+            assert line in page
+
+
+def test_every_public_name_can_be_imported() -> None:
+    page = interface_page()
+    for entries in PUBLIC.values():
+        for module, name, _ in entries:
+            assert hasattr(importlib.import_module(module), name), (module, name)
+            assert f"### {name}\n" in page
+
+
+def test_every_protocol_has_its_card() -> None:
+    page = protocol_page()
+    assert all(f"## `{name}`" in page for name in protocol_names())
+
+
+def test_pages_are_written_once_and_stale_ones_go(tmp_path: Path) -> None:
+    (tmp_path / "components").mkdir()
+    (tmp_path / "components" / "gone.md").write_text("old")
+    fairground_site.write_pages(tmp_path)
+    assert not (tmp_path / "components" / "gone.md").exists()
+    page = tmp_path / "components" / "losses" / "triplet.md"
+    before = page.stat().st_mtime_ns
+    fairground_site.write_pages(tmp_path)
+    assert page.stat().st_mtime_ns == before
+
+
+def test_a_page_nobody_listed_is_taken_in() -> None:
+    assert fairground_site.take_in("a\n(every other page)\nz\n", ["z", "index", "new", "a"]) == "a\nnew\nz\n"
+
+
+def test_choosing_has_the_published_numbers() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_table(page) == page, "PYTHONPATH=docs/_ext python -m fairground_site.choosing"
+    papers = ("mlrc2020", "roth2020")
+    known = {f"{row.value:.2f}" for paper in papers for row in published_rows(paper)}
+    after = page.partition("<!-- end published -->")[2].partition("## What we measured")[0]
+    cited = re.findall(r"\d\d?\.\d\d?", after)
+    cited = [number for number in cited if number not in ("1.2", "0.6")]  # values of beta
+    assert len(cited) > 15
+    assert not {number for number in cited if f"{float(number):.2f}" not in known}
+
+
+def test_choosing_names_every_loss_in_one_family() -> None:
+    families = PAGE.read_text(encoding="utf-8").partition("## Families")[2].partition("\n\n")[2].partition("\n\n")[0]
+    rows = [line.split("|")[2] for line in families.splitlines()[2:]]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(list_room("losses"))
+
+
+def test_choosing_is_within_what_was_measured() -> None:
+    text = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    for heading, low, high in (("Losses at batch 112", 0.2, 4), ("Losses at batch 512", 0.5, 25)):
+        part = text.partition(f"### {heading}")[2].partition("\n### ")[0]
+        times = [float(cell) for cell in re.findall(r"^\| [a-z_]+ \| ([\d.e+]+) \|", part, re.MULTILINE)]
+        assert len(times) == len(list_room("losses"))
+        assert low < min(times) < max(times) < high
+    learnt = text.partition("### Every part of losses learns")[2].partition("\n### ")[0]
+    scores = dict(re.findall(r"^\| (\w+) \| \S+ \| \S+ \| \S+ \| (\S+) \|", learnt, re.MULTILINE))
+    others = [float(score) for name, score in scores.items() if name not in ("sphere_face", "circle")]
+    assert 0.23 <= min(others) <= max(others) <= 0.36

@@ -1,0 +1,78 @@
+"""The site builds without a warning, asks no other host for anything, and can be read on a phone."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import ROOT
+
+PAGES = ("index", "choosing", "benchmarks", "generated/commands", "generated/components/losses/margin")
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+
+
+def sphinx(*words: str) -> str:
+    """Return what Sphinx warned of."""
+    base = [sys.executable, "-m", "sphinx", "--keep-going", "--quiet"]
+    done = subprocess.run([*base, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every page read and every link followed; a few pages written, for writing all takes a minute."""
+    folder = tmp_path_factory.mktemp("site")
+    trees = ["-d", str(folder / "trees")]
+    assert not sphinx("-b", "dummy", "--fail-on-warning", *trees, "docs", str(folder / "dummy"))
+    warned = sphinx("-b", "html", *trees, "docs", str(folder / "html"), *(f"docs/{page}.md" for page in PAGES))
+    assert [line for line in warned.splitlines() if "the index will be incomplete" not in line] == []
+    return folder / "html"
+
+
+def test_no_page_asks_another_host(site: Path) -> None:
+    for page in PAGES:
+        text = (site / f"{page}.html").read_text(encoding="utf-8")
+        loaded = re.findall(r"<(?:script|link|img|source|iframe)\b[^>]*?(?:src|href)=\"([^\"]+)\"", text)
+        assert len(loaded) > 3
+        assert not [address for address in loaded if re.match(r"(https?:)?//", address)], page
+        assert "mathjax" not in text.lower()
+    for style in (site / "_static").rglob("*.css"):
+        assert not re.search(r"url\([\"']?(https?:)?//|@import", style.read_text(encoding="utf-8")), style
+
+
+def test_a_formula_is_set_as_it_is_written(site: Path) -> None:
+    text = (site / "generated/components/losses/margin.html").read_text(encoding="utf-8")
+    formula = re.search(r'<div class="formula highlight-text.*?<pre>(.*?)</pre>', text, re.DOTALL)
+    assert formula is not None
+    lines = re.sub(r"<[^>]+>", "", formula[1]).splitlines()
+    assert lines[0] == "l+ = [d_ap - beta + margin]_+    l- = [beta - d_an + margin]_+"
+
+
+def test_every_page_is_reached_from_the_front(site: Path) -> None:
+    front = (site / "index.html").read_text(encoding="utf-8")
+    for path in (ROOT / "docs").glob("*.md"):
+        assert path.stem == "index" or f'href="{path.stem}.html"' in front, path
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: install the package `chromium` to run it")
+def test_pages_fit_a_phone_and_load_from_the_disk_alone(site: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        tab = browser.new_page(viewport={"width": 390, "height": 844})
+        asked: list[str] = []
+        tab.on("request", lambda request: asked.append(request.url))
+        for page in PAGES:
+            tab.goto((site / f"{page}.html").as_uri())
+            wide, seen = tab.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+            assert wide <= seen, page
+        browser.close()
+    assert all(address.startswith(("file:", "data:")) for address in asked)
