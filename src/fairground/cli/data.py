@@ -54,7 +54,7 @@ def check(
     asked, split = _parts(path, words or [], dataset)
     from fairground.training.audit import audit
 
-    with _progress(quiet) as progress:
+    with audit_progress(quiet) as progress:
         found = audit(asked, split, progress)
     if as_json:
         print(json.dumps(dataclasses.asdict(found)))
@@ -68,26 +68,32 @@ def check(
 
 def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["Part", "Part | None"]:
     """Return the data set meant, and the split if one is named."""
-    from fairground.catalogue import canonical
     from fairground.errors import require
     from fairground.spec.load import load_run
-    from fairground.spec.settings import settings_of
 
     require(path is not None or dataset is not None, "say what to check: a folder, a table, a file, or --dataset icons")
     # The first word may be a setting: `fairground data check data.n_classes=4 -d synthetic`.
     if path is not None and dataset is not None and "=" in str(path) and not path.exists():
         path, words = None, [str(path), *words]
-    name = canonical("datasets", dataset) if dataset is not None else _kind(path or Path())
-    said = [f"data={name}"]
-    if path is not None:
-        known = settings_of("datasets", name)
-        key = "path" if "path" in known else "root"
-        require(key in known, f"data set {name} is not read from a path; leave out '{path}'")
-        # Quoted, so that a folder called 2024 stays a name.
-        said.append(f"data.{key}={json.dumps(str(path), ensure_ascii=False)}")
-    spec = load_run(overrides=[*said, *words])
+    spec = load_run(overrides=[*data_words(path, dataset), *words])
     names_split = any(word.partition("=")[0].partition(".")[0].strip() == "split" for word in words)
     return spec.data, spec.split if names_split else None
+
+
+def data_words(path: Path | None, dataset: str | None) -> list[str]:
+    """Return the override words that name a data set: by its kind if said, otherwise by what lies at the path."""
+    from fairground.catalogue import canonical
+    from fairground.errors import require
+    from fairground.spec.settings import settings_of
+
+    name = canonical("datasets", dataset) if dataset is not None else _kind(path or Path())
+    if path is None:
+        return [f"data={name}"]
+    known = settings_of("datasets", name)
+    key = "path" if "path" in known else "root"
+    require(key in known, f"data set {name} is not read from a path; leave out '{path}'")
+    # Quoted, so that a folder called 2024 stays a name.
+    return [f"data={name}", f"data.{key}={json.dumps(str(path), ensure_ascii=False)}"]
 
 
 def _kind(path: Path) -> str:
@@ -156,7 +162,8 @@ def _print_copies(what: str, copies: "Copies") -> None:
 
 
 @contextmanager
-def _progress(is_quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def audit_progress(is_quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yield what to tell how many images have been looked at."""
     if is_quiet or not sys.stderr.isatty():
         yield lambda *_: None
         return

@@ -1,0 +1,203 @@
+"""`fairground recommend DATA --time 30m`: from your data to a trained model and the reasons for it."""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairground.cli.options import HOME, AsJson, Home, Quiet
+
+if TYPE_CHECKING:
+    from fairground.study.contest import Contest
+    from fairground.study.race_book import RaceBook
+    from fairground.study.recommend import Found
+    from fairground.training.audit import Audit
+
+
+def recommend(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A folder of class folders, a CSV or Parquet table, a file of features (.npz), or the word icons.",
+        ),
+    ],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Settings for every run, like training.epochs=20."),
+    ] = None,
+    limit: Annotated[str, typer.Option("--time", "-t", help="How long it may take: 90s, 30m, 2h.")] = "30m",
+    workers: Annotated[int, typer.Option("--workers", min=1, help="How many runs at once, one thread each.")] = 2,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="laptop, photographs or features; chosen by the data if left out.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another number is another race.")] = 0,
+    home: Home = HOME,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out which method suits your data, within a time: ends in advice, a report page and a trained model.
+
+    Audits the data, divides its classes, measures the network before any training, then races methods: all begin, the
+    better half goes on, and the best run again on further seeds. Ctrl-C ends with what is known so far; the same
+    command goes on where it was, after a crash too. docs/recommend.md says how it chooses and how to read the advice.
+
+    Try: fairground recommend icons --time 5m
+
+    Or: fairground recommend my_photos/ --time 30m
+
+    Or: fairground recommend features.npz --time 2m training.epochs=20
+    """
+    begun, seconds = time.monotonic(), _seconds(limit)
+    say = _teller(is_quiet=quiet or as_json)
+    contest, _ = _look(data, words or [], protocol, seed, seconds * workers, say=say, is_quiet=quiet or as_json)
+    from fairground.study.race_book import RaceBook, race_name
+
+    book = RaceBook(home=home, name=race_name(contest.plain()), limit=seconds, begun=begun)
+    with book.opened():
+        found, is_stopped = _race(contest, book, workers=workers, say=say, is_quiet=quiet or as_json)
+        told = _end(contest, book, found)
+    if as_json:
+        print(json.dumps({**told, "is_over": book.is_over}))
+    else:
+        _print(told, found, contest.study.selection.metric)
+        if is_stopped:
+            print("stopped; nothing is lost. The same command goes on from here.", file=sys.stderr)
+    if is_stopped:
+        raise typer.Exit(130)
+
+
+def _seconds(text: str) -> float:
+    """Read 90s, 30m, 2h or 1h30m."""
+    from fairground.errors import require
+
+    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", text.lower())
+    is_time = bool(parts) and "".join(number + letter for number, letter in parts) == text.lower().strip()
+    require(is_time, f"--time takes a number with s, m or h, like 90s, 30m or 1h30m; got '{text}'")
+    seconds = sum(float(number) * {"h": 3600, "m": 60, "s": 1}[letter] for number, letter in parts)
+    require(seconds > 0, "--time must be more than nothing")
+    return seconds
+
+
+def _teller(*, is_quiet: bool) -> Callable[[str], None]:
+    return (lambda _: None) if is_quiet else (lambda sentence: print(sentence, file=sys.stderr))
+
+
+def _look(
+    data: str,
+    words: list[str],
+    protocol: str | None,
+    seed: int,
+    worker_seconds: float,
+    *,
+    say: Callable[[str], None],
+    is_quiet: bool,
+) -> "tuple[Contest, Audit]":
+    """Look at the data, tell what was seen and chosen, and return what is to be raced."""
+    from fairground.cli.data import audit_progress, data_words
+    from fairground.spec.load import load_run
+    from fairground.study.choice import choose, divide
+    from fairground.study.contest import contest_of
+    from fairground.training.audit import audit
+    from fairground.training.outlook import look_at
+
+    is_named = data == "icons" and not Path(data).exists()
+    named = data_words(None, "icons") if is_named else data_words(Path(data), None)
+    seen = look_at(load_run(overrides=[*named, *_said(words, "data")]).data)
+    division = divide(seen.class_sizes, lists_parts=seen.lists_parts, has_test_half=seen.has_test_half)
+    split = [*_unsaid(division.words, words), *_said(words, "split")]
+    spec = load_run(overrides=[*named, *_said(words, "data"), *split])
+    with audit_progress(is_quiet) as progress:
+        found = audit(spec.data, spec.split, progress)
+    n_train, n_classes = found.parts["train"]
+    choice = choose(
+        is_picture=seen.is_picture,
+        width=seen.width,
+        shorter_side=seen.shorter_side,
+        is_one_size=seen.is_one_size,
+        train_images=n_train,
+        train_classes=n_classes,
+        worker_seconds=worker_seconds,
+        protocol=protocol,
+    )
+    say(f"{found.n_images} images of {found.n_classes} classes. {division.sentence}")
+    for part, (images, classes) in found.parts.items():
+        say(f"  {part:<12}{images:>7} images{classes:>6} classes")
+    say(choice.sentence)
+    label = "icons" if is_named else Path(data).stem or Path(data).name
+    contest = contest_of(choice, label=label, data=named, words=[*_unsaid(division.words, words), *words], seed=seed)
+    return contest, found
+
+
+def _said(words: list[str], key: str) -> list[str]:
+    """Return the words about one part of a run."""
+    return [word for word in words if word.partition("=")[0].partition(".")[0].strip() == key]
+
+
+def _unsaid(chosen: tuple[str, ...], words: list[str]) -> list[str]:
+    """Return the chosen words about the split, unless the user named another one."""
+    return [] if any(word.startswith("split=") for word in words) else list(chosen)
+
+
+def _race(
+    contest: "Contest", book: "RaceBook", *, workers: int, say: Callable[[str], None], is_quiet: bool
+) -> "tuple[Found, bool]":
+    """Race, choose and open the test split; after Ctrl-C return what is known, with the test split still sealed."""
+    from fairground.cli.race_progress import race_progress
+    from fairground.execution.processes import ProcessExecutor
+    from fairground.study.recommend import Course
+
+    with race_progress(book, metric=contest.study.selection.metric, is_quiet=is_quiet) as (watch, heard):
+        course = Course(
+            contest,
+            book=book,
+            hire=lambda job, watch: ProcessExecutor(job, workers=workers, watch=watch),
+            watch=watch,
+            heard=heard,
+        )
+        try:
+            with course:
+                if book.is_over:
+                    say("This race is over, and its test classes are open: here is what it found.")
+                else:
+                    say(course.prepare_told())
+                course.race()
+                return course.choose(), False
+        except KeyboardInterrupt:
+            return course.known(), True
+
+
+def _end(contest: "Contest", book: "RaceBook", found: "Found") -> dict[str, Any]:
+    """Write the model and the page; return everything as JSON-ready data."""
+    from fairground.report.advice import advice_of, standings_plain
+    from fairground.use.folder import open_model, write_model
+
+    metric = contest.study.selection.metric
+    run = found.recommendation.chosen.best_run(metric)
+    write_model(open_model(run.name, home=book.home), book.model)
+    return {
+        "race": book.name,
+        "advice": advice_of(found.recommendation, metric=metric, is_sealed=found.is_sealed),
+        "chosen": found.recommendation.chosen.label,
+        "metric": metric,
+        "standings": standings_plain(found.standings),
+        "baselines": standings_plain(found.baselines),
+        "model": str(book.model),
+        "model_run": run.name,
+        "seconds": round(book.seconds(), 1),
+    }
+
+
+def _print(told: dict[str, Any], found: "Found", metric: str) -> None:
+    from fairground.report.advice import standings_text
+
+    print(standings_text(found.standings, found.baselines, metric=metric))
+    for sentence in told["advice"]:
+        print(sentence)
+    model = Path(told["model"]).absolute()
+    print(f"model: {model}  (try: fairground embed {model} YOUR_IMAGES -o embeddings.npz)")
