@@ -39,9 +39,9 @@ SOURCE = (
 class Cars196Dataset(PhotoDataset):
     """`root` has `cars_annos.mat` beside `car_ims/`, or a folder for each class, perhaps in `images/`.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft`
-    shrinks JPEGs while decoding, faster and a little different. `subset` takes a part of
-    the data set for what it is; by class folders its first half trains, since folders have no number.
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
+    decoding, faster and a little different. `subset` takes a part of the data set for what it is; by class folders its
+    first half trains, since folders have no number.
     """
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:

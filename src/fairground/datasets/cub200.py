@@ -42,9 +42,8 @@ _NUMBERED = re.compile(r"\d{3}\.")
 class Cub200Dataset(PhotoDataset):
     """`root` is the folder CUB_200_2011 or the one it is in; `images/<class>/` without the lists will do.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft`
-    shrinks JPEGs while decoding, faster and a little different. `subset` takes a part of
-    the data set for what it is.
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
+    decoding, faster and a little different. `subset` takes a part of the data set for what it is.
     """
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:

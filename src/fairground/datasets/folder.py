@@ -27,8 +27,8 @@ SOURCE = "Give a folder that has one folder of images for each class"
 class FolderDataset(PhotoDataset):
     """`root` has the class folders, or folders called train, validation (or val) and test that have them.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft`
-    shrinks JPEGs while decoding, faster and a little different.
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
+    decoding, faster and a little different.
     """
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False) -> None:

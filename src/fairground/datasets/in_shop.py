@@ -40,9 +40,8 @@ SOURCE = (
 class InShopDataset(PhotoDataset):
     """`root` has `list_eval_partition.txt`, itself or in `Eval/` or `Anno/`, and `img/`, itself or in `Img/`.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft`
-    shrinks JPEGs while decoding, faster and a little different. `subset` takes a part of
-    the data set for what it is.
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
+    decoding, faster and a little different. `subset` takes a part of the data set for what it is.
     """
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:

@@ -37,9 +37,8 @@ SOURCE = (
 class SopDataset(PhotoDataset):
     """`root` has the lists, itself or in `Info_Files/`, and the folders of images, itself or in `images/`.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft`
-    shrinks JPEGs while decoding, faster and a little different. `subset` takes a part of
-    the data set for what it is.
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
+    decoding, faster and a little different. `subset` takes a part of the data set for what it is.
     """
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:

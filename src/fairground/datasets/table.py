@@ -41,8 +41,8 @@ _EDGES = ("x1", "y1", "x2", "y2")
 class TableDataset(PhotoDataset):
     """`path` is the table; image paths in it are relative to `root`, or to the table's own folder when that is empty.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft`
-    shrinks JPEGs while decoding, faster and a little different, where no boxes are given.
+    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
+    decoding, faster and a little different, where no boxes are given.
     """
 
     def __init__(self, *, path: str, root: str = "", prepared: int = 0, draft: bool = False) -> None:
