@@ -1,9 +1,9 @@
 """The training doctor: watches a run, and says once of each illness what it is and what to do about it.
 
 It only looks. No generator is drawn from, no weight touched, and losses, gradients and embeddings are those of the step
-that was taken anyway. Of every batch it counts what is on the host already; at every tenth it reads four numbers from
-the device at once; at validation it looks at up to 512 embeddings that validation has made. Everything it goes by lies
-in the run's place and so in every checkpoint: a run that was killed ends with the findings of one that was not.
+that was taken anyway. Of every batch it counts what is on the host already; at every twentieth it reads three numbers
+from the device at once; at validation it looks at up to 512 embeddings that validation has made. Everything it goes by
+lies in the run's place and so in every checkpoint: a run that was killed ends with the findings of one that was not.
 """
 
 import copy
@@ -43,7 +43,7 @@ SIGNS: Mapping[str, Sign] = {
     "hubs": HubsSign(),
 }
 #: a look every so many batches, and at these first steps, for what explodes does so at once
-EVERY = 10
+EVERY = 20
 EARLY = (1, 2, 4)
 #: how many validation embeddings are looked at
 ROWS = 512
@@ -58,6 +58,7 @@ class Doctor:
         self._spec = spec
         self._parts = parts
         self._n_classes = int(parts.loader.labels.max()) + 1
+        self._weights = list(parts.model.parameters())
         self._proxies = self._find_proxies()
 
     def after_batch(self, place: Place, batch: Batch, loss: float, embeddings: Tensor) -> list[Finding]:
@@ -67,7 +68,7 @@ class Doctor:
         if place.step % EVERY and place.step not in EARLY:
             return []
         look = self._look(place, embeddings)
-        if look.is_flat and self._parts.stepper.loss.accepts:
+        if look.is_still and self._parts.stepper.loss.accepts:
             look = replace(look, at_one_point=self._loss_at_one_point(embeddings, batch.labels))
         place.history.add_look(look)
         if self._proxies is not None:
@@ -128,11 +129,11 @@ class Doctor:
 
     @torch.no_grad()
     def _look(self, place: Place, embeddings: Tensor) -> Look:
-        lengths = embeddings.norm(dim=1)
-        centre = (embeddings / lengths.clamp_min(1e-12).unsqueeze(1)).mean(0)
-        gradients = [weight.grad for weight in self._parts.model.parameters() if weight.grad is not None]
+        lengths = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
+        centre = (embeddings / lengths.clamp_min(1e-12)).mean(0)
+        gradients = [weight.grad for weight in self._weights if weight.grad is not None]
         gradient = torch.nn.utils.get_total_norm(gradients) if gradients else lengths.new_zeros(())
-        measured = torch.stack([lengths.mean(), gradient.to(lengths), 1 - centre.square().sum()]).tolist()
+        measured = torch.stack([lengths.mean(), gradient.to(lengths), 1 - centre.dot(centre)]).tolist()
         norm, gradient_norm, spread = (value if math.isfinite(value) else LARGEST for value in measured)
         window = place.history.window
         return Look(

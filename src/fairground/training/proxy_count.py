@@ -13,7 +13,10 @@ LEAST_SEEN = 8
 
 
 class Verdict(NamedTuple):
-    """`n_lost` of `n_judged` classes are near no image; `n_untouched` of `n_proxies` rows never had a gradient."""
+    """`n_lost` of `n_judged` classes have vectors no nearer to their own images than to others.
+
+    `n_untouched` of all `n_proxies` vectors never had a gradient.
+    """
 
     n_proxies: int
     n_judged: int
@@ -22,48 +25,48 @@ class Verdict(NamedTuple):
 
 
 class ProxyCount:
-    """The class vectors (C, d) or (C, K, d) of a loss, and for each class how often it was seen and how often nearest.
+    """The class vectors (C, d) or (C, K, d) of a loss, and how near each class is to its own images and to all.
 
-    Counts stay on the device; they begin anew with every epoch.
+    Sums stay on the device; they begin anew with every epoch.
     """
 
     def __init__(self, proxies: nn.Parameter, optimiser: optim.Optimizer, *, is_decayed: bool) -> None:
         self.proxies = proxies
         self._optimiser = optimiser
         self._is_decayed = is_decayed
-        self._seen = torch.zeros(len(proxies), dtype=torch.int64, device=proxies.device)
-        self._nearest = torch.zeros_like(self._seen)
+        #: by class: images of it seen, cosines with them, cosines with all images seen, and how many those are
+        self._sums = torch.zeros(4, len(proxies), dtype=torch.float64, device=proxies.device)
 
     @torch.no_grad()
     def count(self, embeddings: Tensor, labels: Tensor) -> None:
         """Take one batch."""
-        vectors = self.proxies.detach().to(embeddings.dtype)
-        flat = unit(vectors.reshape(-1, vectors.shape[-1]))
-        found = (embeddings @ flat.T).argmax(1) // (len(flat) // len(vectors))
-        one = torch.ones_like(found)
-        self._seen.scatter_add_(0, labels.to(found), one)
-        self._nearest.scatter_add_(0, found, one)
+        vectors = self.proxies.to(embeddings.dtype)
+        cosine = unit(embeddings) @ unit(vectors.flatten(0, -2)).T
+        nearest = cosine if vectors.ndim == 2 else cosine.view(len(cosine), len(vectors), -1).amax(2)
+        seen, own, everyone, n_images = self._sums
+        seen.scatter_add_(0, labels, torch.ones_like(labels, dtype=torch.float64))
+        own.scatter_add_(0, labels, nearest.gather(1, labels.unsqueeze(1)).squeeze(1).double())
+        everyone += nearest.sum(0)
+        n_images += len(labels)
 
     @torch.no_grad()
     def judge(self) -> Verdict:
         """Return the verdict of this epoch and begin to count anew."""
-        is_judged = self._seen >= LEAST_SEEN
-        n_lost = int((is_judged & (self._nearest == 0)).sum())
-        verdict = Verdict(
-            self.proxies.numel() // self.proxies.shape[-1], int(is_judged.sum()), n_lost, self._untouched()
-        )
-        self._seen.zero_()
-        self._nearest.zero_()
+        seen, own, everyone, n_images = self._sums
+        is_judged = (seen >= LEAST_SEEN) & (n_images > seen)
+        is_lost = is_judged & (own / seen.clamp_min(1) <= (everyone - own) / (n_images - seen).clamp_min(1))
+        n_proxies = self.proxies.numel() // self.proxies.shape[-1]
+        verdict = Verdict(n_proxies, int(is_judged.sum()), int(is_lost.sum()), self._untouched())
+        self._sums.zero_()
         return verdict
 
     def state(self) -> dict[str, Tensor]:
-        """Return the counts, for a checkpoint."""
-        return {"seen": self._seen, "nearest": self._nearest}
+        """Return the sums, for a checkpoint."""
+        return {"sums": self._sums}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Take back what `state` gave."""
-        self._seen.copy_(state["seen"])
-        self._nearest.copy_(state["nearest"])
+        self._sums.copy_(state["sums"])
 
     def _untouched(self) -> int:
         """Count rows whose squared gradients or momentum are exactly 0: weight decay alone would have left a trace."""

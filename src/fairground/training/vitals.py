@@ -37,7 +37,7 @@ class Look:
 
     `norm` is the mean length of the embeddings, `gradient` the length of the network's whole gradient, `spread` the
     mean squared distance of the unit vectors to their mean. `at_one_point` is what the loss would be if all
-    embeddings were the same; asked only while the loss stands still.
+    embeddings were the same; asked only while the run stands still.
     """
 
     step: int
@@ -51,14 +51,15 @@ class Look:
     at_one_point: float | None = None
 
     @property
-    def is_flat(self) -> bool:
-        """Whether the losses of the window lie within 2 % of each other; a few batches do not tell."""
-        return self.n_batches > 2 and self.highest - self.lowest <= 0.02 * abs(self.highest)
+    def is_still(self) -> bool:
+        """Whether embeddings are near each other and losses within 2 % of each other; a few batches do not tell."""
+        is_flat = self.n_batches > 2 and self.highest - self.lowest <= 0.02 * abs(self.highest)
+        return is_flat and self.spread < 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checkup:
-    """The validation embeddings at the end of an epoch, and the proxies: `n_judged` of them, `n_lost` nearest nobody.
+    """The validation embeddings at the end of an epoch, and the proxies: classes `n_judged`, of which `n_lost`.
 
     `n_untouched` of all `n_proxies` rows never had a gradient since training began.
     """

@@ -4,9 +4,9 @@ Looks at
     The validation embeddings of a trained epoch, and the spread of the batch at each look.
 
 Rule
-    The validation embeddings are at one point, along one line or in few dimensions, as `geometry/collapse.py` has it;
-    or the spread of the batch was below 0.001 at each look over 50 batches, and does not grow. Few dimensions are no
-    illness where they are half of those that so few classes can span.
+    After 50 batches or more the validation embeddings are at one point, along one line or in few dimensions, as
+    `geometry/collapse.py` has it; or the spread of the batch was below 0.001 at each look over 50 batches, and does not
+    grow. Few dimensions are no illness where they are half of those that so few classes can span.
 
 Thresholds
     Those of `geometry/collapse.py`; 50 batches, so that a network that begins with all images alike may leave that.
@@ -38,7 +38,7 @@ class CollapseSign(Sign):
 
 
 def _at_validation(patient: Patient) -> str | None:
-    if not patient.history.checkups:
+    if not patient.history.checkups or patient.step < N_BATCHES:
         return None
     seen = patient.history.checkups[-1]
     is_spanned = seen.collapse in ("line", "few_dimensions") and seen.dimensions >= (patient.n_classes - 1) / 2

@@ -1,17 +1,18 @@
-"""Dead proxies: class vectors of the loss that no image is near, or that never had a gradient.
+"""Dead proxies: class vectors of the loss that do not know their own images, or never had a gradient.
 
 Looks at
-    At the end of an epoch: which class vector was nearest to each image seen at the looks of that epoch, for classes of
-    which at least 8 images were seen; and the optimiser's memory, which is 0 where there never was a gradient.
+    At the end of an epoch: the mean cosine of each class vector with images of its class and with all others, over the
+    looks of that epoch, for classes of which at least 8 images were seen; and the optimiser's memory, which is 0 where
+    there never was a gradient.
 
 Rule
     From the third epoch and three passes over the training images on, unless the embeddings have collapsed: the vectors
-    of at least half of the classes judged, five or more, were nearest to no image; or at least half of all vectors
-    never had a gradient.
+    of at least a third of the classes judged, five or more, are no nearer to their own images than to others; or at
+    least half of all vectors never had a gradient.
 
 Thresholds
-    Ours: on the icons, after 120 batches, no loss tried has more than a quarter of such classes. Where a loss has
-    several vectors a class and lets the nearest alone learn, some never do, so half of them must be untouched.
+    Ours: of vectors that learned nothing half would be lost, by chance. Where a loss has several vectors a class and
+    lets the nearest alone learn, some never do, so half of them must be untouched.
 
 Remedy
     Another rate for the class vectors, larger unless it is large; where they never had a gradient, fewer of them.
@@ -19,7 +20,7 @@ Remedy
 
 from fairground.training.vitals import Diagnosis, Patient, Sign, setting
 
-LOST = 0.5
+LOST = 1 / 3
 LEAST_JUDGED = 5
 UNTOUCHED = 0.5
 LEAST_EPOCH = 3
@@ -47,6 +48,7 @@ class DeadProxiesSign(Sign):
             fewer = setting(patient.spec, "n_centres")
             return Diagnosis(sentence, f"lower {fewer}" if fewer else other)
         if seen.n_judged >= LEAST_JUDGED and seen.n_lost >= LOST * seen.n_judged:
-            sentence = f"the vectors of {seen.n_lost} of {seen.n_judged} classes are nearest to no image"
+            count = f"{seen.n_lost} of {seen.n_judged}"
+            sentence = f"the vectors of {count} classes are no nearer to their own images than to others"
             return Diagnosis(sentence, other)
         return None

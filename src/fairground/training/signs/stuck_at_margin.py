@@ -21,7 +21,6 @@ from fairground.training.vitals import Diagnosis, Look, Patient, Sign, other_min
 
 N_BATCHES = 100
 NEAR = 0.02
-SPREAD = 0.02
 
 
 class StuckAtMarginSign(Sign):
@@ -45,5 +44,4 @@ class StuckAtMarginSign(Sign):
 
 def _is_stuck(look: Look) -> bool:
     value = look.at_one_point
-    is_still = look.is_flat and look.spread < SPREAD
-    return is_still and value is not None and value > 0 and abs(look.highest - value) <= NEAR * value
+    return look.is_still and value is not None and value > 0 and abs(look.highest - value) <= NEAR * value
