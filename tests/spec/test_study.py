@@ -142,6 +142,9 @@ PAPERS = {
     "mlrc2020/table5": (14 * 50 * 4, 14 * 10 * 4),
     "mlrc2020/table6": (14 * 50 * 4, 14 * 10 * 4),
     "mlrc2020/batch256": (14 * 50 * 4, 14 * 10 * 4),
+    "mlrc2020/pretrained": (0, 3 * 2),
+    "mlrc2020/table1": (0, 3 * 3),
+    "roth2020/table1": (0, 3 * 3 * 5),
     "roth2020/table2": (0, (23 + 23 + 21) * 5),
     "roth2020/table4": (0, 23 * 5),
     "roth2020/table6": (0, 21 * 5),
@@ -165,6 +168,16 @@ def test_every_study_loads_and_every_cell_is_a_run(name):
     )
     assert runs == PAPERS.get(name, runs)
     assert runs[0] == 8400 if name == "mlrc2020/all" else True
+
+
+@pytest.mark.parametrize("name", ["mlrc2020/pretrained", "mlrc2020/table1", "roth2020/table1"])
+def test_the_untrained_rows_train_nothing(name):
+    for cell in cells_of(load_study(name)):
+        spec = cell.spec(seed=1, fold=0, test=True, unsaid="?")
+        assert spec.training.epochs == 0
+        assert spec.trunk.settings["weights"] == "imagenet"
+        assert spec.head.name == ("linear" if name.startswith("roth") else "pca")
+        assert spec.head.settings["embedding_dim"] == (128 if cell.method.label in ("R50", "Pretrained, 128") else 512)
 
 
 def spans(name, data, method):
