@@ -20,6 +20,8 @@ myst_enable_extensions: list[str] = []
 
 # Two hyphens are two hyphens: they stand before options.
 smartquotes = False
+# A block that does not say what it is in is text.
+highlight_language = "text"
 
 html_theme = "furo"
 html_title = f"fairground {release}"

@@ -15,6 +15,7 @@ TREATMENT = {
     "toml": "loaded as a study or a run",
     "csv": "data, shown",
     "text": "no code",
+    "": "no code",
     "{toctree}": "read by Sphinx",
 }
 _FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>\S*)[^\n]*\n(?P<text>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
