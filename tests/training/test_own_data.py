@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from fairground.errors import InputError
 from fairground.records.artefacts import RunFolder
 from fairground.spec.load import load_run
 from fairground.training.run import run
@@ -48,6 +49,18 @@ def test_images_prepared_once_give_the_same_digits_where_the_shorter_side_is_the
     records = [run_on(tmp_path, *words, f"data.prepared={side}") for side in (0, 16)]
     assert records[0].scores == records[1].scores
     assert records[0].epochs[1].loss == records[1].epochs[1].loss
+
+
+def test_a_transform_that_wants_more_than_was_prepared_is_refused_before_anything_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+    pictures.class_folders(tmp_path / "data", [f"class {number}" for number in range(8)], per_class=4)
+    words = ("data=folder", f"data.root={text(tmp_path / 'data')}", "data.prepared=16", "transform.shorter_side=24")
+    with pytest.raises(
+        InputError, match=r"prepared with a shorter side of 16, but 24 is asked for; say data.prepared=24"
+    ):
+        run_on(tmp_path, *words)
+    assert not (tmp_path / "cache").exists()
+    assert not list((tmp_path / "runs").rglob("checkpoint*"))
 
 
 def test_a_folder_divided_into_train_and_test(tmp_path):

@@ -36,6 +36,9 @@ class Images(ABC):
     def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
         """Do now what would make the first images slow, telling how many of how many are done; mostly nothing."""
 
+    def require_side(self, shorter_side: int) -> None:
+        """Refuse, before anything is read, a shorter side that these images cannot be had with; mostly none."""
+
     @abstractmethod
     def take(self, rows: np.ndarray) -> Tensor:
         """Return the whole images (k, c, h, w) of `rows`, or their features (k, d), in that order.

@@ -47,6 +47,14 @@ class PreparedImages(Images):
             if self._cache is None:
                 self._cache = open_cache(self.source, self.side, tell)
 
+    def require_side(self, shorter_side: int) -> None:
+        """Refuse a shorter side above the one that was prepared."""
+        require(
+            shorter_side <= self.side,
+            f"images are prepared with a shorter side of {self.side}, but {shorter_side} is asked for; "
+            f"say data.prepared={shorter_side}, or 0 to decode the files each time",
+        )
+
     def take(self, rows: np.ndarray) -> Tensor:
         """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
         require_one_size(self.sizes(rows))
@@ -55,13 +63,15 @@ class PreparedImages(Images):
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
         """Return height and width (k, 2) of the prepared images of `rows`."""
+        if shorter_side is not None:
+            self.require_side(shorter_side)
         sizes: np.ndarray = self._ready().sizes[np.asarray(rows)].astype(np.int64)
-        self._check(shorter_side)
         return resized_sizes(sizes, None if shorter_side == self.side else shorter_side)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
         """Return one box (k, 4) of each prepared image, resized to a square: uint8 (k, 3, side, side)."""
-        self._check(shorter_side)
+        if shorter_side is not None:
+            self.require_side(shorter_side)
         cache = self._ready()
         pixels = np.empty((len(rows), side, side, 3), np.uint8)
         is_as_prepared = shorter_side in {None, self.side}
@@ -84,10 +94,3 @@ class PreparedImages(Images):
             self.prepare()
         assert self._cache is not None
         return self._cache
-
-    def _check(self, shorter_side: int | None) -> None:
-        require(
-            shorter_side is None or shorter_side <= self.side,
-            f"images were prepared with a shorter side of {self.side}, but {shorter_side} is asked for; "
-            f"say data.prepared={shorter_side}, or 0 to decode the files each time",
-        )

@@ -76,6 +76,9 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
     sampler = build("sampler", spec.sampler, sampler_facts)
     transform = build_transform(spec.transform, model)
+    resized = spec.transform.settings.get("shorter_side")
+    if isinstance(resized, int):
+        table.images.require_side(resized)
     _check_chunks(spec, model, regulariser)
     require_weights(spec, model, loss)
     stepper = Stepper(
