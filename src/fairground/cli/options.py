@@ -15,6 +15,10 @@ Home = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while working.")]
+Sinks = Annotated[
+    list[str] | None,
+    typer.Option("--sink", help="Also tell tensorboard, wandb (offline) or mlflow; may be given several times."),
+]
 WithDoctor = Annotated[
     bool,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairground.cli.options import HOME, AsJson, Home, Quiet
+from fairground.cli.options import HOME, AsJson, Home, Quiet, Sinks
 
 if TYPE_CHECKING:
     from fairground.spec.study import StudySpec
@@ -47,6 +47,7 @@ def study(
     home: Home = HOME,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    sinks: Sinks = None,
 ) -> None:
     """Conduct a whole study: search every method equally, select, repeat on fresh seeds, open the test classes once.
 
@@ -73,7 +74,7 @@ def study(
         _plan(found, home, hired, is_pilot=pilot, as_json=as_json, is_quiet=quiet or as_json)
     else:
         hired = _Hired(executor=executor, workers=workers, threads=threads, gpus=gpus, address=address)
-        _conduct(found, home, hired, storage, as_json=as_json, is_quiet=quiet or as_json)
+        _conduct(found, home, hired, storage, sinks=sinks or [], as_json=as_json, is_quiet=quiet or as_json)
 
 
 class _Hired:
@@ -185,10 +186,18 @@ def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: boo
 
 
 def _conduct(
-    found: "StudySpec", home: Path, hired: _Hired, storage: str | None, *, as_json: bool, is_quiet: bool
+    found: "StudySpec",
+    home: Path,
+    hired: _Hired,
+    storage: str | None,
+    *,
+    sinks: Sequence[str] = (),
+    as_json: bool,
+    is_quiet: bool,
 ) -> None:
     from fairground.cli.study_progress import study_progress
     from fairground.report.study_results import results_plain, results_text, write_study_page
+    from fairground.sinks.feed import fed
     from fairground.spec.study import study_hash
     from fairground.study.folder import folder_of
     from fairground.study.plan import plan_of
@@ -197,8 +206,17 @@ def _conduct(
     plan = plan_of(found, home=home)
     total = plan.n_search + plan.n_final
     try:
-        with study_progress(total, metric=found.selection.metric, is_quiet=is_quiet) as (watch, heard):
-            results = conduct_study(found, home=home, hire=lambda job: hired(job, watch), storage=storage, heard=heard)
+        with (
+            fed(sinks, home) as feed,
+            study_progress(total, metric=found.selection.metric, is_quiet=is_quiet) as (watch, heard),
+        ):
+            results = conduct_study(
+                found,
+                home=home,
+                hire=lambda job: hired(job, feed.beside(watch)),
+                storage=storage,
+                heard=feed.after(heard),
+            )
     except KeyboardInterrupt:
         where = "" if home == HOME else f" --home {home}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.options import HOME, AsJson, Home, Quiet, Threads, WithDoctor
+from fairground.cli.options import HOME, AsJson, Home, Quiet, Sinks, Threads, WithDoctor
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
     from fairground.records.store import Store
+    from fairground.sinks.feed import Feed
     from fairground.spec.run import RunSpec
     from fairground.training.crew import Crew
 
@@ -38,6 +39,7 @@ def train(
     as_json: AsJson = False,
     quiet: Quiet = False,
     doctor: WithDoctor = True,
+    sinks: Sinks = None,
 ) -> None:
     """Train one model and measure it on the sealed test classes.
 
@@ -61,7 +63,7 @@ def train(
         return
     if not (quiet or as_json or int(os.environ.get("RANK", "0"))):
         print(card_text(declaration(spec)), end="\n\n", file=sys.stderr)
-    _work(spec, home=home, threads=threads, as_json=as_json, is_quiet=quiet, is_watched=doctor)
+    _work(spec, home=home, threads=threads, as_json=as_json, is_quiet=quiet, is_watched=doctor, sinks=sinks)
 
 
 def resume(
@@ -70,6 +72,7 @@ def resume(
     as_json: AsJson = False,
     quiet: Quiet = False,
     doctor: WithDoctor = True,
+    sinks: Sinks = None,
 ) -> None:
     """Go on with a run that was stopped or killed; it ends with the digits it would have had anyway.
 
@@ -81,30 +84,43 @@ def resume(
 
     folder = RunFolder(home, resolve_run(home, run))
     spec = run_from_plain(json.loads(folder.spec.read_text(encoding="utf-8")))
-    _work(spec, home=home, threads=None, as_json=as_json, is_quiet=quiet, is_watched=doctor)
+    _work(spec, home=home, threads=None, as_json=as_json, is_quiet=quiet, is_watched=doctor, sinks=sinks)
 
 
-def _work(spec: "RunSpec", *, home: Path, threads: int | None, as_json: bool, is_quiet: bool, is_watched: bool) -> None:
+def _work(
+    spec: "RunSpec",
+    *,
+    home: Path,
+    threads: int | None,
+    as_json: bool,
+    is_quiet: bool,
+    is_watched: bool,
+    sinks: list[str] | None,
+) -> None:
     from fairground.cli.browse import print_record
     from fairground.records.store import Store
+    from fairground.sinks.feed import fed
     from fairground.spec.identity import name_of
 
     name = name_of(spec)
     store = Store(home)
-    with _joined() as crew:
-        is_done = _is_done(name, store) if crew is None else crew.agree(lambda: _is_done(name, store))
-        record = (
-            None
-            if is_done
-            else _run(spec, store, crew, threads=threads, is_quiet=is_quiet or as_json, is_watched=is_watched)
-        )
-        if crew is not None and not crew.is_leader:
-            return
-    if record is not None:
-        store.append(record)
-    elif not as_json:
-        print(f"run {name} is already done; here is its record", file=sys.stderr)
-    record = record or store.get(name)
+    is_leader = os.environ.get("RANK", "0") == "0"
+    with fed(sinks or [] if is_leader else [], home) as feed:
+        with _joined() as crew:
+            is_done = _is_done(name, store) if crew is None else crew.agree(lambda: _is_done(name, store))
+            record = (
+                None
+                if is_done
+                else _run(spec, store, crew, feed, threads=threads, is_quiet=is_quiet or as_json, is_watched=is_watched)
+            )
+            if crew is not None and not crew.is_leader:
+                return
+        if record is not None:
+            store.append(record)
+        elif not as_json:
+            print(f"run {name} is already done; here is its record", file=sys.stderr)
+        record = record or store.get(name)
+        feed.finished(record)
     print_record(record, as_json=as_json)
     if record.state != "done":
         raise typer.Exit(1)
@@ -124,7 +140,14 @@ def _joined() -> "AbstractContextManager[Crew | None]":
 
 
 def _run(
-    spec: "RunSpec", store: "Store", crew: "Crew | None", *, threads: int | None, is_quiet: bool, is_watched: bool
+    spec: "RunSpec",
+    store: "Store",
+    crew: "Crew | None",
+    feed: "Feed",
+    *,
+    threads: int | None,
+    is_quiet: bool,
+    is_watched: bool,
 ) -> "RunRecord":
     import torch
 
@@ -149,7 +172,7 @@ def _run(
             return run(
                 spec,
                 home=store.root,
-                listen=listen,
+                listen=feed.beside(listen, run=name),
                 should_stop=should_stop,
                 witness=(lambda what: store.note_event("test opened", name, what)) if crew.is_leader else None,
                 crew=crew,

@@ -20,6 +20,7 @@ from fairground.sinks.sink import Introduction, Sink, introduce, numbers_of, res
 
 #: seconds the sinks have to write what is left when everything else is over
 PATIENCE = 60.0
+Listener = Callable[[Mapping[str, Any]], None]
 Open = Callable[[str, Introduction, Path], Sink]
 
 
@@ -41,6 +42,24 @@ class Feed:
         name = run or event.get("run")
         if self._names and event.get("kind") == "epoch" and isinstance(name, str):
             self._told.put(name)
+
+    def beside(self, listen: Listener, run: str | None = None) -> Listener:
+        """Return a listener that tells another one first, and then the sinks."""
+
+        def both(event: Mapping[str, Any]) -> None:
+            listen(event)
+            self.listen(event, run)
+
+        return both
+
+    def after(self, heard: Callable[[RunRecord], None]) -> Callable[[RunRecord], None]:
+        """Return what hears of a finished run as `heard` does, and then tells the sinks."""
+
+        def both(record: RunRecord) -> None:
+            heard(record)
+            self.finished(record)
+
+        return both
 
     def finished(self, record: RunRecord) -> None:
         """Hear of a run that is over."""

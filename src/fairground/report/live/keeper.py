@@ -1,7 +1,7 @@
 """Keeps the pages of a watch: one thread looks at the home and rebuilds what changed and is being read.
 
 A study at work comes first. Nothing is built that nobody has asked for lately, nothing more often than every few
-seconds, and a page that takes long to build is built the more rarely: the thread rests three times as long as it worked.
+seconds, and one that takes long the more rarely: the thread rests three times as long as it worked.
 """
 
 import threading
@@ -40,6 +40,7 @@ class _Page:
     asked: float = float("-inf")
     due: float = float("-inf")
     trouble: str = ""
+    is_being_built: bool = False
 
 
 class Keeper(threading.Thread):
@@ -64,23 +65,24 @@ class Keeper(threading.Thread):
             # Which studies there are is known from the first look on.
             self._changed.wait_for(lambda: self._has_looked or self._is_over.is_set(), patience)
             page = self._pages.get(slug)
-            if page is None:
+            if page is None and self._has_looked:
                 return None
-            page.asked = time.monotonic()
-            if page.served is None:
-                self._wake.set()
-                self._changed.wait_for(lambda: page.served is not None or self._is_over.is_set(), patience)
-            if page.served is not None:
-                return page.served
+            if page is not None:
+                page.asked = time.monotonic()
+                if page.served is None:
+                    self._wake.set()
+                    self._changed.wait_for(lambda: page.served is not None or self._is_over.is_set(), patience)
+                if page.served is not None:
+                    return page.served
+        # The name comes from the address bar: only one of ours may go into the page.
+        known, title = (slug, page.title) if page else (OVERVIEW, "A moment")
         nothing = Home(root=self._home.root)
-        return waiting(
-            nothing, slug, title=page.title, sentence="The page is being drawn and comes by itself.", study=None
-        )
+        return waiting(nothing, known, title=title, sentence="The page is being drawn and comes by itself.", study=None)
 
     def state(self, slug: str) -> dict[str, Any] | None:
         """Return in a few words whether a page has changed, for the page itself to ask."""
         with self._changed:
-            page = self._pages.get(slug)
+            page = self._pages.get(slug, _Page(title="") if not self._has_looked else None)
             if page is None:
                 return None
             page.asked = time.monotonic()
@@ -88,6 +90,7 @@ class Keeper(threading.Thread):
                 "version": page.served.version if page.served else "",
                 "kind": page.served.kind if page.served else "",
                 "trouble": page.trouble,
+                "is_being_built": page.is_being_built,
                 "underway": sum(run.state == "under way" for run in self._home.underway),
             }
 
@@ -130,6 +133,7 @@ class Keeper(threading.Thread):
         if is_report and (is_settled or now < page.due):
             return
         mark, trouble = self._home.mark, ""
+        page.is_being_built = True
         try:
             served = self._report(slug, page) if is_report else self._overview()
         except Exception as error:  # one page that cannot be built must not end the others
@@ -138,7 +142,7 @@ class Keeper(threading.Thread):
             if page.served is not None and page.served.kind == "report":  # better an old one than none
                 served = page.served
         with self._changed:
-            page.served, page.mark, page.trouble = served, mark, trouble
+            page.served, page.mark, page.trouble, page.is_being_built = served, mark, trouble, False
             page.due = time.monotonic() + max(self._pause, REST * (time.monotonic() - now))
             self._changed.notify_all()
 

@@ -112,7 +112,8 @@
       since = clock();
     }
     const working = state.underway ? `${state.underway} run${state.underway === 1 ? "" : "s"} under way` : "nothing under way";
-    say(state.trouble ? `Not redrawn: ${state.trouble}` : `Live · ${working} · page of ${since}`, Boolean(state.trouble));
+    const made = page !== "overview" && state.is_being_built ? "being redrawn" : `page of ${since}`;
+    say(state.trouble && !state.is_being_built ? `Not redrawn: ${state.trouble}` : `Live · ${working} · ${made}`, Boolean(state.trouble));
     return PAUSE;
   };
 
