@@ -14,16 +14,23 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 SUPPORT = {"__init__", "__main__", "harness"}
+#: run only when named: they take hours
+LONG = {"recommend"}
 
 
 def main() -> None:
     """Parse the arguments, run the chosen benchmarks, print and perhaps write their tables."""
     known = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in SUPPORT)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"which to run, all by default: {', '.join(known)}")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="name",
+        help=f"which to run, by default all but {', '.join(LONG)}: {', '.join(known)}",
+    )
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
     arguments = parser.parse_args()
-    for name in arguments.names or known:
+    for name in arguments.names or [name for name in known if name not in LONG]:
         if name not in known:
             parser.error(f"no benchmark '{name}'; there are {', '.join(known)}")
         print(f"## {name}\n\n{_machine()}\n", flush=True)
