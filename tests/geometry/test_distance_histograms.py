@@ -19,9 +19,9 @@ def test_agrees_with_numpy(n, n_bins):
     distances = pdist(points.numpy())
     span = (distances.min(), distances.max())
     expected, _ = np.histogram(distances, n_bins, span)
-    np.testing.assert_allclose(whole.numpy(), expected / expected.sum(), atol=1e-12)
+    np.testing.assert_allclose(whole, expected / expected.sum(), atol=1e-12)
     assert width == pytest.approx((span[1] - span[0]) / n_bins)
-    for part, subset in zip(parts.numpy(), subsets.numpy(), strict=True):
+    for part, subset in zip(parts, subsets.numpy(), strict=True):
         expected, _ = np.histogram(pdist(points.numpy()[subset]), n_bins, span)
         np.testing.assert_allclose(part, expected / expected.sum(), atol=1e-12)
 
@@ -49,14 +49,14 @@ def test_identical_points_share_the_first_bin():
 
 
 def test_reversed_histograms_are_one_bin_apart():
-    heights = torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64)
-    assert wasserstein(heights, heights.flip(0), 1.0).item() == pytest.approx(1, abs=1e-12)
+    heights = np.array([0.1, 0.2, 0.3, 0.4])
+    assert wasserstein(heights, heights[::-1], 1.0).item() == pytest.approx(1, abs=1e-12)
     assert wasserstein(heights, heights, 1.0).item() == 0
 
 
 def test_wasserstein_agrees_with_scipy():
-    left, right = torch.rand(2, 50, generator=seeded(), dtype=torch.float64)
+    left, right = np.random.default_rng(0).random((2, 50))
     left, right = left / left.sum(), right / right.sum()
     places = 0.3 * np.arange(50)
-    expected = wasserstein_distance(places, places, left.numpy(), right.numpy())
+    expected = wasserstein_distance(places, places, left, right)
     assert wasserstein(left, right, 0.3).item() == pytest.approx(expected, rel=1e-9)

@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-import torch
 from torch import Tensor
 
 from fairground.geometry.scratch import scratch
 from fairground.geometry.side_by_side import side_by_side
 from fairground.geometry.threads import single_threaded_blas
 
-#: rows of a block, where only the upper half of a symmetric matrix is wanted
-_BLOCK = 96
+#: rows of a block, where only the upper half of a symmetric matrix is wanted; and of a task of binning them
+_BLOCK, _BINNED = 96, 192
 # Embeddings are finite, and the compiler may compare and add in any order, or it could not use vector instructions.
 _FINITE = {"reassoc", "contract", "nsz", "nnan", "ninf"}
 
@@ -24,8 +23,8 @@ class DistanceHistograms(NamedTuple):
     A part without any distance has nothing but zeros.
     """
 
-    whole: Tensor
-    parts: Tensor
+    whole: np.ndarray
+    parts: np.ndarray
     width: float
 
 
@@ -47,18 +46,18 @@ def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> Distanc
         width = (high - low) / n_bins
         scale = kind(1 / width if width > 0 else 0.0)
         counts = side_by_side(
-            lambda block: _bin(squares, starts[block], kind(low), scale, kind(n_bins - 1), bins), len(starts)
+            lambda task: _bin(squares, task * _BINNED, kind(low), scale, kind(n_bins - 1), bins), -(-n // _BINNED)
         )
     # Without a sign, the compiler need not ask whether a place is counted from the end.
-    chosen = np.sort(subsets.numpy(force=True)).astype(np.uint32)
-    parts = _count_parts(bins, chosen, n_bins)
-    shares = _shares(np.concatenate([np.sum(counts, axis=0)[None, :n_bins], parts]), points)
+    found = _count_parts(bins, np.sort(subsets.numpy(force=True).astype(np.uint32)), np.array(counts))[:, :n_bins]
+    shares = found / np.maximum(found.sum(axis=1, keepdims=True), 1)
     return DistanceHistograms(shares[0], shares[1:], width)
 
 
-def wasserstein(left: Tensor, right: Tensor, width: float) -> Tensor:
+def wasserstein(left: np.ndarray, right: np.ndarray, width: float) -> np.ndarray:
     """Return the first Wasserstein distance between histograms on the same bins of `width`."""
-    return (left - right).cumsum(-1).abs().sum(-1) * width
+    distance: np.ndarray = np.abs(np.cumsum(left - right, axis=-1)).sum(axis=-1) * width
+    return distance
 
 
 def _measure(points: np.ndarray, lengths: np.ndarray, squares: np.ndarray, start: int) -> np.ndarray:
@@ -99,7 +98,7 @@ def _bin(squares: np.ndarray, start: int, low: float, scale: float, last: float,
     """Write the bins, up to `last`, of the distances right of the diagonal in a block of rows; return their counts."""
     n = len(squares)
     counts = np.zeros((4, 256), dtype=np.int32)
-    for i in range(start, min(start + _BLOCK, n)):
+    for i in range(start, min(start + _BINNED, n)):
         row, out = squares[i, i + 1 :], bins[i, i + 1 :]
         for j in range(len(row)):
             place = (math.sqrt(row[j]) - low) * scale
@@ -124,24 +123,22 @@ def _count(places: np.ndarray, counts: np.ndarray) -> None:
 
 
 @numba.njit(nogil=True, cache=True)
-def _count_parts(bins: np.ndarray, subsets: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return the counts (m, n_bins) of the distances within each of the subsets (m, b), whose rows are in order."""
+def _count_parts(bins: np.ndarray, subsets: np.ndarray, counts_of_whole: np.ndarray) -> np.ndarray:
+    """Return the counts (1 + m, 256) of the whole and of the distances within each subset (m, b), rows in order."""
     m, b = subsets.shape
-    parts = np.zeros((m, n_bins), dtype=np.int64)
+    found = np.zeros((1 + m, 256))
+    for counts in counts_of_whole:
+        found[0] += counts
     places = np.empty(b, dtype=np.uint8)
     for part in range(m):
-        subset, counts = subsets[part], np.zeros((4, 256), dtype=np.int32)
+        subset, counters = subsets[part], np.zeros((4, 256), dtype=np.int32)
         for p in range(b):
             own, other = bins[subset[p]], p + 1
             while other < b and subset[other] == subset[p]:
                 other += 1
             for q in range(other, b):
                 places[q] = own[subset[q]]
-            _count(places[other:], counts)
-        parts[part] = counts.sum(axis=0)[:n_bins]
-    return parts
-
-
-def _shares(counts: np.ndarray, points: Tensor) -> Tensor:
-    shares: np.ndarray = counts / np.maximum(counts.sum(-1, keepdims=True), 1)
-    return torch.from_numpy(shares).to(points.device)
+            _count(places[other:], counters)
+        for four in counters:
+            found[1 + part] += four
+    return found

@@ -1,7 +1,9 @@
 """Memory that is used again: fresh pages cost more to get than to fill."""
 
+import math
 import threading
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -11,9 +13,9 @@ _held = threading.local()
 
 def scratch(*wanted: tuple[Sequence[int], DTypeLike]) -> list[np.ndarray]:
     """Return an uninitialised array for each shape and type wanted; this thread's next call may give them out again."""
-    sizes = [int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in wanted]
+    sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]
     # Each array begins at a multiple of 64 bytes, the width of a cache line.
-    starts = np.cumsum([0, *(-(-size // 64) * 64 for size in sizes)])
+    starts = [0, *accumulate(-(-size // 64) * 64 for size in sizes)]
     if getattr(_held, "memory", None) is None or len(_held.memory) < starts[-1]:
         _held.memory = np.empty(starts[-1], dtype=np.uint8)
     return [

@@ -18,6 +18,7 @@ Departures from the paper
 
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -91,8 +92,8 @@ class DistanceDistributionSampler(EmbeddedSampler):
         if self._cost == "roth_code":
             costs = _roth_costs(histograms, points, drawn.batches)
         # A candidate of nothing but repeats has no distances at all.
-        costs = costs.masked_fill(histograms.parts.sum(1) == 0, torch.inf)
-        return drawn.rows[drawn.batches[costs.argmin()]]
+        costs = np.where(histograms.parts.sum(1) == 0, np.inf, costs)
+        return drawn.rows[drawn.batches[int(costs.argmin())]]
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say that bins are compared whatever their place."""
@@ -101,11 +102,11 @@ class DistanceDistributionSampler(EmbeddedSampler):
         return ("sampler.cost = 'roth_code': permuted histograms cost nothing, heights are taken for samples (E43)",)
 
 
-def _roth_costs(histograms: DistanceHistograms, points: Tensor, batches: Tensor) -> Tensor:
+def _roth_costs(histograms: DistanceHistograms, points: Tensor, batches: Tensor) -> np.ndarray:
     """Return ||mean difference|| + ||deviation difference|| + 75 * 2 * W1 between the heights taken as samples."""
     parts = points[batches]
     means = torch.linalg.vector_norm(parts.mean(1) - points.mean(0), dim=1)
     deviations = torch.linalg.vector_norm(parts.std(1, correction=0) - points.std(0, correction=0), dim=1)
-    heights = (histograms.parts.sort(1).values - histograms.whole.sort().values).abs().mean(1)
-    costs: Tensor = means + deviations + 150 * heights
+    heights = np.abs(np.sort(histograms.parts, axis=1) - np.sort(histograms.whole)).mean(axis=1)
+    costs: np.ndarray = (means + deviations).numpy(force=True) + 150 * heights
     return costs
