@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.cli.caches import caches
 from fairground.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Look after data sets. Start with `fairground data check FOLDER`.", no_args_is_help=True, rich_markup_mode=None
 )
+
+
+app.command("caches")(caches)
 
 
 @app.callback()

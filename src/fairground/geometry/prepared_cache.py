@@ -1,9 +1,9 @@
 """The prepared images on disk: built beside their place, resumed when interrupted, renamed when complete.
 
 A folder `<key>` holds `pixels.bin` (all images one after another, rows of RGB), `sizes.npy`, `times.npy`, `hashes.npy`
-(of the whole source files) and `index.json`. The key is a hash of the source's fingerprint and of how it was prepared.
-When a file's time of change differs from the one noted, the whole file is hashed: copied files are taken, changed ones
-cause a new build. One process builds while others wait, and a killed build is taken up where it stopped.
+(of the whole source files), `index.json` and `used`. The key is a hash of the source's fingerprint and of how it was
+prepared. When a file's time of change differs from the one noted, the whole file is hashed: copied files are taken,
+changed ones cause a new build. One process builds while others wait, and a killed build is taken up where it stopped.
 """
 
 import hashlib
@@ -22,6 +22,8 @@ from fairground.records.claim import waited_for
 
 #: goes up whenever preparing would give other pixels, so that old caches are not taken for new ones
 _VERSION = 1
+#: an empty file whose time of change is when the cache was last opened
+USED = "used"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,12 @@ def open_cache(source: Pictures, side: int, tell: Tell | None = None) -> Cache:
             # Another process may have built it while this one waited.
             found = _read(folder, source)
             if found is None:
-                build(folder, source, side, tell, {"version": _VERSION, "fingerprint": fingerprint})
+                noted: dict[str, str | int] = {
+                    "version": _VERSION,
+                    "fingerprint": fingerprint,
+                    "source": _place(source),
+                }
+                build(folder, source, side, tell, noted)
                 found = _read(folder, source)
     except OSError as error:
         raise StoreError(
@@ -84,7 +91,17 @@ def _read(folder: Path, source: Pictures) -> Cache | None:
             return None
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
+    # A cache that cannot be written to is as good as any.
+    with suppress(OSError):
+        (folder / USED).touch()
     return Cache(flat=flat.view(np.ndarray), begins=np.cumsum(lengths) - lengths, sizes=sizes)
+
+
+def _place(source: Pictures) -> str:
+    """Return the folder that all images lie below, for whoever tidies up; empty where they share none."""
+    with suppress(ValueError):
+        return os.path.commonpath([path.parent.absolute() for path in source.paths])
+    return ""
 
 
 def _is_current(folder: Path, source: Pictures) -> bool:
