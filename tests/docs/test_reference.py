@@ -139,3 +139,15 @@ def test_choosing_is_within_what_was_measured() -> None:
     scores = dict(re.findall(r"^\| (\w+) \| \S+ \| \S+ \| \S+ \| (\S+) \|", learnt, re.MULTILINE))
     others = [float(score) for name, score in scores.items() if name not in ("sphere_face", "circle")]
     assert 0.23 <= min(others) <= max(others) <= 0.36
+
+
+def test_the_errata_are_complete_and_name_settings_that_exist() -> None:
+    page = (ROOT / "docs/errata.md").read_text(encoding="utf-8")
+    listed = [int(number) for number in re.findall(r"^\| E(\d+) \|", page, re.MULTILINE)]
+    assert sorted(listed) == list(range(1, 64))
+    places = {name: room for room in ("losses", "miners", "samplers", "analysis") for name in list_room(room)}
+    named = [pair for pair in re.findall(r"`(\w+)\.(\w+)", page) if pair[0] in places]
+    assert len(named) > 10
+    for name, setting in named:
+        rooms = [room for room in ("losses", "miners", "samplers", "analysis") if name in list_room(room)]
+        assert any(setting in settings_of(room, name) for room in rooms), (name, setting)
