@@ -1,5 +1,6 @@
 """`fairground recommend DATA --time 30m`: from your data to a trained model and the reasons for it."""
 
+import dataclasses
 import json
 import re
 import sys
@@ -54,14 +55,15 @@ def recommend(
     Or: fairground recommend features.npz --time 2m training.epochs=20
     """
     begun, seconds = time.monotonic(), _seconds(limit)
-    say = _teller(is_quiet=quiet or as_json)
-    contest, _ = _look(data, words or [], protocol, seed, seconds * workers, say=say, is_quiet=quiet or as_json)
+    said: list[str] = []
+    say = _teller(said, is_quiet=quiet or as_json)
+    contest, audit = _look(data, words or [], protocol, seed, seconds * workers, say=say, is_quiet=quiet or as_json)
     from fairground.study.race_book import RaceBook, race_name
 
     book = RaceBook(home=home, name=race_name(contest.plain()), limit=seconds, begun=begun)
     with book.opened():
         found, is_stopped = _race(contest, book, workers=workers, say=say, is_quiet=quiet or as_json)
-        told = _end(contest, book, found)
+        told = _end(contest, book, found, audit, said)
     if as_json:
         print(json.dumps({**told, "is_over": book.is_over}))
     else:
@@ -84,8 +86,15 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _teller(*, is_quiet: bool) -> Callable[[str], None]:
-    return (lambda _: None) if is_quiet else (lambda sentence: print(sentence, file=sys.stderr))
+def _teller(said: list[str], *, is_quiet: bool) -> Callable[[str], None]:
+    """Return what says a sentence to the user, and keeps it for the page."""
+
+    def say(sentence: str) -> None:
+        said.append(sentence)
+        if not is_quiet:
+            print(sentence, file=sys.stderr)
+
+    return say
 
 
 def _look(
@@ -172,17 +181,30 @@ def _race(
             return course.known(), True
 
 
-def _end(contest: "Contest", book: "RaceBook", found: "Found") -> dict[str, Any]:
+def _end(contest: "Contest", book: "RaceBook", found: "Found", audit: "Audit", said: list[str]) -> dict[str, Any]:
     """Write the model and the page; return everything as JSON-ready data."""
     from fairground.report.advice import advice_of, standings_plain
+    from fairground.report.race_page import write_race_page
     from fairground.use.folder import open_model, write_model
 
     metric = contest.study.selection.metric
     run = found.recommendation.chosen.best_run(metric)
+    advice = advice_of(found.recommendation, metric=metric, is_sealed=found.is_sealed)
     write_model(open_model(run.name, home=book.home), book.model)
+    page = write_race_page(
+        found,
+        title=f"Which method for {contest.study.data[0].label}?",
+        told=said,
+        advice=advice,
+        audit=dataclasses.asdict(audit),
+        metric=metric,
+        home=book.home,
+        out=book.page,
+    )
     return {
         "race": book.name,
-        "advice": advice_of(found.recommendation, metric=metric, is_sealed=found.is_sealed),
+        "advice": advice,
+        "page": str(page),
         "chosen": found.recommendation.chosen.label,
         "metric": metric,
         "standings": standings_plain(found.standings),
@@ -200,4 +222,5 @@ def _print(told: dict[str, Any], found: "Found", metric: str) -> None:
     for sentence in told["advice"]:
         print(sentence)
     model = Path(told["model"]).absolute()
+    print(f"page:  {Path(told['page']).absolute()}  (open it in any browser)")
     print(f"model: {model}  (try: fairground embed {model} YOUR_IMAGES -o embeddings.npz)")

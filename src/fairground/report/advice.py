@@ -9,6 +9,9 @@ from fairground.statistics.pairwise import Verdict
 from fairground.study.recommendation import Recommendation
 from fairground.study.standings import Standing
 
+#: the columns of the ranking
+RANKING = ("method", "validation", "test", "seeds", "epochs", "time of a run", "memory")
+
 
 def advice_of(recommendation: Recommendation, *, metric: str, is_sealed: bool) -> list[str]:
     """Return the advice, most important sentence first."""
@@ -23,19 +26,26 @@ def advice_of(recommendation: Recommendation, *, metric: str, is_sealed: bool) -
 
 def standings_text(standings: Sequence[Standing], baselines: Sequence[Standing], *, metric: str) -> str:
     """Return the ranking as a table for a terminal."""
-    titles = [
-        "method",
-        f"validation {heading(metric)}",
-        f"test {heading(metric)}",
-        "seeds",
-        "epochs",
-        "a run",
-        "memory",
-    ]
-    rows = [titles, *(list(_row(standing, metric).values()) for standing in (*standings, *baselines))]
+    rows: list[Sequence[str]] = [RANKING, *ranking_of((*standings, *baselines), metric=metric)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [_line(row, widths) for row in rows]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]]) + "\n"
+
+
+def ranking_of(standings: Sequence[Standing], *, metric: str) -> list[tuple[str, ...]]:
+    """Return the rows of the ranking, a cell for each column of `RANKING`."""
+    return [
+        (
+            standing.label,
+            show_interval(metric, standing.interval),
+            "sealed" if (test := standing.test_interval) is None else show_interval(metric, test),
+            str(len(standing.validation)),
+            str(standing.epochs),
+            duration(standing.seconds),
+            size(standing.memory),
+        )
+        for standing in standings
+    ]
 
 
 def standings_plain(standings: Sequence[Standing]) -> list[dict[str, Any]]:
@@ -128,19 +138,6 @@ def _score(standing: Standing, metric: str) -> str:
     n = len(standing.validation)
     over = f" over {n} seeds" if n > 1 else ""
     return f"{heading(metric)} {show_interval(metric, standing.interval)}{unit(metric)}{over}"
-
-
-def _row(standing: Standing, metric: str) -> dict[str, str]:
-    test = standing.test_interval
-    return {
-        "method": standing.label,
-        "validation": show_interval(metric, standing.interval),
-        "test": "sealed" if test is None else show_interval(metric, test),
-        "seeds": str(len(standing.validation)),
-        "epochs": str(standing.epochs),
-        "seconds": duration(standing.seconds),
-        "memory": size(standing.memory),
-    }
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -28,8 +28,13 @@ def read_audit(path: Path) -> AuditCard:
         raise DataError(f"cannot read the audit {path}: {error}") from error
     is_audit = isinstance(data, dict) and "n_images" in data
     require(is_audit, f"{path} is no audit: write one with `fairground data check --json`", DataError)
+    return audit_card(data, title=path.stem)
+
+
+def audit_card(data: Mapping[str, Any], *, title: str) -> AuditCard:
+    """Return the card of an audit's plain data."""
     return AuditCard(
-        title=clean(path.stem),
+        title=clean(title),
         facts={name: shorten(text, 200) for name, text in _facts(data)},
         failures=tuple(shorten(str(text), 500) for text in data.get("failures") or ()),
         notes=tuple(shorten(str(text), 500) for text in data.get("notes") or ()),

@@ -24,6 +24,7 @@ from fairground.report.headings import clean, duration, heading, is_share, short
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.report.panels import Drawing, Panel, Sources, panels_of
 from fairground.report.plate import Plate
+from fairground.report.story import Story
 from fairground.report.tables import ResultTable
 
 if TYPE_CHECKING:
@@ -54,9 +55,12 @@ def build_page(
     names: Mapping[str, str] | None = None,
     sources: Sources | None = None,
     audits: Sequence[AuditCard] = (),
+    story: Story | None = None,
 ) -> Path:
     """Write the page and return its path; what it takes is told under `page_text`."""
-    page = page_text(records, title=title, galleries=galleries, names=names, sources=sources, audits=audits)
+    page = page_text(
+        records, title=title, galleries=galleries, names=names, sources=sources, audits=audits, story=story
+    )
     write_atomically(out, page.encode("utf-8", "replace"))
     return out
 
@@ -69,6 +73,7 @@ def page_text(
     names: Mapping[str, str] | None = None,
     sources: Sources | None = None,
     audits: Sequence[AuditCard] = (),
+    story: Story | None = None,
 ) -> str:
     """Return the page as HTML.
 
@@ -97,6 +102,7 @@ def page_text(
             labels={name: label for panel in panels for name, label in panel.labels.items()},
             over=None if over is None else (over, Drawing(wide=over.wide("over"), narrow=over.narrow("over"))),
             audits=audits,
+            story=story,
             facts=_facts(kept, panels),
             versions=_versions(kept),
             script=script,

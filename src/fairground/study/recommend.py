@@ -122,7 +122,8 @@ class Course:
             book.chosen = chosen.label
             book.write()
             self._store.note_event(OPENED, book.name, f"after the race chose {chosen.label}")
-        Together(store=self._store, executor=self._executor, heard=self._heard).lead({"open": self._openings()})
+        if set(book.opened_runs) - set(self._store.names(state="done")):
+            Together(store=self._store, executor=self._executor, heard=self._heard).lead({"open": self._openings()})
         return self.known()
 
     def known(self) -> Found:
