@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
+from fairground.catalogue import find
 from fairground.contracts.model import Trunk
 from fairground.errors import InputError
 from fairground.geometry.weights import Published, load_weights
@@ -73,7 +74,7 @@ def test_a_pickle_is_opened_when_its_hash_is_given(tmp_path: Path, is_legacy: bo
 def test_a_pickle_without_a_hash_is_not_opened(tmp_path: Path) -> None:
     path = tmp_path / "own.pth"
     torch.save(theirs(), path)
-    with pytest.raises(InputError, match=r"own\.pth is a pickle, which could run code.*small\.weights_sha256"):
+    with pytest.raises(InputError, match=r"own\.pth is a pickle, which could run code.*trunk\.weights_sha256"):
         load(Small(), path)
 
 
@@ -114,7 +115,7 @@ def test_a_missing_published_file_is_named_with_hash_and_address(
     with pytest.raises(InputError) as refusal:
         Resnet50Trunk(channels=3, weights="imagenet")
     for part in (
-        "resnet50.weights=imagenet needs resnet50-0676ba61.pth",
+        "trunk.weights=imagenet of resnet50 needs resnet50-0676ba61.pth",
         "https://download.pytorch.org/models/resnet50-0676ba61.pth",
         "SHA-256 is 0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a",
         str(tmp_path / "hub" / "checkpoints"),
@@ -123,7 +124,9 @@ def test_a_missing_published_file_is_named_with_hash_and_address(
 
 
 def test_a_missing_path_is_named() -> None:
-    with pytest.raises(InputError, match=r"small\.weights must be none or the path of a file; there is no file /no/"):
+    with pytest.raises(
+        InputError, match=r"trunk\.weights of small must be none or the path of a file; there is no file /no/"
+    ):
         load(Small(), "/no/such.pth")
     with pytest.raises(InputError, match=r"must be none, imagenet or the path of a file; there is no file imagenett"):
         EfficientnetLite0Trunk(channels=3, weights="imagenett")
@@ -145,9 +148,9 @@ def test_names_and_shapes_that_do_not_fit_are_told(tmp_path: Path) -> None:
 
 
 def test_a_hash_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"small\.weights_sha256 must be the 64 hex digits.*got 'abc'"):
+    with pytest.raises(InputError, match=r"trunk\.weights_sha256 must be the 64 hex digits.*got 'abc'"):
         load(Small(), tmp_path, sha256="abc")
-    with pytest.raises(InputError, match=r"small\.weights_sha256 was set, but small\.weights is none"):
+    with pytest.raises(InputError, match=r"trunk\.weights_sha256 was set, but trunk\.weights of small is none"):
         load_weights(Small(), name="small", weights=None, sha256="0" * 64)
 
 
@@ -187,3 +190,9 @@ def test_cadenes_file_fits_as_old_as_it_is(tmp_path: Path) -> None:
         channels=3, weights=str(path), weights_sha256=hashlib.sha256(path.read_bytes()).hexdigest()
     )
     assert all(torch.equal(value, second.state_dict()[key]) for key, value in first.state_dict().items())
+
+
+@pytest.mark.parametrize("trunk", ["resnet50", "bn_inception", "googlenet", "efficientnet_lite0"])
+def test_a_refusal_names_the_key_a_user_writes(trunk: str) -> None:
+    with pytest.raises(InputError, match=rf"^trunk\.weights of {trunk} must be none, imagenet or the path of a file"):
+        find("trunks", trunk)(channels=3, weights="/no/such.pth")

@@ -43,7 +43,7 @@ def test_names_timm_does_not_know_or_would_fetch_are_refused(model: str, sentenc
 
 
 def test_there_is_no_published_file_for_a_timm_model() -> None:
-    with pytest.raises(InputError, match=r"timm\.weights must be none or the path of a file; got 'imagenet'"):
+    with pytest.raises(InputError, match=r"trunk\.weights of timm must be none or the path of a file; got 'imagenet'"):
         TimmTrunk(channels=3, model="test_resnet", weights="imagenet")
 
 

@@ -57,20 +57,20 @@ def load_weights(
     into the published one.
     """
     if weights is None or weights == "none":
-        require(not sha256, f"{name}.weights_sha256 was set, but {name}.weights is none")
+        require(not sha256, f"trunk.weights_sha256 was set, but trunk.weights of {name} is none")
         return ""
     path, wanted = _locate(name, weights, sha256, published)
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{name}.weights: cannot read {path}: {error.strerror}") from error
+        raise InputError(f"trunk.weights: cannot read {path}: {error.strerror}") from error
     found = hashlib.sha256(data).hexdigest()
     require(
         found.startswith(wanted),
-        f"{name}.weights: {path} is not the file it should be: its SHA-256 is {found}, not {wanted}"
+        f"trunk.weights: {path} is not the file it should be: its SHA-256 is {found}, not {wanted}"
         + ("" if len(wanted) == 64 else "..."),
     )
-    _fit(trunk, _read(name, path, data), name=f"{name}.weights: {path.name}", dropped=dropped, rename=rename)
+    _fit(trunk, _read(path, data), name=f"trunk.weights: {path.name}", dropped=dropped, rename=rename)
     return f"sha256:{found}"
 
 
@@ -78,20 +78,20 @@ def _locate(name: str, weights: str, sha256: str, published: Sequence[Published]
     """Return the file and what its hash must begin with; nothing is asked of a safetensors file of the user's own."""
     require(
         re.fullmatch(r"[0-9a-f]{64}|", sha256) is not None,
-        f"{name}.weights_sha256 must be the 64 hex digits of a SHA-256, in small letters; got '{sha256}'",
+        f"trunk.weights_sha256 must be the 64 hex digits of a SHA-256, in small letters; got '{sha256}'",
     )
     if weights == "imagenet":
-        require(len(published) > 0, f"{name}.weights must be none or the path of a file; got 'imagenet'")
+        require(len(published) > 0, f"trunk.weights of {name} must be none or the path of a file; got 'imagenet'")
         place, entry = _published_file(name, published)
         return place, sha256 or entry.sha256
     path = Path(weights).expanduser()
     known = {entry.file: entry.sha256 for entry in published}
     words = "none, imagenet or the path of a file" if published else "none or the path of a file"
-    require(path.is_file(), f"{name}.weights must be {words}; there is no file {path}")
+    require(path.is_file(), f"trunk.weights of {name} must be {words}; there is no file {path}")
     wanted = sha256 or known.get(path.name, "")
     require(
         bool(wanted) or path.suffix == ".safetensors",
-        f"{name}.weights: {path} is a pickle, which could run code when opened; give {name}.weights_sha256, the "
+        f"trunk.weights: {path} is a pickle, which could run code when opened; give trunk.weights_sha256, the "
         "SHA-256 its publisher names, or convert it to safetensors",
     )
     return path, wanted
@@ -106,8 +106,8 @@ def _published_file(name: str, published: Sequence[Published]) -> tuple[Path, Pu
     first = published[0]
     begins = "is" if len(first.sha256) == 64 else "begins with"
     raise InputError(
-        f"{name}.weights=imagenet needs {first.file}, which is not on this machine: get it from {first.address} (its "
-        f"SHA-256 {begins} {first.sha256}) and put it into {cache}, or give its path as {name}.weights"
+        f"trunk.weights=imagenet of {name} needs {first.file}, which is not on this machine: get it from "
+        f"{first.address} (its SHA-256 {begins} {first.sha256}) and put it into {cache}, or give its path as trunk.weights"
     )
 
 
@@ -119,15 +119,15 @@ def _inside_package(place: str) -> Path | None:
     return Path(folders[0]) / inner if folders else None
 
 
-def _read(name: str, path: Path, data: bytes) -> dict[str, Tensor]:
+def _read(path: Path, data: bytes) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
             return safetensors.torch.load(data)
         state = torch.load(io.BytesIO(data), weights_only=True, map_location=torch.device("cpu"))
     except (safetensors.SafetensorError, pickle.UnpicklingError, RuntimeError, ValueError, EOFError) as error:
-        raise InputError(f"{name}.weights: {path} cannot be read as weights: {str(error).splitlines()[0]}") from error
+        raise InputError(f"trunk.weights: {path} cannot be read as weights: {str(error).splitlines()[0]}") from error
     is_plain = isinstance(state, Mapping) and all(isinstance(value, Tensor) for value in state.values())
-    require(is_plain, f"{name}.weights: {path} must hold tensors by name and nothing else, as a state dict does")
+    require(is_plain, f"trunk.weights: {path} must hold tensors by name and nothing else, as a state dict does")
     return dict(state)
 
 
