@@ -8,6 +8,7 @@ from torch import Tensor
 
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
+from fairground.geometry.photo_colours import gray
 from fairground.use.facts import ModelFacts
 
 
@@ -64,10 +65,7 @@ class FittedImages(Images):
             return pixels
         if self._channels == 3:
             return pixels.expand(-1, 3, -1, -1)
-        # The weights of ITU-R 601, as Pillow's own conversion to gray has them.
-        weights = torch.tensor([299, 587, 114], dtype=torch.int32).view(1, 3, 1, 1)
-        total = (pixels[:, :3].to(torch.int32) * weights).sum(1, keepdim=True) + 500
-        return torch.div(total, 1000, rounding_mode="floor").to(torch.uint8)
+        return gray(pixels).to(torch.uint8)
 
 
 def fitted(images: Images, facts: ModelFacts) -> Images:
