@@ -21,6 +21,10 @@ class DataError(InputError):
     """The data cannot be used as it is: an empty split, shared classes, unreadable arrays."""
 
 
+class PictureError(DataError):
+    """One picture cannot be read; there may be more of them."""
+
+
 class StoreError(FairgroundError):
     """Records or checkpoints cannot be read or written."""
 

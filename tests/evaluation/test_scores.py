@@ -221,7 +221,8 @@ ROWS = np.ones((3, 2))
         ),
         (
             lambda: evaluate(ROWS, [0, 1, 2]),
-            "no query has anything to find: every class has a single image, or all its pairs are left out",
+            "no query has anything to find: every class has a single image, or all its pairs are left out; "
+            "give classes two images at least",
         ),
         (lambda: evaluate(ROWS, [0, 0, 1], lone="keep"), "lone must be 'drop' or 'zero'; got 'keep'"),
         (

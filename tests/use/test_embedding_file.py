@@ -114,6 +114,7 @@ def test_the_command_answers_with_exit_code_2_and_no_traceback(trained, pictures
         "n": 24,
         "embedding_dim": 16,
         "has_labels": True,
+        "left_out": [],
     }
     bad = CliRunner().invoke(app, ["embed", "nobody", str(pictures), "-o", str(tmp_path / "f.npz"), *home])
     assert isinstance(bad.exception, FairgroundError)

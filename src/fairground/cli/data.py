@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from fairground.spec.run import Part
     from fairground.training.audit import Audit, Copies
 
+#: how many files that cannot be read are named
+_SHOWN = 20
+
 app = typer.Typer(
     help="Look after data sets. Start with `fairground data check FOLDER`.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -140,8 +143,10 @@ def _print(found: "Audit", name: str) -> None:
             f"{shapes['distinct_sizes']} different"
         )
     print(f"  unreadable: {found.unreadable}")
-    for sentence in found.unreadable_examples:
+    for sentence in found.unreadable_examples[:_SHOWN]:
         print(f"    {sentence}")
+    if found.unreadable > _SHOWN:
+        print(f"    and {found.unreadable - _SHOWN} more; --json names them")
     _print_copies("exact duplicates", found.duplicates)
     if found.near_duplicates is None:
         print("  near duplicates: not looked for, there is nothing to look at")
@@ -152,8 +157,16 @@ def _print(found: "Audit", name: str) -> None:
         print(f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'")
     if not found.shared_classes and len(found.parts) > 1:
         print("  classes shared by parts: none")
-    for note in found.notes:
+    for note in (*found.notes, *_obstacles(found)):
         print(f"  note: {note}")
+
+
+def _obstacles(found: "Audit") -> Iterator[str]:
+    """Yield what will keep anything from being trained or measured on these classes."""
+    if found.n_classes < 3:
+        yield f"{found.n_classes} classes are too few to train: train, validation and test need a class each"
+    if found.class_sizes["largest"] < 2:
+        yield "no class has two images, so there is nothing to search for: give classes two images at least"
 
 
 def _print_copies(what: str, copies: "Copies") -> None:

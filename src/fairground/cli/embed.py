@@ -9,6 +9,7 @@ import typer
 from fairground.cli.counting import counted
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
+from fairground.cli.readable import SkipUnreadable, readable, refusing_with_a_list
 
 DATA_HELP = "A folder of images (class folders or loose), a table, one image, a file of features, or `icons`."
 
@@ -18,6 +19,7 @@ def embed(
     data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
     out: Annotated[Path, typer.Option("--output", "-o", help="An .npz file, or an .npy file with a .json beside it.")],
     raw: Annotated[bool, typer.Option("--raw", help="As the network gives them, not scaled to length one.")] = False,
+    skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -25,6 +27,7 @@ def embed(
     """Embed pictures or features in order, with their files and, where known, their classes.
 
     Memory stays small whatever the number of images. Stopped or killed, the same command takes it up where it was.
+    Pictures that cannot be read are refused with a list, or left out and named with --skip-unreadable.
 
     Example: fairground embed my_model my_photos -o embeddings.npz
     """
@@ -35,10 +38,12 @@ def embed(
     material = read_material(data)
     opened = open_model(model, home=home, measured=False)
     with counted("embedding", is_quiet=quiet) as tell:
-        embed_to_file(opened, material, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
+        material = readable(material, tell, is_asked=skip_unreadable)
+        with refusing_with_a_list(material, tell):
+            embed_to_file(opened, material, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
     if as_json:
         found = {"file": str(out), "n": len(material), "embedding_dim": opened.facts.embedding_dim}
-        print(json.dumps({**found, "has_labels": material.labels is not None}))
+        print(json.dumps({**found, "has_labels": material.labels is not None, "left_out": list(material.left_out)}))
     else:
         known = "" if material.labels is None else f" of {len(set(material.labels.tolist()))} classes"
         print(f"wrote {out}: {len(material):,} embeddings of {opened.facts.embedding_dim} numbers{known}")

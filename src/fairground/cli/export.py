@@ -36,7 +36,7 @@ def export(
     for found in facts.thresholds:
         print(f"  {found.sentence()}")
     if not facts.thresholds:
-        print("  no threshold: the run has no validation split to find one on")
+        print("  no threshold: the run has no validation split with several classes of two images to find one on")
     if facts.onnx is not None:
         shape = " x ".join(str(length) for length in facts.onnx.shape)
         print(f"  model.onnx takes n x {shape} and differs from torch by {facts.onnx.largest_difference:.1e} at most")

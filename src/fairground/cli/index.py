@@ -10,6 +10,7 @@ from fairground.cli.counting import counted
 from fairground.cli.embed import DATA_HELP
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
+from fairground.cli.readable import SkipUnreadable, readable, refusing_with_a_list
 
 
 def index(
@@ -20,6 +21,7 @@ def index(
         bool,
         typer.Option("--approximate", help="Add faiss's approximate search (by itself above a million rows)."),
     ] = False,
+    skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -35,7 +37,9 @@ def index(
     material = read_material(data)
     opened = open_model(model, home=home)
     with counted("indexing", is_quiet=quiet) as tell:
-        built = build_index(opened, material, out, how="approximate" if approximate else "auto", tell=tell)
+        material = readable(material, tell, is_asked=skip_unreadable)
+        with refusing_with_a_list(material, tell):
+            built = build_index(opened, material, out, how="approximate" if approximate else "auto", tell=tell)
     if as_json:
         print(json.dumps({"folder": str(out), "n": len(built), "is_approximate": built.has_approximate}))
         return

@@ -27,7 +27,7 @@ from fairground.cli import (
     train,
     watch,
 )
-from fairground.errors import FairgroundError
+from fairground.errors import FairgroundError, PictureError
 
 app = typer.Typer(
     name="fairground",
@@ -66,6 +66,8 @@ def main() -> None:
         app()
     except FairgroundError as error:
         print(f"fairground: {error}", file=sys.stderr)
+        if isinstance(error, PictureError):
+            print("`fairground data check` names every picture that cannot be read; move them away.", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         print("fairground: stopped", file=sys.stderr)

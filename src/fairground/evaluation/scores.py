@@ -107,7 +107,8 @@ def evaluate_in_detail(
     is_counted = _counted(view, lone)
     require(
         not values or bool(is_counted.any()),
-        "no query has anything to find: every class has a single image, or all its pairs are left out",
+        "no query has anything to find: every class has a single image, or all its pairs are left out; "
+        "give classes two images at least",
         DataError,
     )
     per_class = {word: _class_means(view, of, is_counted) for word, of in values.items() if view.classes is not None}

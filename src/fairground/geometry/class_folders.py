@@ -26,7 +26,7 @@ class ClassFolders(NamedTuple):
 def sub_folders(folder: Path) -> list[str]:
     """Return the names of the folders in a folder, hidden ones left out, in order of name."""
     with _opened(folder) as entries:
-        return sorted(_clean(entry) for entry in entries if entry.is_dir() and not _is_hidden(entry.name))
+        return sorted(_clean(entry) for entry in entries if _is_folder(entry) and not _is_hidden(entry.name))
 
 
 def class_folders(folder: Path) -> ClassFolders:
@@ -44,9 +44,9 @@ def class_folders(folder: Path) -> ClassFolders:
         paths.extend(images)
         labels.extend([len(names) - 1] * len(images))
     with _opened(folder) as entries:
-        others.extend(_clean(entry) for entry in entries if entry.is_file() and not _is_hidden(entry.name))
+        others.extend(_clean(entry) for entry in entries if not (_is_folder(entry) or _is_hidden(entry.name)))
     notes = (*_left_out("files that are not images by name or in no class folder", others),)
-    notes = (*notes, *_left_out("folders without an image", empty))
+    notes = (*notes, *_left_out("folders without an image", empty), *_too_deep(paths))
     return ClassFolders(tuple(paths), np.array(labels, dtype=np.int64), tuple(names), notes)
 
 
@@ -65,11 +65,18 @@ def _files(folder: Path, prefix: str, above: tuple[str, ...]) -> Iterator[str]:
     for entry in ordered:
         if _is_hidden(entry.name):
             continue
-        if entry.is_dir():
+        if _is_folder(entry):
             yield from _files(folder / entry.name, f"{prefix}{_clean(entry)}/", (*above, real))
         else:
-            # A broken link counts as a file: it is named as missing instead of vanishing.
+            # A broken link counts as a file, and so does one to itself: named as missing instead of vanishing.
             yield f"{prefix}{_clean(entry)}"
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def _opened(folder: Path) -> "os._ScandirIterator[str]":
@@ -91,6 +98,14 @@ def _clean(entry: "os.DirEntry[str]") -> str:
 
 def _is_hidden(name: str) -> bool:
     return name.startswith(".") or name in _NOT_CLASSES
+
+
+def _too_deep(paths: list[str]) -> tuple[str, ...]:
+    """Say what counts as a class where no image lies in a class folder itself: perhaps the folder above was named."""
+    if not paths or any(path.count("/") == 1 for path in paths):
+        return ()
+    first, second = paths[0].split("/")[:2]
+    return (f"data: every image lies in a folder within a class folder; '{first}/{second}' counts as class '{first}'",)
 
 
 def _left_out(what: str, names: list[str]) -> tuple[str, ...]:

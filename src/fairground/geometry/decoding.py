@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from PIL import ExifTags, Image, UnidentifiedImageError
 
-from fairground.errors import DataError, require
+from fairground.errors import PictureError, require
 
 #: an image with more pixels would need a gigabyte or so while it is decoded; a small file can claim any number
 MAX_PIXELS = 89_478_485
@@ -60,21 +60,21 @@ def open_picture(path: Path, *, shrink: int = 1) -> Image.Image:
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
     """Open a file and look at its head; whatever Pillow stumbles upon meanwhile becomes one sentence."""
-    require(_kind(path) == "file", f"image '{path}' is {_kind(path)}", DataError)
+    require(_kind(path) == "file", f"image '{path}' is {_kind(path)}", PictureError)
     try:
         with path.open("rb") as file, Image.open(file, formats=_formats()) as image:
             _check_size(path, image.width, image.height)
             yield image
-    except DataError:
+    except PictureError:
         raise
     except Image.DecompressionBombError as error:
-        raise DataError(_bomb(path, "more pixels")) from error
+        raise PictureError(_bomb(path, "more pixels")) from error
     except MemoryError as error:
-        raise DataError(f"image '{path}' does not fit in memory") from error
+        raise PictureError(f"image '{path}' does not fit in memory") from error
     except UnidentifiedImageError as error:
-        raise DataError(f"image '{path}' is corrupt or of a format that is not read ({_names()})") from error
+        raise PictureError(f"image '{path}' is corrupt or of a format that is not read ({_names()})") from error
     except Exception as error:  # decoders raise whatever they stumble upon in a corrupt file
-        raise DataError(f"image '{path}' cannot be read: {_reason(error)}") from error
+        raise PictureError(f"image '{path}' cannot be read: {_reason(error)}") from error
 
 
 def _kind(path: Path) -> str:
@@ -89,8 +89,8 @@ def _kind(path: Path) -> str:
 
 
 def _check_size(path: Path, width: int, height: int) -> None:
-    require(width > 0 and height > 0, f"image '{path}' has no pixels: it is {width} x {height}", DataError)
-    require(width * height <= MAX_PIXELS, _bomb(path, f"{width} x {height} pixels"), DataError)
+    require(width > 0 and height > 0, f"image '{path}' has no pixels: it is {width} x {height}", PictureError)
+    require(width * height <= MAX_PIXELS, _bomb(path, f"{width} x {height} pixels"), PictureError)
 
 
 def _bomb(path: Path, claim: str) -> str:
@@ -116,7 +116,7 @@ def _as_rgb(image: Image.Image, path: Path) -> Image.Image:
         # Pillow's own conversion would clip at 255, which leaves white.
         return Image.fromarray((np.asarray(image).astype(np.uint32) >> 8).astype(np.uint8)).convert("RGB")
     require(
-        mode not in {"I", "F", "LAB"}, f"image '{path}' has pixels of kind {mode}, whose range is unknown", DataError
+        mode not in {"I", "F", "LAB"}, f"image '{path}' has pixels of kind {mode}, whose range is unknown", PictureError
     )
     if mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in image.info:
         seen = image.convert("RGBA")

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fairground.contracts.resizing import require_one_size, resize_shorter_side, resized_size, resized_sizes
 from fairground.contracts.table import Images
-from fairground.errors import DataError, require
+from fairground.errors import DataError, PictureError, require
 from fairground.geometry.cropping import cut
 from fairground.geometry.decoding import open_picture, picture_size
 from fairground.geometry.image_threads import for_each
@@ -179,5 +179,5 @@ def _ends(path: Path) -> bytes:
                 file.seek(max(_END_BYTES, length - _END_BYTES))
                 digest.update(file.read(_END_BYTES))
     except OSError as error:
-        raise DataError(f"image '{path}' cannot be read: {error.strerror}") from error
+        raise PictureError(f"image '{path}' cannot be read: {error.strerror}") from error
     return digest.digest()

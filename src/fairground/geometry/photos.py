@@ -110,7 +110,7 @@ class PhotoDataset(Dataset):
             names = some_names([photos.paths[row] for row in missing])
             raise DataError(
                 f"{len(missing)} of {len(photos.paths)} images are not in {photos.root}: {names}. Unpack the archive "
-                "anew, or leave them out of the list"
+                "anew, remove broken links, or leave them out of the list"
             )
         return photos.table(prepared=self.prepared, draft=self.draft)
 

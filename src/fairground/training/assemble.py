@@ -18,7 +18,7 @@ from fairground.contracts.model import Transform
 from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.split import Parts
 from fairground.contracts.table import ImageTable
-from fairground.errors import require
+from fairground.errors import DataError, require
 from fairground.spec.run import EvaluationSpec, Part, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.gradient_cache import require_chunks_alone
@@ -65,6 +65,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         f"split {spec.split.name} holds nothing out for validation, so nothing could select but the test split; "
         "hold some classes out, or say evaluation.select_on=test and have every table say so",
     )
+    _require_pairs(spec, table, parts)
     classes, train_labels = np.unique(table.labels[parts.train], return_inverse=True)
     labels = torch.from_numpy(train_labels.astype(np.int64))
     model = build_model(spec.trunk, spec.head, spec.training, channels=table.images.channels, seed=spec.seed).to(device)
@@ -118,6 +119,22 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         ),
         device=device,
     )
+
+
+def _require_pairs(spec: RunSpec, table: ImageTable, parts: Parts) -> None:
+    """Refuse before training what could not be measured after it: splits in which no class has two images."""
+    if table.is_query is not None or spec.evaluation.lone == "zero":
+        return
+    for name, rows in (
+        ("validation", parts.validation),
+        ("test", parts.test if spec.evaluation.test else parts.test[:0]),
+    ):
+        require(
+            len(rows) == 0 or int(np.bincount(table.labels[rows]).max()) >= 2,
+            f"no class of the {name} split has two images, so there is nothing to search for; give classes two images "
+            "at least (`fairground data check` counts them)",
+            DataError,
+        )
 
 
 def best_device() -> torch.device:

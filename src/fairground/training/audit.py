@@ -16,8 +16,9 @@ from fairground.spec.run import Part
 from fairground.training.looks import Looks, Progress, look_at_files, look_at_memory
 from fairground.training.parts import build_dataset, build_split
 
-#: how many examples of each finding are kept
+#: how many examples of copies are kept, and how many sentences about files that cannot be read
 _SHOWN = 5
+_FAULTS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +137,7 @@ def _findings(rows: _Rows, notes: tuple[str, ...], is_closed: bool) -> Audit:
         class_sizes=_class_sizes(sizes[sizes > 0]),
         image_sizes=_image_sizes(looks.sizes, whole),
         unreadable=len(looks.faults),
-        unreadable_examples=tuple(list(looks.faults.values())[:_SHOWN]),
+        unreadable_examples=tuple(list(looks.faults.values())[:_FAULTS]),
         duplicates=_exact(rows, whole),
         near_duplicates=_near(rows, whole),
         too_plain=plain,

@@ -2,7 +2,8 @@
 
 While it is being made, `FILE.partial` is an .npy file of the whole size and `FILE.progress.json` says how many rows of
 it are safely there, and of which model and data they are. A finished `.npz` holds `embeddings`, `files` and, where
-classes are known, `labels` and `class_names`; beside a finished `.npy` lies the same as `FILE.json`.
+classes are known, `labels` and `class_names`; beside a finished `.npy` lies the same as `FILE.json`. Pictures left
+out because they could not be read are named in `left_out`.
 """
 
 import io
@@ -143,7 +144,7 @@ def _finish(journal: _Journal, material: Material) -> None:
     """Put the finished file in its place; what is left over goes last, so that a kill here costs nothing."""
     out = journal.out
     if out.suffix == ".npy":
-        listed = {"files": list(material.names)}
+        listed = {"files": list(material.names)} | ({"left_out": list(material.left_out)} if material.left_out else {})
         known = {} if material.labels is None else _named_labels(material)
         write_atomically(out.with_suffix(".json"), json.dumps({**listed, **known}, ensure_ascii=False).encode())
         _sync(journal.rows)
@@ -151,6 +152,8 @@ def _finish(journal: _Journal, material: Material) -> None:
     else:
         packed = journal.rows.with_name(f"{out.name}.packing")
         columns = {"files": np.array(material.names)}
+        if material.left_out:
+            columns["left_out"] = np.array(material.left_out)
         if material.labels is not None:
             columns |= {"labels": material.labels, "class_names": np.array(material.class_names)}
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:

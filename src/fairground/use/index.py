@@ -110,6 +110,7 @@ def build_index(
     found = approximate.build(folder, path) if how == "approximate" or is_large else None
     labels = None if material.labels is None else material.labels.tolist()
     names = {"files": list(material.names), "labels": labels, "class_names": list(material.class_names)}
+    names |= {"left_out": list(material.left_out)} if material.left_out else {}
     write_atomically(folder / "names.json", json.dumps(names, ensure_ascii=False).encode())
     facts = {"format": FORMAT, "version": VERSION, "n": len(material), "approximate_recall_at_10": found}
     write_atomically(folder / MARK, json.dumps(facts).encode())

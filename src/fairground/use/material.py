@@ -14,6 +14,7 @@ from fairground.geometry.class_folders import is_image_name
 from fairground.geometry.columns import read_parquet
 from fairground.geometry.feature_rows import FeatureRows, map_array
 from fairground.geometry.image_files import ImageFiles
+from fairground.geometry.photos import PhotoDataset
 from fairground.records.arrays import read_arrays
 from fairground.spec.run import Part
 from fairground.spec.settings import settings_of
@@ -24,12 +25,16 @@ _FEATURES = ("features", "embeddings")
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """`names` say where each row comes from; `labels` (n,) index `class_names`, where classes are known."""
+    """`names` say where each row comes from; `labels` (n,) index `class_names`, where classes are known.
+
+    `left_out` are the names of pictures that were there but cannot be read, where the user said to do without them.
+    """
 
     images: Images
     names: tuple[str, ...]
     labels: np.ndarray | None = None
     class_names: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -42,12 +47,12 @@ def read_material(data: str | Path) -> Material:
         return _by_name(str(data))
     if path.is_dir():
         loose = _loose_images(path)
-        return loose if loose is not None else _from_table(build_dataset(_part("folder", root=str(path))).load())
+        return loose if loose is not None else _from_files(_part("folder", root=str(path)))
     suffix = path.suffix.lower()
     if is_image_name(path.name):
         return Material(images=ImageFiles([path], root=path.parent), names=(path.name,))
     if suffix == ".csv" or (suffix in (".parquet", ".pq") and not set(_FEATURES) & set(_columns(path))):
-        return _from_table(build_dataset(_part("table", path=str(path))).load())
+        return _from_files(_part("table", path=str(path)))
     require(
         suffix in (".npz", ".npy", ".parquet", ".pq"),
         f"'{path}' is no folder of images, no image, no table (.csv, .parquet) and no file of features (.npz, .npy)",
@@ -71,6 +76,12 @@ def _by_name(name: str) -> Material:
 def _part(name: str, **said: str) -> Part:
     defaults = {word: setting.default for word, setting in settings_of("datasets", name).items() if word not in said}
     return Part(name=name, settings={**defaults, **said})
+
+
+def _from_files(part: Part) -> Material:
+    """Return files as they are listed: one that is not there is noticed with all others that cannot be read."""
+    dataset = build_dataset(part)
+    return _from_table(dataset.photos().table() if isinstance(dataset, PhotoDataset) else dataset.load())
 
 
 def _from_table(table: ImageTable) -> Material:
