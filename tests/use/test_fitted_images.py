@@ -10,7 +10,7 @@ from fairground.use.fitted_images import FittedImages
 
 def test_gray_is_pillows_gray():
     colours = np.random.default_rng(0).integers(0, 256, (3, 16, 20, 3), dtype=np.uint8)
-    images = ImagesInMemory(torch.from_numpy(colours).permute(0, 3, 1, 2).contiguous())
+    images = ImagesInMemory(np.ascontiguousarray(colours.transpose(0, 3, 1, 2)))
     wanted = np.stack([np.asarray(Image.fromarray(picture).convert("L")) for picture in colours])[:, None]
     fitted = FittedImages(images, channels=1, size=None)
     found = fitted.take(np.arange(3))
@@ -21,7 +21,7 @@ def test_gray_is_pillows_gray():
 
 
 def test_gray_becomes_three_equal_channels():
-    images = ImagesInMemory(torch.arange(2 * 4 * 4, dtype=torch.uint8).view(2, 1, 4, 4))
+    images = ImagesInMemory(np.arange(2 * 4 * 4, dtype=np.uint8).reshape(2, 1, 4, 4))
     found = FittedImages(images, channels=3, size=None).take(np.arange(2))
     assert found.shape == (2, 3, 4, 4)
     assert bool((found == images.take(np.arange(2))).all())

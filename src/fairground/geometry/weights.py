@@ -107,7 +107,8 @@ def _published_file(name: str, published: Sequence[Published]) -> tuple[Path, Pu
     begins = "is" if len(first.sha256) == 64 else "begins with"
     raise InputError(
         f"trunk.weights=imagenet of {name} needs {first.file}, which is not on this machine: get it from "
-        f"{first.address} (its SHA-256 {begins} {first.sha256}) and put it into {cache}, or give its path as trunk.weights"
+        f"{first.address} (its SHA-256 {begins} {first.sha256}) and put it into {cache}, or give its path as "
+        "trunk.weights"
     )
 
 
