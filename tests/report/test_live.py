@@ -103,6 +103,7 @@ def test_there_is_nothing_but_the_pages(home, path):
         assert status == 404
         assert headers["Content-Type"].startswith("text/plain")
         assert "no such page" in text
+        get(server)
         assert get(server, "/state.json?page=x")[0] == 404
 
 

@@ -4,6 +4,7 @@ Sent, by whoever wants to, with: wandb sync <home>/wandb/offline-run-*
 """
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -20,6 +21,8 @@ PROJECT = "fairground"
 #: the file is a log in blocks; each piece of a record has a head of seven bytes and so has the file
 _BLOCK, _HEAD = 32768, 7
 _WHOLE, _LAST = 1, 4
+#: seconds to wait for a file to be whole
+_PATIENCE = 10.0
 
 
 class WandbSink(Sink):
@@ -27,7 +30,7 @@ class WandbSink(Sink):
 
     def __init__(self, run: Introduction, home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True)
-        files = sorted((home / "wandb").glob(f"offline-run-*-{run.name}/run-{run.name}.wandb"))
+        files = sorted((home / "wandb").glob(f"offline-run-*/run-{run.name}.wandb"))
         self._held = {found for path in files for found in held(path)}
         settings = wandb.Settings(
             console="off",
@@ -52,19 +55,26 @@ class WandbSink(Sink):
         self._run.define_metric("*", step_metric="epoch")
 
     def write(self, numbers: Iterable[Number]) -> None:
-        """Write the numbers of each epoch as one row of wandb's history."""
+        """Write the numbers of each epoch as one row of wandb's history, final scores into its summary."""
         rows: dict[int, dict[str, float]] = {}
         for tag, epoch, value in numbers:
-            if (tag, epoch) not in self._held:
+            if tag.startswith("final/"):
+                self._run.summary[tag] = value
+            elif (tag, epoch) not in self._held:
                 rows.setdefault(epoch, {})[tag] = value
-        for epoch, row in rows.items():
-            self._run.log({"epoch": epoch, **row})
+        for epoch, row in sorted(rows.items()):
+            # The epoch is wandb's step too, so that the folders of a resumed run fit together.
+            self._run.log({"epoch": epoch, **row}, step=epoch)
             self._held |= {(tag, epoch) for tag in row}
 
     def close(self, state: str) -> None:
-        """Say how it ended, and write the file to its end."""
+        """Say how it ended, and wait until the file says so: wandb writes it in a process of its own."""
         self._run.summary["state"] = state
+        file = Path(self._run.dir).parent / f"run-{self._run.id}.wandb"
         self._run.finish(exit_code=0 if state in ("done", "stopped") else 1)
+        deadline = time.monotonic() + _PATIENCE
+        while not any(record.HasField("exit") for record in records(file)) and time.monotonic() < deadline:
+            time.sleep(0.05)
 
 
 def held(path: Path) -> set[tuple[str, int]]:
@@ -90,6 +100,7 @@ def records(path: Path) -> Iterator[wandb_internal_pb2.Record]:
             continue
         length, kind = int.from_bytes(data[at + 4 : at + 6], "little"), data[at + 6]
         piece = data[at + _HEAD : at + _HEAD + length]
+        # Cut short, by a kill or because it is still being written.
         if len(piece) < length or kind not in range(_WHOLE, _LAST + 1):
             return
         at += _HEAD + length
