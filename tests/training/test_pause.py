@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fairground.records.artefacts import RunFolder
+from fairground.spec.load import load_run
 from fairground.training.run import run
 from tests.training.tiny import tiny
 
@@ -38,3 +40,13 @@ def test_an_untrained_run_is_a_run_whose_record_says_so(tmp_path: Path) -> None:
     assert record.best_epoch == 0
     assert record.score("map@r", "validation") == pytest.approx(record.epochs[0].validation["map@r"])
     assert "untrained: measured with the weights it starts with" in record.notes
+
+
+def test_features_without_weights_are_measured_in_two_pieces_too(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(64, 5)).astype(np.float32)
+    np.savez(tmp_path / "made.npz", features=rows, labels=np.arange(64) // 4)
+    words = ["data=features", f"data.path={tmp_path / 'made.npz'}", "trunk=features", "transform=plain"]
+    words += ["head=identity", "training.batch_size=8", "sampler.per_class=2", "training.epochs=0"]
+    spec = load_run(overrides=words)
+    assert run(spec, home=tmp_path, until=0).state == "pruned"
+    assert run(spec, home=tmp_path).state == "done"

@@ -135,8 +135,8 @@ def _look(
         protocol=protocol,
     )
     say(f"{found.n_images} images of {found.n_classes} classes. {division.sentence}")
-    for part, (images, classes) in found.parts.items():
-        say(f"  {part:<12}{images:>7} images{classes:>6} classes")
+    parts = [f"{part} {images} images of {classes} classes" for part, (images, classes) in found.parts.items()]
+    say(f"{'; '.join(parts)}.".capitalize())
     say(choice.sentence)
     label = "icons" if is_named else Path(data).stem or Path(data).name
     contest = contest_of(choice, label=label, data=named, words=[*_unsaid(division.words, words), *words], seed=seed)

@@ -72,8 +72,10 @@ class Race:
         return self._wanted(replace(self.study, budget=budget), method, seed)
 
     def baseline(self, method: MethodSpec) -> RunSpec:
-        """Return the run of a network that is not trained."""
-        return self._wanted(replace(self.study, budget=BudgetSpec()), method, 0)
+        """Return the run of a network that is not trained; one with another head has no settings of the usual one."""
+        names_head = any(word.startswith("head=") for word in method.words)
+        kept = tuple(word for word in self.study.overrides if not (names_head and word.startswith("head")))
+        return self._wanted(replace(self.study, overrides=kept, budget=BudgetSpec()), method, 0)
 
     def _wanted(self, study: StudySpec, method: MethodSpec, seed: int) -> RunSpec:
         cell = Cell(study=study, data=study.data[0], method=method)

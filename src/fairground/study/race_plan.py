@@ -109,22 +109,12 @@ def plans(costs: Costs, *, epochs: int, n_methods: int) -> Iterator[RacePlan]:
     """Yield plans from the one most wished for to the least: training is shortened last."""
     fields = [n for n in range(n_methods, 0, -1) if n >= max(LEAST_METHODS, n_methods / 2)] or [n_methods]
     for length, batches in _lengths(costs, epochs):
-        for seeds in (SEEDS, 2):
-            for n in fields:
-                leaders = min(LEADERS, n)
-                yield RacePlan(
-                    epochs=length,
-                    batches_per_epoch=batches,
-                    rungs=rungs_of(length, n),
-                    leaders=leaders,
-                    seeds=seeds,
-                )
+        for n in fields:
+            for seeds in (SEEDS, 2):
+                yield _plan(length, batches, n, seeds)
     # Better a short race of few than none: the least there is.
     length, batches = list(_lengths(costs, epochs))[-1]
-    n = min(LEAST_METHODS, n_methods)
-    yield RacePlan(
-        epochs=length, batches_per_epoch=batches, rungs=rungs_of(length, n), leaders=min(LEADERS, n), seeds=2
-    )
+    yield _plan(length, batches, min(LEAST_METHODS, n_methods), 2)
 
 
 def plan_race(costs: Costs, *, seconds: float, workers: int, epochs: int, n_methods: int, asked: float) -> RacePlan:
@@ -163,6 +153,16 @@ def said(seconds: float) -> str:
         if seconds >= size and seconds % size == 0:
             return f"{seconds / size:.0f}{letter}"
     return f"{seconds:.0f}s"
+
+
+def _plan(epochs: int, batches: int, n: int, seeds: int) -> RacePlan:
+    return RacePlan(
+        epochs=epochs,
+        batches_per_epoch=batches,
+        rungs=rungs_of(epochs, n),
+        leaders=min(LEADERS, n),
+        seeds=seeds,
+    )
 
 
 def _lengths(costs: Costs, epochs: int) -> Iterator[tuple[int, int]]:

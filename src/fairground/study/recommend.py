@@ -53,6 +53,7 @@ class Course:
         self._executor = hire(JOB, self._hear)
         self._workers = self._executor.capacity
         self._racing: Race | None = None
+        self._told: set[tuple[str, str, int]] = set()
 
     def __enter__(self) -> Self:
         self._executor.__enter__()
@@ -85,12 +86,11 @@ class Course:
         whole = plan.epochs * plan.batches_per_epoch
         share = "" if whole >= full else f" ({100 * whole / full:.0f} % of the protocol's, as time allows)"
         seconds = plan.race_seconds(self._book.costs, workers=workers)
+        steps = [f"{rung.n} go on after epoch {before.epochs}" for before, rung in _steps(plan)]
         return (
-            f"{n} methods race for {told(self._book.limit)}: a whole run is {plan.epochs} epochs of "
-            f"{plan.batches_per_epoch} batches{share}, "
-            f"{' and '.join(f'{rung.n} go on after epoch {before.epochs}' for before, rung in _steps(plan))}; the best "
-            f"{plan.leaders} run on {plan.seeds} seeds. By a pilot that takes {told(round(seconds))} on {workers} "
-            "workers; time left goes into further settings and seeds."
+            f"{n} methods race for {told(self._book.limit)}. A whole run is {plan.epochs} x {plan.batches_per_epoch} "
+            f"batches{share}; {', '.join([*steps, f'the best {plan.leaders} run on {plan.seeds} seeds'])}. By a pilot "
+            f"that takes {told(round(seconds))} on {workers} workers; time left goes into further settings and seeds."
         )
 
     def race(self) -> None:
@@ -198,8 +198,12 @@ class Course:
                 ask = None
 
     def _note(self, record: RunRecord) -> None:
+        """Pass on news: a walk asks for some runs again, and they are where they were."""
         self._book.tick()
-        self._heard(record)
+        news = (record.name, record.state, len(record.epochs))
+        if news not in self._told:
+            self._told.add(news)
+            self._heard(record)
 
     def _hear(self, event: Mapping[str, Any]) -> None:
         self._book.tick()

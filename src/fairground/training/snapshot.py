@@ -58,7 +58,8 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Place, Mapping[str, 
     for key, tensor in snapshot.tensors.items():
         group, _, name = key.partition("/")
         groups.setdefault(group, {})[name] = tensor
-    parts.model.load_state_dict(groups["model"])
+    # Ready-made features without a head have no weights at all.
+    parts.model.load_state_dict(groups.get("model", {}))
     parts.stepper.loss.load_state_dict(groups.get("loss", {}))
     parts.loader.load_state(groups)
     parts.stepper.generator.set_state(groups["generator"]["miner"])
