@@ -11,8 +11,9 @@ from safetensors.torch import save_file
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.crew import ALONE, Crew
-from fairground.training.distributed import Processes, joined, share_out
+from fairground.training.distributed import joined
 from fairground.training.loop import Training
+from fairground.training.run import share_out
 from tests.training.tiny import tiny
 
 METHODS = {
@@ -35,8 +36,7 @@ def twenty_steps(words: tuple[str, ...], crew: Crew = ALONE) -> tuple[list[float
     with tempfile.TemporaryDirectory() as folder, torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         parts = assemble(spec)
-        if isinstance(crew, Processes):
-            parts = share_out(parts, crew)
+        parts = share_out(parts, crew)
         training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(Path(folder)))
         training.begin()
         training.parts.model.train()

@@ -4,6 +4,7 @@ What a run asks its crew for is all that differs between one process and many: `
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fairground.contracts.mixing import Mixing
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.evaluation.embed import embed
+from fairground.training.checkpoint import Checkpoints
 
 
 class Crew:
@@ -26,6 +28,21 @@ class Crew:
     def is_leader(self) -> bool:
         """Whether this process writes files and speaks."""
         return self.rank == 0
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what the record should say about who trained."""
+        return ()
+
+    def ready(self, model: nn.Module) -> None:
+        """Make the network's layers take the whole batch for what it is."""
+
+    def own_share(self, transform: Transform) -> Transform:
+        """Return a transform that gives this process its share of every batch."""
+        return transform
+
+    def checkpoints(self, folder: Path) -> Checkpoints:
+        """Return the checkpoints of a run in this folder, written once however many train it."""
+        return Checkpoints(folder)
 
     def forward(self, model: nn.Module, images: Tensor, mixing: Mixing | None) -> Tensor:
         """Return the embeddings (b, d) of the whole batch, of which `images` are this process' share."""

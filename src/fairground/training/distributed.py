@@ -11,7 +11,6 @@ those of the loss' own weights are already whole. The leader alone writes files;
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
-from fairground.training.assemble import Assembled, best_device
+from fairground.training.assemble import best_device
 from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
 from fairground.training.crew import Crew
 from fairground.training.gathering import gather
@@ -54,6 +53,22 @@ class Processes(Crew):
 
     def __init__(self) -> None:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
+
+    def notes(self) -> tuple[str, ...]:
+        """Return how many trained."""
+        return (f"trained by {self.size} processes: the last digits may differ from those of one",)
+
+    def ready(self, model: nn.Module) -> None:
+        """Let batch norm see the whole batch."""
+        share_batch_norms(model)
+
+    def own_share(self, transform: Transform) -> Transform:
+        """Return a transform that reads and augments this process' rows alone."""
+        return OwnShareTransform(transform=transform, rank=self.rank, size=self.size)
+
+    def checkpoints(self, folder: Path) -> Checkpoints:
+        """Return checkpoints that the leader writes and everybody hears."""
+        return SharedCheckpoints(folder, self)
 
     def forward(self, model: nn.Module, images: Tensor, mixing: Mixing | None) -> Tensor:
         """Return the embeddings of the whole batch, with gradient to this process' share."""
@@ -151,15 +166,6 @@ class SharedCheckpoints(Checkpoints):
 
     def _sent(self, tensors: Any) -> dict[str, Tensor]:
         return from_bytes(self._crew.send(to_bytes(tensors) if self._crew.is_leader else b""))
-
-
-def share_out(parts: Assembled, crew: Processes) -> Assembled:
-    """Return a run's live objects with the work of each batch shared out among the processes."""
-    share_batch_norms(parts.model)
-    transform = OwnShareTransform(transform=parts.transform, rank=crew.rank, size=crew.size)
-    parts.loader.transform = transform
-    note = f"trained by {crew.size} processes: the last digits may differ from those of one"
-    return replace(parts, stepper=replace(parts.stepper, crew=crew), notes=(*parts.notes, note))
 
 
 def _sum_all(tensors: Sequence[Tensor]) -> None:

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,8 @@ from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
-from fairground.training.assemble import assemble
-from fairground.training.checkpoint import Checkpoints
+from fairground.training.assemble import Assembled, assemble
 from fairground.training.crew import ALONE, Crew
-from fairground.training.distributed import Processes, SharedCheckpoints, share_out
 from fairground.training.final import final_scores, selecting_scores
 from fairground.training.loop import Listener, Training
 from fairground.training.seal import SealedRows
@@ -45,10 +44,8 @@ def run(
     and tells the best validation scores so far. Called again, it goes on from there.
     The doctor watches unless `is_watched` is false: that is no part of the spec, for no digit depends on it.
     """
-    parts = assemble(spec)
+    parts = share_out(assemble(spec), crew)
     parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
-    if isinstance(crew, Processes):
-        parts = share_out(parts, crew)
     folder = RunFolder(home, name_of(spec))
     with _owned(folder, spec, crew, claim_patience), torch.random.fork_rng(devices=[]):
         torch.manual_seed(child_seed(spec.seed, "global"))
@@ -60,7 +57,7 @@ def run(
             spec=spec,
             parts=parts,
             judged=sealed.open() if on_test else None,
-            checkpoints=_checkpoints(folder, crew),
+            checkpoints=crew.checkpoints(folder.checkpoints),
             listen=listen,
             should_stop=should_stop,
             checkpoint_seconds=checkpoint_seconds,
@@ -100,6 +97,13 @@ def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str
     return result
 
 
+def share_out(parts: Assembled, crew: Crew) -> Assembled:
+    """Return a run's live objects with the work of each batch shared out among the crew."""
+    crew.ready(parts.model)
+    parts.loader.transform = crew.own_share(parts.transform)
+    return replace(parts, stepper=replace(parts.stepper, crew=crew), notes=(*parts.notes, *crew.notes()))
+
+
 @contextmanager
 def _owned(folder: RunFolder, spec: RunSpec, crew: Crew, patience: float) -> Iterator[None]:
     """Hold the run's folder, with its spec in it; of many processes the leader alone does."""
@@ -109,12 +113,6 @@ def _owned(folder: RunFolder, spec: RunSpec, crew: Crew, patience: float) -> Ite
     with claimed(folder, patience=patience):
         write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         yield
-
-
-def _checkpoints(folder: RunFolder, crew: Crew) -> Checkpoints:
-    if isinstance(crew, Processes):
-        return SharedCheckpoints(folder.checkpoints, crew)
-    return Checkpoints(folder.checkpoints)
 
 
 def _same_threads(training: Training, is_resumed: bool) -> None:
