@@ -22,7 +22,7 @@ LONG = ("demo", "reproduce", "recommend", "watch")
 #: folders that nobody has unless they got them from the data sets' owners; `train --dry-run` asks for none
 NOT_HERE = ("CUB_200_2011", "part_of_cub")
 #: programs of others that a page may name
-PROGRAMS = ("ray", "npm", "tar", "tensorboard", "mlflow", "wandb")
+PROGRAMS = ("ray", "npm", "tar", "ssh", "tensorboard", "mlflow", "wandb")
 
 
 @dataclass(frozen=True, kw_only=True)
