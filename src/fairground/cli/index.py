@@ -43,6 +43,7 @@ def index(
     if as_json:
         print(json.dumps({"folder": str(out), "n": len(built), "is_approximate": built.has_approximate}))
         return
-    print(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} picture.jpg`")
+    example = "picture.jpg" if material.images.is_picture else "features.npz"
+    print(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`")
     if built.has_approximate:
         print(f"  approximate search: {100 * built.approximate_recall:.1f} % of the true ten nearest are found")
