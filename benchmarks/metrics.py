@@ -1,27 +1,21 @@
 """Metrics against pytorch-metric-learning's AccuracyCalculator, faiss and scikit-learn, at the sizes papers use."""
 
-import multiprocessing
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from benchmarks.contestants import accuracy_calculator, plain_product, synthetic
 from benchmarks.harness import Table
+from benchmarks.measuring import PeakMemory, in_turns, measured_apart
 from fairground.evaluation import evaluate
 
 RANKING = [f"recall@{k}" for k in (1, 2, 4, 8, 10, 100, 1000)] + ["r_precision", "map@r", "map"]
 PEER = ("precision_at_1", "r_precision", "mean_average_precision_at_r")
 PEER_ALL = (*PEER, "mean_average_precision", "mean_reciprocal_rank")
-#: images, classes, smallest and largest class of the test halves
-SIZES = {
-    "SOP": (60_502, 11_316, 2, 12),
-    "CUB": (5_924, 100, 41, 60),
-    "Cars196": (8_131, 98, 68, 136),
-}
 THREADS = 2
 
 
@@ -214,57 +208,6 @@ def million(n: int = 1_000_000, n_queries: int = 2_048) -> Table:
     )
 
 
-def synthetic(name: str, d: int, scale: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit embeddings and sorted labels with a data set's number of images and classes, 1/scale of both."""
-    n, n_classes, smallest, largest = SIZES[name]
-    n, n_classes = n // scale, n_classes // scale
-    draw = np.random.default_rng(0)
-    sizes = np.full(n_classes, n // n_classes)
-    sizes[: n - sizes.sum()] += 1
-    for _ in range(20):
-        # One image moves from a class to another, wherever both stay within the data set's range.
-        giver, taker = draw.permutation(n_classes), draw.permutation(n_classes)
-        for a, b in zip(giver, taker, strict=True):
-            if sizes[a] > smallest and sizes[b] < largest:
-                sizes[a] -= 1
-                sizes[b] += 1
-    labels = np.repeat(np.arange(n_classes), sizes)
-    centres = draw.standard_normal((n_classes, d), dtype=np.float32)
-    embeddings = centres[labels]
-    embeddings += 1.7 * draw.standard_normal((n, d), dtype=np.float32)
-    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    return embeddings, labels
-
-
-def plain_product(embeddings: np.ndarray) -> None:
-    """Multiply every row with every row, in blocks, and forget the result."""
-    out = np.empty((2048, len(embeddings)), np.float32)
-    for begin in range(0, len(embeddings), 2048):
-        some = embeddings[begin : begin + 2048]
-        np.matmul(some, embeddings.T, out=out[: len(some)])
-
-
-def accuracy_calculator(
-    embeddings: np.ndarray, labels: np.ndarray, include: tuple[str, ...], k: str | None = "max_bin_count"
-) -> dict[str, float]:
-    """Return the peer's metrics."""
-    from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
-
-    peer = AccuracyCalculator(include=include, k=k, device=torch.device("cpu"))
-    return peer.get_accuracy(torch.from_numpy(embeddings), torch.from_numpy(labels))
-
-
-def in_turns(contestants: Mapping[str, Callable[[], object]], *, turns: int) -> dict[str, float]:
-    """Return each contestant's best seconds; they take turns. No extra warm-up call: some take a minute."""
-    best = dict.fromkeys(contestants, float("inf"))
-    for _ in range(turns):
-        for name, call in contestants.items():
-            begun = time.perf_counter()
-            call()
-            best[name] = min(best[name], time.perf_counter() - begun)
-    return best
-
-
 def ranking_peak(name: str, d: int, scale: int) -> float:
     """Return the megabytes that ranking metrics take above their inputs."""
     _warm_up()
@@ -284,40 +227,6 @@ def streamed(path: str, n_queries: int) -> tuple[float, float]:
     with PeakMemory() as peak:
         evaluate(embeddings, labels, RANKING, query_rows=rows, threads=THREADS)
     return time.perf_counter() - begun, peak.megabytes
-
-
-class PeakMemory:
-    """The most private memory this process has held, above what it held at the start, looked at every 5 ms."""
-
-    megabytes = 0.0
-
-    def __enter__(self) -> "PeakMemory":
-        self._start = _private_bytes()
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.005):
-            self.megabytes = max(self.megabytes, (_private_bytes() - self._start) / 1e6)
-
-
-def _private_bytes() -> int:
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("RssAnon"):
-            return int(line.split()[1]) * 1024
-    raise OSError("this system does not say how much memory a process holds")
-
-
-def measured_apart(work: Callable[..., object], *arguments: object) -> object:
-    """Return what `work` returns in a fresh process, so that memory freed earlier is not reused."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(work, arguments)
 
 
 def _warm_up() -> None:
