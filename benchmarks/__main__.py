@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-SUPPORT = {"__init__", "__main__", "harness"}
+SUPPORT = {"__init__", "__main__", "contestants", "harness", "measuring"}
 #: run only when named: they take hours
 LONG = {"recommend"}
 
