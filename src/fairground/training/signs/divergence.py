@@ -8,7 +8,7 @@ Rule
     model counts), none of the three is better than the one before, and the training loss fell by at least 10 % since.
 
 Thresholds
-    Ours: on the icons the score of a healthy run moves by less than 3 % between epochs once it has levelled off.
+    Ours: three in a row and none of them rising, so that a score that wanders is not taken for one that falls.
 
 Remedy
     Stopping by patience, or more regularisation; smaller steps where the untrained model is the best.
