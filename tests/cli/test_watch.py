@@ -1,0 +1,75 @@
+"""`fairground watch` as a command: what it prints, how it ends, what it refuses."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from urllib.request import urlopen
+
+import pytest
+from typer.testing import CliRunner
+
+from fairground.cli.main import app
+from fairground.errors import InputError
+from fairground.records.store import Store
+from tests.report.fixtures import make_study
+
+#: as from a terminal, also where the tests themselves run in the background and Ctrl-C is ignored
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from fairground.cli.main import main
+main()
+"""
+
+
+def call(*words: object):
+    result = CliRunner().invoke(app, ["watch", *map(str, words)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_it_serves_at_once_and_ctrl_c_ends_it_quietly(tmp_path):
+    Store(tmp_path).append_all(make_study(n_seeds=1))
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "watch", "--home", str(tmp_path), "--port", "0", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    url = json.loads(process.stdout.readline())["url"]
+    assert url.startswith("http://127.0.0.1:")
+    with urlopen(url, timeout=60) as answer:
+        assert b"<h1>" in answer.read()
+    # In the middle of drawing a report, too.
+    with urlopen(url + "runs", timeout=60) as answer:
+        assert answer.status == 200
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    told, complaints = process.communicate(timeout=60)
+    assert (process.returncode, told, complaints) == (0, "", "")
+
+
+def test_a_port_in_use_a_strange_host_and_an_unknown_name_are_sentences(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"port {port} is in use, perhaps by another watch"):
+            call("--home", tmp_path, "--port", port)
+    with pytest.raises(InputError, match=r"'no\.such\.host\.invalid' is none"):
+        call("--home", tmp_path, "--host", "no.such.host.invalid")
+    with pytest.raises(InputError, match="no study or run 'nothing' in"):
+        call("nothing", "--home", tmp_path)
+    assert call("--port", "99999").exit_code == 2
+
+
+def test_help_teaches(tmp_path):
+    said = " ".join(call("--help").output.split())
+    assert "fairground watch --open" in said
+    assert "need the token it prints" in said
