@@ -1,7 +1,6 @@
 """The page of a search as a reader sees it, in a real browser, at the width of a desk and of a phone."""
 
 import io
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,6 @@ from fairground.errors import FairgroundError
 from fairground.report.matches import MOST, Found, Searched, write_matches
 
 pytestmark = pytest.mark.browser
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
 HOSTILE = "<img src=x onerror=alert(1)>\"'&.png"
 LONG = "a_very_long_name_without_a_break_" * 8
 
@@ -48,36 +44,14 @@ def test_too_many_queries_are_cut_and_the_page_says_so(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: install the package `chromium` to run it")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
 def path(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("matches") / "page.html"
     return write_matches(searched(), title=f"Found in {HOSTILE}", threshold="Matches: from 0.85 on.", out=out)
 
 
-@pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["desk", "phone"])
-def opened(request, browser, path):
-    width, scheme = request.param
-    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
-    page = context.new_page()
-    page.complaints, page.requests = [], []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
-    page.on("request", lambda request: page.requests.append(request.url))
-    page.goto(path.as_uri())
-    yield page
-    context.close()
+@pytest.fixture
+def opened(look, path):
+    return look(path.as_uri())
 
 
 def test_it_opens_offline_and_shows_every_picture_with_its_similarity(opened, path):

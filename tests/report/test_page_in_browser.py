@@ -1,6 +1,5 @@
 """The page as a reader sees it, in a real browser, at the width of a desk and of a phone."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,21 +9,6 @@ from fairground.report.panels import Sources
 from tests.report.fixtures import HOSTILE, make_study, write_files
 
 pytestmark = pytest.mark.browser
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-if CHROMIUM is None:
-    pytest.skip("no Chromium on this machine: install the package `chromium` to run it", allow_module_level=True)
-
-from playwright.sync_api import sync_playwright  # noqa: E402 - needless without a browser
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -40,19 +24,9 @@ def path(tmp_path_factory) -> Path:
     return build_page(study, title="A study " + HOSTILE[5], out=folder / "page.html", sources=sources, names=names)
 
 
-@pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["desk", "phone"])
-def opened(request, browser, path):
-    width, scheme = request.param
-    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
-    page = context.new_page()
-    page.complaints, page.requests = [], []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
-    page.on("request", lambda request: page.requests.append(request.url))
-    page.goto(path.as_uri())
-    yield page
-    context.close()
+@pytest.fixture
+def opened(look, path):
+    return look(path.as_uri())
 
 
 def test_it_opens_without_complaint_and_asks_no_host(opened, path):
