@@ -7,7 +7,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
@@ -24,13 +24,11 @@ _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """One neighbour; `is_match` is None where no threshold is known. `picture` is a small PNG or JPEG, if any."""
+class _Shown:
+    """Something with a name and, if any, a small PNG or JPEG."""
 
+    longest: ClassVar[int] = 60
     name: str
-    label: str | None
-    similarity: float
-    is_match: bool | None
     picture: bytes | None = None
 
     @property
@@ -41,7 +39,16 @@ class Found:
     @property
     def words(self) -> str:
         """The name as a page can show it."""
-        return shorten(clean(self.name), 60)
+        return shorten(clean(self.name), self.longest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found(_Shown):
+    """One neighbour; `is_match` is None where no threshold is known. `picture` is a small PNG or JPEG, if any."""
+
+    label: str | None
+    similarity: float
+    is_match: bool | None
 
     @property
     def class_words(self) -> str:
@@ -50,24 +57,13 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Searched:
+class Searched(_Shown):
     """One query and what was found, most similar first; `verdict` is the decision in a few words."""
 
-    name: str
+    longest: ClassVar[int] = 80
     verdict: str
     is_match: bool | None
     found: tuple[Found, ...]
-    picture: bytes | None = None
-
-    @property
-    def uri(self) -> str | None:
-        """The picture as a data URI."""
-        return _uri(self.picture)
-
-    @property
-    def words(self) -> str:
-        """The name as a page can show it."""
-        return shorten(clean(self.name), 80)
 
 
 def write_matches(searched: Sequence[Searched], *, title: str, threshold: str, out: Path) -> Path:
