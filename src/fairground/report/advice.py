@@ -68,7 +68,7 @@ def standings_plain(standings: Sequence[Standing]) -> list[dict[str, Any]]:
 def _what_to_take(found: Recommendation, metric: str) -> list[str]:
     chosen, best = found.chosen, found.best
     if found.is_baseline:
-        return [f"Take the {chosen.label} as it is: {_score(chosen, metric)} on the validation classes."]
+        return [f"Take the {chosen.label} {_as_it_is(chosen)}: {_score(chosen, metric)} on the validation classes."]
     if found.is_cheaper:
         saved = 100 * (1 - chosen.seconds / best.seconds)
         return [
@@ -116,8 +116,8 @@ def _against_baseline(found: Recommendation, metric: str) -> list[str]:
     gain = f"{show(metric, abs(best.mean - baseline.mean))} points"
     if found.is_baseline:
         return [
-            f"Training did not beat the {baseline.label}: {best.label}, the best of those trained, has "
-            f"{_score(best, metric)}. More time or more images of more classes may change that."
+            f"Training did not beat the {baseline.label}, so use that: {best.label}, the best of those trained, has "
+            f"{_score(best, metric)}. More time, or more images of more classes, may change that."
         ]
     return [f"Training gained {gain} over the {baseline.label} ({show(metric, baseline.mean)}{unit(metric)})."]
 
@@ -132,6 +132,10 @@ def _on_test(found: Recommendation, metric: str, is_sealed: bool) -> list[str]:
         f"On the test classes, opened once after this choice, {found.chosen.label} reaches {heading(metric)} "
         f"{show_interval(metric, interval)}{unit(metric)}: what to expect of classes never seen."
     ]
+
+
+def _as_it_is(standing: Standing) -> str:
+    return "as they are" if standing.label.endswith("s") else "as it is"
 
 
 def _score(standing: Standing, metric: str) -> str:

@@ -131,8 +131,8 @@ def plan_race(costs: Costs, *, seconds: float, workers: int, epochs: int, n_meth
     require(
         False,
         f"{told(asked)} is too short for a race on this data: by a pilot of the machine the shortest takes "
-        f"{told(_round_up(need))}. Say --time {said(_round_up(need))}, or more workers; or embed the images once with "
-        "a frozen network and race on the features, which is hundreds of times faster",
+        f"{told(_round_up(need))}. Say --time {said(_round_up(need))}, or more workers; photographs can also be "
+        "embedded once with a frozen network, to race on the features, which is hundreds of times faster",
         InputError,
     )
     raise AssertionError

@@ -85,14 +85,15 @@ def _cheapest(best: Standing, level: Sequence[Standing]) -> Standing:
 
 
 def _beats(chosen: Standing, baseline: Standing) -> bool:
-    """Tell whether training helped: by the mean, and beyond what chance explains where there are several seeds.
+    """Tell whether training helped: on every seed, or by the mean beyond what chance explains.
 
     An untrained network has one score, which every seed is held against.
     """
     gains = [value - baseline.mean for value in chosen.validation.values()]
-    if sum(gains) <= 0:
-        return False
-    return len(gains) < 2 or (test := t_test(gains)).low is None or test.low > 0
+    if min(gains) > 0:
+        return True
+    low = t_test(gains).low if len(gains) > 1 else None
+    return low is not None and low > 0
 
 
 def _untrained(baseline: Standing) -> Recommendation:
