@@ -123,8 +123,11 @@ def test_a_class_vector_is_lost_when_others_are_nearer_to_it() -> None:
     verdict = count.judge()
     assert (verdict.n_proxies, verdict.n_judged, verdict.n_lost, verdict.n_untouched) == (3, 3, 2, 0)
     # Counted anew after each verdict; too few images are not judged.
-    count.count(torch.eye(3), torch.tensor([0, 2, 1]))
+    count.count(torch.eye(3).repeat(4, 1), torch.tensor([0, 2, 1]).repeat(4))
     assert count.judge().n_judged == 0
+    # What was not judged is not forgotten.
+    count.count(torch.eye(3).repeat(4, 1), torch.tensor([0, 2, 1]).repeat(4))
+    assert count.judge().n_lost == 2
 
 
 def test_vectors_without_a_gradient_are_known_from_the_optimiser() -> None:

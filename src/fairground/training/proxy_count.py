@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
 class ProxyCount:
     """The class vectors (C, d) or (C, K, d) of a loss, and how near each class is to its own images and to all.
 
-    Sums stay on the device; they begin anew with every epoch.
+    Sums stay on the device; those of a class begin anew once it was judged, so that rare classes are judged too.
     """
 
     def __init__(self, proxies: nn.Parameter, optimiser: optim.Optimizer, *, is_decayed: bool) -> None:
@@ -51,13 +51,13 @@ class ProxyCount:
 
     @torch.no_grad()
     def judge(self) -> Verdict:
-        """Return the verdict of this epoch and begin to count anew."""
+        """Return the verdict on the classes seen often enough, and begin to count these anew."""
         seen, own, everyone, n_images = self._sums
         is_judged = (seen >= LEAST_SEEN) & (n_images > seen)
         is_lost = is_judged & (own / seen.clamp_min(1) <= (everyone - own) / (n_images - seen).clamp_min(1))
         n_proxies = self.proxies.numel() // self.proxies.shape[-1]
         verdict = Verdict(n_proxies, int(is_judged.sum()), int(is_lost.sum()), self._untouched())
-        self._sums.zero_()
+        self._sums.masked_fill_(is_judged, 0)
         return verdict
 
     def state(self) -> dict[str, Tensor]:

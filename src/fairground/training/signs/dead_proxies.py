@@ -2,8 +2,8 @@
 
 Looks at
     At the end of an epoch: the mean cosine of each class vector with images of its class and with all others, over the
-    looks of that epoch, for classes of which at least 8 images were seen; and the optimiser's memory, which is 0 where
-    there never was a gradient.
+    looks since the class was last judged, for classes of which at least 8 images were seen; and the optimiser's memory,
+    which is 0 where there never was a gradient.
 
 Rule
     From the third epoch and three passes over the training images on, unless the embeddings have collapsed: the vectors
