@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -81,9 +82,12 @@ def test_status_tells_trials_seal_and_who(begun, capsys):
     assert fairground("study", "status", "mine", "--home", str(begun / "home")) == 0
     told = capsys.readouterr().out
     assert "toy/triplet: 2 done, of 2; final runs 4 of 4" in told
-    assert "test split: opened after selection" in told
+    assert re.search(
+        r"test split: opened \d{4}-\d\d-\d\d.* by .*process .*, after selection, for the final runs of study", told
+    )
     assert fairground("study", "status", "tiny", "--home", str(begun / "home"), "--json") == 0
-    assert json.loads(capsys.readouterr().out)["is_begun"] is False
+    told = json.loads(capsys.readouterr().out)
+    assert (told["is_begun"], told["is_sealed"]) == (False, True)
 
 
 def test_a_plan_counts_and_knows_the_cost_of_what_was_run(begun, capsys):

@@ -165,14 +165,15 @@ def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: boo
     from fairground.records.store import Store
     from fairground.spec.study import study_hash
     from fairground.study.folder import folder_of
+    from fairground.study.select import Seal
     from fairground.study.status import status_of
 
     is_begun = folder_of(found, home).spec.exists()
     rows = status_of(found, home=home, storage=storage) if is_begun else []
-    is_sealed = not any(row.is_selected for row in rows)
     events = Store(home).events(run=study_hash(found))
+    openings = Seal(Store(home), found).openings()
     if as_json:
-        state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": is_sealed}
+        state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
         cells = [dict(vars(row)) for row in rows]
         print(json.dumps({**state, "cells": cells, "events": [dict(vars(event)) for event in events]}))
         return
@@ -180,7 +181,11 @@ def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: boo
     for row in rows:
         states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "no trials"
         print(f"  {row.cell}: {states}, of {row.n_trials}; final runs {row.final_done} of {row.final_wanted}")
-    print("test split: sealed" if is_sealed else "test split: opened after selection")
+    if openings:
+        first = openings[0]
+        print(f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}")
+    else:
+        print("test split: sealed")
     for event in events:
         print(f"  {event.at}  {event.who}  {event.kind}")
 

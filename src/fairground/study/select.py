@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from fairground.errors import SealError, require
-from fairground.records.store import Store
+from fairground.records.record import RunRecord
+from fairground.records.store import Event, Store
 from fairground.spec.cells import Cell
 from fairground.spec.identity import canonical_json
 from fairground.spec.run import RunSpec
@@ -51,6 +52,7 @@ class Seal:
 
     def __init__(self, store: Store, study: StudySpec) -> None:
         self._store, self._study, self._name = store, study, study_hash(study)
+        self._noted: set[str | None] | None = None
 
     def selection(self) -> dict[str, Selected] | None:
         """Return what was selected in each cell, or None while the test split is sealed."""
@@ -94,6 +96,20 @@ class Seal:
 
     def note_opening(self, what: str) -> None:
         """Write down, once, that the test split is opened."""
-        known = {event.detail for event in self._store.events(kind=OPENED, run=self._name)}
-        if what not in known:
+        if what not in {event.detail for event in self.openings()}:
             self._store.note_event(OPENED, self._name, what)
+
+    def openings(self) -> list[Event]:
+        """Return who opened the test split for this study, when and for what, the first time first."""
+        return self._store.events(kind=OPENED, run=self._name)
+
+    def note_run(self, record: RunRecord) -> None:
+        """Write down, once, that a final run opened the test split; the runs of a search do not."""
+        asked = record.spec["evaluation"]
+        if record.state != "done" or not isinstance(asked, Mapping) or not asked["test"]:
+            return
+        if self._noted is None:
+            self._noted = {event.run for event in self._store.events(kind=OPENED)}
+        if record.name not in self._noted:
+            self._noted.add(record.name)
+            self._store.note_event(OPENED, record.name, f"final run of study {self._study.name} ({self._name})")

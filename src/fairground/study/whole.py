@@ -49,13 +49,17 @@ def conduct_study(
 ) -> list[CellResult]:
     """Conduct a study from wherever it stands and return what came of every cell."""
     folder, store = folder_of(study, home), Store(home)
-    cells = cells_of(study)
+    cells, seal = cells_of(study), Seal(store, study)
+
+    def hear(record: RunRecord) -> None:
+        seal.note_run(record)
+        heard(record)
+
     with folder.claimed(study), closing(open_book(study, home, storage)) as book, book.held():
         with hire(job) as executor:
-            together = Together(store=store, executor=executor, heard=heard)
+            together = Together(store=store, executor=executor, heard=hear)
             trials = _search(cells, book, together) if study.search.trials else {}
             chosen = _chosen(cells, trials)
-            seal = Seal(store, study)
             seal.end_selection(chosen)
             seal.note_opening(f"the final runs of study {study.name} on {', '.join(d.label for d in study.data)}")
             runs = together.lead({cell.label: _final(cell, seal, chosen) for cell in cells})
