@@ -178,6 +178,7 @@ def _race(
                 course.race()
                 return course.choose(), False
         except KeyboardInterrupt:
+            say("Stopped. Ending with what is known: the ranking, the model so far and the page (Ctrl-C again leaves).")
             return course.known(), True
 
 
