@@ -29,8 +29,8 @@ JOB = "fairground.training.pilot:race_job"
 Hire = Callable[[str, Watch], Executor]
 
 
-class TimeUpError(Exception):
-    """The time is over; whatever runs is interrupted and keeps its checkpoint."""
+class TimeUpError(KeyboardInterrupt):
+    """The time is over; whatever runs is interrupted, as by Ctrl-C, and keeps its checkpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
