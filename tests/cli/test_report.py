@@ -82,4 +82,4 @@ def test_refusals_say_what_there_is(home, tmp_path):
 
 
 def test_help_teaches_with_an_example():
-    assert "fairground report tiny --formats md,tex" in " ".join(call("--help").split())
+    assert "fairground report --formats md,tex,csv" in " ".join(call("--help").split())
