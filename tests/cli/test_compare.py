@@ -42,6 +42,17 @@ def test_all_runs_of_a_home_in_one_table_with_verdicts(home: Path, capsys: pytes
     assert "unfair" not in told
 
 
+def test_trials_of_a_search_are_left_out_unless_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (record,) = method(loss="n_pair", level=0.9, seeds=1)
+    spec = {**record.spec, "evaluation": {"test": False}}
+    trial = replace(record, spec=spec, name=hashed(spec), method=hashed({**spec, "seed": 0}))
+    Store(home).append(trial)
+    assert fairground("compare", "--home", str(home)) == 0
+    assert "n_pair" not in capsys.readouterr().out
+    assert fairground("compare", "--home", str(home), "--anyway", trial.name) == 0
+    assert "n_pair" in capsys.readouterr().out
+
+
 def test_runs_by_prefix_methods_by_hash_and_repeats_hinted_at(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     margin = next(Store(home).records(loss="margin")).method
     triplet = next(Store(home).records(loss="triplet"))

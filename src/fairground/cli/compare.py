@@ -18,7 +18,8 @@ def compare(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Runs by name or enough of its beginning, or a method's hash for all its repeats; all when left out."
+            help="Runs by name or enough of its beginning, or a method's hash for all its repeats; all but trials when "
+            "left out."
         ),
     ] = None,
     anyway: Annotated[
@@ -54,15 +55,20 @@ def compare(
 
 
 def _records(store: "Store", words: Sequence[str]) -> "list[RunRecord]":
-    """Return each run once: those named, every repeat of a method named by its hash, or all that are done."""
+    """Return each run once: those named, every repeat of a method named by its hash, or all that are done.
+
+    Left out when all are meant: trials of a search, and models that a study joined out of others.
+    """
     from fairground.errors import require
+    from fairground.fairness.told import is_trial
 
     found: dict[str, RunRecord] = {}
     for word in words:
         repeats = list(store.records(method=word)) or [store.get(word)]
         found |= {record.name: record for record in repeats}
     if not words:
-        found = {record.name: record for record in store.records(state="done")}
+        done = store.records(state="done")
+        found = {record.name: record for record in done if not is_trial(record) and "ensemble" not in record.spec}
     is_any = any(record.state == "done" for record in found.values())
     require(is_any, f"there is no finished run to compare in {store.root}")
     return list(found.values())

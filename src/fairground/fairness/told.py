@@ -26,6 +26,12 @@ def trials_of(record: RunRecord) -> int | None:
     return trials if isinstance(trials, int) else _number(_TRIALS, record)
 
 
+def is_trial(record: RunRecord) -> bool:
+    """Tell whether a run belongs to a search: its test split stays sealed for good."""
+    evaluation = record.spec.get("evaluation")
+    return isinstance(evaluation, Mapping) and evaluation.get("test") is False
+
+
 def selected_on(record: RunRecord) -> str | None:
     """Return the split that chose: what the record says, else validation if it was looked at, else None."""
     evaluation = record.spec.get("evaluation")

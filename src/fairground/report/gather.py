@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground.errors import InputError, require
+from fairground.fairness.told import is_trial
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.gathered import Gathered, folders_of, joined_apart
@@ -26,7 +27,7 @@ def gather(words: Sequence[str], home: Path) -> Gathered:
     for word in words:
         found |= {run.name: run for run in list(store.records(method=word)) or [store.get(word)]}
     if not words:
-        found = {run.name: run for run in store.records() if not _is_trial(run)}
+        found = {run.name: run for run in store.records() if not is_trial(run)}
     require(len(found) > 0, f"there is no run to report in {home}; `fairground demo` makes some")
     records = joined_apart(found.values())
     return Gathered(records=tuple(records), sources=Sources(folders=folders_of(records, home)))
@@ -64,12 +65,6 @@ def _is_run(store: Store, word: str) -> bool:
     except InputError:
         return False
     return True
-
-
-def _is_trial(record: RunRecord) -> bool:
-    """Tell whether a run belongs to a search: its test split stays sealed for good."""
-    evaluation = record.spec.get("evaluation")
-    return isinstance(evaluation, Mapping) and evaluation.get("test") is False
 
 
 def _without_fold(spec: Mapping[str, object]) -> str:
