@@ -43,14 +43,17 @@ def test_with_enough_time_everybody_starts_and_trains_as_the_protocol_says():
     assert planned(10_000) == RacePlan(epochs=6, batches_per_epoch=10, rungs=rungs_of(6, 12), leaders=2, seeds=3)
 
 
-def test_seeds_go_first_then_the_field_and_training_last():
+def test_seeds_go_first_then_half_of_the_training_then_half_of_the_field_then_training_again():
     whole = planned(10_000).seconds(COSTS, workers=2)
     assert planned(whole - 1).seeds == 2
-    fewer = planned(0.8 * whole)
-    assert fewer.epochs == 6
+    shorter = planned(0.75 * whole)
+    assert shorter.rungs[0].n == 12
+    assert 30 <= shorter.epochs * shorter.batches_per_epoch < 60
+    fewer = planned(0.4 * whole)
     assert 6 <= fewer.rungs[0].n < 12
-    shorter = planned(0.4 * whole)
-    assert shorter.epochs * shorter.batches_per_epoch < 60
+    assert fewer.epochs * fewer.batches_per_epoch == 30
+    least = planned(0.25 * whole)
+    assert least.epochs * least.batches_per_epoch < 30
     assert all(planned(seconds).seconds(COSTS, workers=2) <= seconds for seconds in range(120, 900, 40))
 
 
