@@ -1,19 +1,16 @@
 """The site builds without a warning, asks no other host for anything, and can be read on a phone."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.browser import launched
 from tests.docs.blocks import ROOT
 
 PAGES = ("index", "choosing", "benchmarks", "generated/commands", "generated/components/losses/margin")
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
 
 
 def sphinx(*words: str) -> str:
@@ -61,12 +58,8 @@ def test_every_page_is_reached_from_the_front(site: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: install the package `chromium` to run it")
 def test_pages_fit_a_phone_and_load_from_the_disk_alone(site: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    with launched() as browser:
         tab = browser.new_page(viewport={"width": 390, "height": 844})
         asked: list[str] = []
         tab.on("request", lambda request: asked.append(request.url))
@@ -74,5 +67,4 @@ def test_pages_fit_a_phone_and_load_from_the_disk_alone(site: Path) -> None:
             tab.goto((site / f"{page}.html").as_uri())
             wide, seen = tab.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
             assert wide <= seen, page
-        browser.close()
     assert all(address.startswith(("file:", "data:")) for address in asked)

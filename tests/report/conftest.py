@@ -1,15 +1,13 @@
 """One browser for all tests that look at pages, and a reader who notes every complaint and every request."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
+from tests.browser import launched
+
 #: the width of a desk and of a phone, each with its colours
 WINDOWS = [(1280, "light"), (390, "dark")]
 
@@ -18,14 +16,8 @@ Look = Callable[[str], Any]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: install the package `chromium` to run it")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield launched
-        launched.close()
+    with launched() as started:
+        yield started
 
 
 @pytest.fixture(params=WINDOWS, ids=["desk", "phone"])

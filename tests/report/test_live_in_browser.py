@@ -1,7 +1,5 @@
 """A watch as a reader sees it: the pages update by themselves, and the reader's place and filters stay."""
 
-import shutil
-
 import pytest
 
 from fairground.records.store import Store
@@ -11,21 +9,6 @@ from tests.report.fixtures import HOSTILE, make_study
 from tests.report.watched import begin_run, watching
 
 pytestmark = pytest.mark.browser
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-if CHROMIUM is None:
-    pytest.skip("no Chromium on this machine: install the package `chromium` to run it", allow_module_level=True)
-
-from playwright.sync_api import sync_playwright  # noqa: E402 - needless without a browser
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture
@@ -42,19 +25,10 @@ def server(home):
         yield served
 
 
-@pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["desk", "phone"])
-def opened(request, browser, server):
-    width, scheme = request.param
-    context = browser.new_context(viewport={"width": width, "height": 700}, color_scheme=scheme)
-    page = context.new_page()
-    page.complaints, page.requests = [], []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
-    page.on("request", lambda request: page.requests.append(request.url))
-    page.goto(server.access.url)
+@pytest.fixture
+def opened(look, server):
+    page = look(server.access.url)
     yield page
-    context.close()
     # Whatever the test did: no error, no dialog, no other host.
     assert page.complaints == []
     assert [url for url in page.requests if not url.startswith((server.access.url, "data:"))] == []
