@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairground.cli.study_progress import Heard, Watch
+from fairground.cli.run_bars import Heard, RunBars, Watch, signs_told, warn
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
@@ -21,7 +21,7 @@ def race_progress(book: "RaceBook", *, metric: str, is_quiet: bool) -> Iterator[
         with _bars(book, metric) as pair:
             yield pair
     else:
-        yield lambda _: None, lambda record: print(_told(record, book, metric), file=sys.stderr)
+        yield warn, lambda record: print(_told(record, book, metric), file=sys.stderr)
 
 
 def _told(record: "RunRecord", book: "RaceBook", metric: str) -> str:
@@ -32,39 +32,31 @@ def _told(record: "RunRecord", book: "RaceBook", metric: str) -> str:
     result = record.failure if score is None else f"validation {metric} {score:.4f}"
     test = record.score(metric, "test")
     opened = "" if test is None else f"  test {metric} {test:.4f}"
-    return f"{minutes}:{seconds:02d}  {label}, seed {record.spec['seed']}, epoch {epoch}  {result}{opened}"
+    run = f"{label}, seed {record.spec['seed']}, epoch {epoch}"
+    return f"{minutes}:{seconds:02d}  {run}  {result}{opened}{signs_told(record)}"
 
 
 @contextmanager
 def _bars(book: "RaceBook", metric: str) -> Iterator[tuple[Watch, Heard]]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description:<34}"), BarColumn(), TextColumn("{task.fields[told]}"))
     with Progress(*columns, console=Console(stderr=True)) as progress:
         whole = progress.add_task("time", total=book.limit, told="")
-        tasks: dict[str, TaskID] = {}
+        bars = RunBars(progress)
 
         def watch(event: Mapping[str, Any]) -> None:
             left = max(0, round(book.left()))
             progress.update(whole, completed=book.seconds(), told=f"{left // 60}:{left % 60:02d} left")
-            if "worker_died" in event:
-                progress.console.print(f"a worker died ({event['worker_died']}); its run goes on in another")
             if event.get("kind") == "prepare":
                 progress.update(whole, description=f"preparing images, {event['done']} of {event['of']}")
-            if event.get("kind") != "batch":
-                return
-            run = event["run"]
-            if run not in tasks:
+            if event.get("kind") == "batch":
                 progress.update(whole, description="time")
-                title = book.labels.get(run, run)
-                tasks[run] = progress.add_task(title, total=event["of"] * event["batches"], told="")
-            done = (event["epoch"] - 1) * event["batches"] + event["batch"]
-            progress.update(tasks[run], completed=done, told=f"epoch {event['epoch']}, loss {event['loss']:.4f}")
+            bars.watch(event, lambda run: book.labels.get(run, run))
 
         def heard(record: "RunRecord") -> None:
-            if record.name in tasks:
-                progress.remove_task(tasks.pop(record.name))
+            bars.end(record.name)
             progress.console.print(_told(record, book, metric))
 
         yield watch, heard

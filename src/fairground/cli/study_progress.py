@@ -1,15 +1,14 @@
 """What a person sees while a study runs: a bar for the whole and one for each run, or a line for each run."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fairground.cli.run_bars import Heard, RunBars, Watch, signs_told, warn
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
-
-Watch = Callable[[Mapping[str, Any]], None]
-Heard = Callable[["RunRecord"], None]
 
 
 @contextmanager
@@ -22,12 +21,7 @@ def study_progress(total: int, *, metric: str, is_quiet: bool) -> Iterator[tuple
             yield pair
     else:
         n_done = iter(range(1, 10**9))
-        yield _warn, lambda record: _line(record, next(n_done), total, metric)
-
-
-def _warn(event: Mapping[str, Any]) -> None:
-    if "worker_died" in event:
-        print(f"a worker died ({event['worker_died']}); its run goes on in another", file=sys.stderr)
+        yield warn, lambda record: _line(record, next(n_done), total, metric)
 
 
 def _line(record: "RunRecord", n: int, total: int, metric: str) -> None:
@@ -43,12 +37,7 @@ def _title(record: "RunRecord") -> str:
 
 
 def _result(record: "RunRecord", metric: str) -> str:
-    return f"{_outcome(record, metric)}{_signs(record)}"
-
-
-def _signs(record: "RunRecord") -> str:
-    """Name what the doctor found; the sentences are in `fairground show` and in the report."""
-    return f"  doctor: {', '.join(finding.sign for finding in record.findings)}" if record.findings else ""
+    return f"{_outcome(record, metric)}{signs_told(record)}"
 
 
 def _outcome(record: "RunRecord", metric: str) -> str:
@@ -62,7 +51,7 @@ def _outcome(record: "RunRecord", metric: str) -> str:
 @contextmanager
 def _bars(total: int, metric: str) -> Iterator[tuple[Watch, Heard]]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description:<34}"),
@@ -73,22 +62,10 @@ def _bars(total: int, metric: str) -> Iterator[tuple[Watch, Heard]]:
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
         whole = progress.add_task("runs (pruning may save some)", total=total, told="")
-        tasks: dict[str, TaskID] = {}
-
-        def watch(event: Mapping[str, Any]) -> None:
-            if "worker_died" in event:
-                progress.console.print(f"a worker died ({event['worker_died']}); its run goes on in another")
-            if event.get("kind") != "batch":
-                return
-            run = event["run"]
-            if run not in tasks:
-                tasks[run] = progress.add_task(run, total=event["of"] * event["batches"], told="")
-            done = (event["epoch"] - 1) * event["batches"] + event["batch"]
-            progress.update(tasks[run], completed=done, told=f"loss {event['loss']:.4f}")
+        bars = RunBars(progress)
 
         def heard(record: "RunRecord") -> None:
-            if record.name in tasks:
-                progress.remove_task(tasks.pop(record.name))
+            bars.end(record.name)
             progress.update(whole, advance=1, told=f"{_title(record)}: {_result(record, metric)}")
 
-        yield watch, heard
+        yield bars.watch, heard
