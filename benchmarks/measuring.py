@@ -31,12 +31,16 @@ class PeakMemory:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._look()
         self._done.set()
         self._thread.join()
 
     def _watch(self) -> None:
         while not self._done.wait(0.005):
-            self.megabytes = max(self.megabytes, (_private_bytes() - self._start) / 1e6)
+            self._look()
+
+    def _look(self) -> None:
+        self.megabytes = max(self.megabytes, (_private_bytes() - self._start) / 1e6)
 
 
 def _private_bytes() -> int:

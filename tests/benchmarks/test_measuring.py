@@ -19,9 +19,8 @@ def test_contestants_take_turns_and_the_best_time_counts():
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say what a process holds")
 def test_the_peak_is_seen():
     with PeakMemory() as peak:
-        held = np.ones(4_000_000)
-        time.sleep(0.05)
-    assert len(held) * 8 / 1e6 * 0.9 < peak.megabytes < 200
+        held = np.ones(16_000_000)  # so large that the allocator never takes it from what was freed before
+    assert len(held) * 8 / 1e6 * 0.9 < peak.megabytes < 300
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.errors import InputError, StoreError
-from fairground.records.database import STORE_VERSION
+from fairground.records.database import STORE_VERSION, open_database
 from fairground.records.record import Score
 from fairground.records.store import FILE_NAME, Store
 from tests.records.factory import make_record
@@ -145,6 +145,27 @@ def test_threads_may_share_a_store(tmp_path):
     for thread in threads:
         thread.join()
     assert len(store.names()) == 8
+
+
+def test_a_store_is_laid_out_by_one_while_all_others_open_it(tmp_path):
+    complaints = []
+
+    def open_one(path, together):
+        together.wait()
+        try:
+            open_database(path, patience=30).close()
+        except StoreError as error:
+            complaints.append(error)
+
+    for number in range(40):
+        together = threading.Barrier(8)
+        path = tmp_path / f"{number}.sqlite"
+        threads = [threading.Thread(target=open_one, args=(path, together)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert complaints == []
 
 
 def test_a_newer_store_is_refused_and_untouched(store):

@@ -95,15 +95,18 @@ def _prepare(connection: sqlite3.Connection, path: Path, patience: float) -> Non
 
 
 def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+    # One reading transaction: between two, another process could lay the file out, and it would look like a stranger's.
+    connection.execute("BEGIN")
     version = _version(connection)
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    connection.execute("COMMIT")
     require(
         version <= STORE_VERSION,
         f"{path} was written by a newer fairground (store version {version}; this one reads {STORE_VERSION}). "
         "Nothing was changed; upgrade fairground to open it.",
         StoreError,
     )
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     require(
         application == APPLICATION_ID or tables == 0,
         f"{path} is a database, but not a fairground store. Nothing was changed; choose another folder.",
