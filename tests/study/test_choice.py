@@ -32,7 +32,8 @@ def test_data_that_cannot_be_divided_is_refused_with_what_to_do(sizes, sentence)
 
 def test_few_classes_give_a_larger_share_to_validation():
     assert divided(*[9] * 8).words == ("split=half_classes", "split.validation=0.4")
-    assert divided(*[9] * 300).words == ("split=half_classes", "split.validation=0.2")
+    assert divided(*[9] * 300).words == ("split=half_classes", "split.validation=0.4")
+    assert divided(*[9] * 600).words == ("split=half_classes", "split.validation=0.2")
     assert "No class is in two parts: half of the classes tests" in divided(*[9] * 300).sentence
     assert "the data set's own test half" in divided(*[9] * 300, has_test_half=True).sentence
 
@@ -48,11 +49,11 @@ def test_features_get_a_head_small_images_a_small_network_photographs_a_pretrain
     assert "EfficientNet-Lite0" in chosen().sentence
 
 
-def test_little_time_halves_the_small_network_and_says_so():
+def test_little_time_takes_a_very_small_network_and_says_so():
     short, long = (chosen(shorter_side=32, is_one_size=True, worker_seconds=seconds) for seconds in (600, 3600))
-    assert short.words == ("trunk.widths=[16, 32, 64, 128]",)
+    assert short.words == ("trunk=folded_conv",)
     assert long.words == ()
-    assert "half its usual width" in short.sentence
+    assert "a very small network" in short.sentence
 
 
 def test_small_images_of_many_sizes_are_cut_to_one():

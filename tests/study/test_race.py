@@ -58,7 +58,7 @@ def test_the_best_objective_wins_and_each_goes_as_far_as_its_rung(race):
     assert book.plan is not None
     assert [rung.n for rung in book.plan.rungs] == [12, 6, 3]
     assert [standing.label for standing in found.standings[:3]] == ["SupCon", "Contrastive", "SoftTriple"]
-    assert Counter(standing.epochs for standing in found.standings) == {6: 3, 2: 3, 1: 6}
+    assert Counter(standing.epochs for standing in found.standings) == {6: 3, 4: 3, 2: 6}
     assert found.recommendation.chosen.label == "SupCon"
     # one first seed and, while time is left, further ones up to ten
     assert [len(standing.validation) for standing in found.standings[:3]] == [10, 10, 1]

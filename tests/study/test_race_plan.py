@@ -12,21 +12,21 @@ COSTS = Costs(start=2, batch=1, look=1, opening=4, n_batches=10, memory=1)
 @pytest.mark.parametrize(
     ("epochs", "n", "rungs"),
     [
-        (6, 12, [(1, 12), (2, 6), (6, 3)]),
-        (10, 8, [(2, 8), (4, 4), (10, 2)]),
+        (6, 12, [(2, 12), (4, 6), (6, 3)]),
+        (10, 8, [(4, 8), (7, 4), (10, 2)]),
         (2, 5, [(1, 5), (2, 2)]),
         (1, 4, [(1, 4)]),
-        (6, 1, [(1, 1), (2, 1), (6, 1)]),
+        (6, 1, [(2, 1), (4, 1), (6, 1)]),
     ],
 )
-def test_half_goes_on_after_a_sixth_and_a_quarter_after_a_third(epochs, n, rungs):
+def test_half_goes_on_after_a_third_and_a_quarter_after_two(epochs, n, rungs):
     assert [(rung.epochs, rung.n) for rung in rungs_of(epochs, n)] == rungs
 
 
 def test_seconds_are_those_of_every_piece_on_the_workers_there_are():
     plan = RacePlan(epochs=6, batches_per_epoch=10, rungs=rungs_of(6, 12), leaders=2, seeds=3)
-    # six rounds of start, first look and one epoch; three of one more epoch; two of four more; then whole runs
-    race = 6 * (2 + 1 + 11) + 3 * (2 + 11) + 2 * (2 + 4 * 11) + 2 * (2 + 1 + 6 * 11)
+    # six rounds of start, first look and two epochs; three of two more epochs; two of two more; then whole runs
+    race = 6 * (2 + 1 + 2 * 11) + 3 * (2 + 2 * 11) + 2 * (2 + 2 * 11) + 2 * (2 + 1 + 6 * 11)
     assert plan.race_seconds(COSTS, workers=2) == pytest.approx(race)
     # seven runs are opened in four rounds
     assert plan.ending_seconds(COSTS, workers=2) == pytest.approx(4 * (2 + 4) + ENDING)
@@ -68,8 +68,8 @@ def test_a_time_too_short_is_refused_with_the_shortest_that_would_do():
 
 def test_a_field_of_one_is_raced_all_the_same():
     assert planned(10_000, n_methods=1).rungs == (
-        Rung(epochs=1, n=1),
         Rung(epochs=2, n=1),
+        Rung(epochs=4, n=1),
         Rung(epochs=6, n=1),
     )
 

@@ -8,7 +8,11 @@ from fairground.catalogue import list_room
 from fairground.spec.load import load_run
 from fairground.training.run import run
 
-SETTINGS = {"timm": ("trunk.model=test_resnet",), "small_conv": ("trunk.widths=[8, 16]",)}
+SETTINGS = {
+    "timm": ("trunk.model=test_resnet",),
+    "small_conv": ("trunk.widths=[8, 16]",),
+    "folded_conv": ("trunk.widths=[8, 16]",),
+}
 WORDS = (
     "data=synthetic",
     "data.n_classes=8",

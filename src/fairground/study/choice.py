@@ -10,10 +10,10 @@ from fairground.spec.study import MethodSpec
 LEAST_CLASSES = 8
 #: up to this shorter side a small network trained from nothing does better than a large pretrained one
 SMALL_SIDE = 64
-#: the network for small images is halved when all workers together have less than this many seconds
+#: small images are folded, for a third of the cost, when all workers together have less than this many seconds
 SHORT = 1500
-#: as many validation classes as make a score worth trusting, and the share taken where there are fewer
-ENOUGH_VALIDATION, USUAL, LARGE = 8, 0.2, 0.4
+#: as many validation classes as rank methods like other classes do, and the share taken where there are fewer
+ENOUGH_VALIDATION, USUAL, LARGE = 50, 0.2, 0.4
 PER_CLASS = 4
 
 
@@ -108,15 +108,16 @@ def _features(width: int, train_images: int, train_classes: int) -> Choice:
 
 def _small(side: int, is_one_size: bool, train_classes: int, worker_seconds: float) -> Choice:
     is_short = worker_seconds < SHORT
-    words = ["trunk.widths=[16, 32, 64, 128]"] if is_short else []
+    trunk = "folded_conv" if is_short else "small_conv"
+    words = [f"trunk={trunk}"] if is_short else []
     if not is_one_size:
         words += ["transform=mlrc2020", f"transform.side={max(16, side // 16 * 16)}"]
-    size = "a small network of half its usual width, so that a race fits the time," if is_short else "a small network"
+    size = "a very small network, so that a race fits the time," if is_short else "a small network"
     return Choice(
         field="recommend/laptop",
         words=(*words, *_batch(128, train_classes)),
         baselines=(MethodSpec(label="untrained network", words=("training.epochs=0",)),),
-        sentence=f"Images of about {side} pixels: {size} is trained from nothing (protocol laptop, small_conv); a "
+        sentence=f"Images of about {side} pixels: {size} is trained from nothing (protocol laptop, {trunk}); a "
         "large pretrained one would see too few pixels.",
     )
 

@@ -6,6 +6,7 @@ time decides only whether one more step is begun. Nothing here opens the test sp
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from statistics import fmean
 
 from fairground.records.record import RunRecord
@@ -85,24 +86,26 @@ class Race:
 
     def _rungs(self, methods: Sequence[MethodSpec], rungs: Sequence[Rung]) -> "Walk[list[tuple[MethodSpec, float]]]":
         """Return the methods that reached the last rung with their scores there, best first."""
-        ranked = [(method, 0.0) for method in methods]
-        for rung in rungs:
-            alive = [method for method, _ in ranked[: rung.n]]
+        alive = list(methods)
+        ranked: list[tuple[MethodSpec, float]] = []
+        for rung, after in zip_longest(rungs, rungs[1:]):
             specs = {method.label: self.spec(method, 0) for method in alive}
             records = yield Ask(specs=list(specs.values()), until=rung.epochs)
-            scores = {method.label: self._score(records[name_of(specs[method.label])], rung.epochs) for method in alive}
+            looks = {method.label: self._looks(records[name_of(specs[method.label])], rung.epochs) for method in alive}
             ranked = sorted(
-                ((method, score) for method in alive if (score := scores[method.label]) is not None),
+                ((method, max(looks[method.label])) for method in alive if looks[method.label]),
                 key=lambda entry: -entry[1],
             )
+            if after is not None:
+                labels = promoted({method.label: looks[method.label] for method, _ in ranked}, after.n)
+                alive = [method for method, _ in ranked if method.label in labels]
         return ranked
 
-    def _score(self, record: RunRecord, epochs: int) -> float | None:
-        """Return the best validation score up to an epoch: a run that once went further is judged as all others."""
+    def _looks(self, record: RunRecord, epochs: int) -> list[float]:
+        """Return the validation scores up to an epoch: a run that once went further is judged as all others."""
         if record.state not in ("done", "pruned"):
-            return None
-        found = [row.validation[self.metric] for row in record.epochs if 0 < row.epoch <= epochs and row.validation]
-        return max(found, default=None)
+            return []
+        return [row.validation[self.metric] for row in record.epochs if 0 < row.epoch <= epochs and row.validation]
 
     def _seeds(self, methods: Sequence[MethodSpec], seeds: Sequence[int]) -> "Walk[Mapping[str, RunRecord]]":
         # Seed by seed, so that what is known early is known of all.
@@ -146,8 +149,8 @@ class Race:
 
     def _first_scores(self, methods: Sequence[MethodSpec]) -> list[float]:
         found = (self._heard.get(name_of(self.spec(method, 0))) for method in methods)
-        scores = [self._score(record, self.plan.epochs) for record in found if record is not None]
-        return [score for score in scores if score is not None]
+        looks = [self._looks(record, self.plan.epochs) for record in found if record is not None]
+        return [max(scores) for scores in looks if scores]
 
     def _are_there(self, methods: Sequence[MethodSpec], seeds: Sequence[int], has: Has) -> bool:
         names = [name_of(self.spec(method, seed)) for method in methods for seed in seeds]
@@ -157,6 +160,17 @@ class Race:
         """Return what a run of full length took so far."""
         whole = [run.provenance.wall_seconds for run in self._heard.values() if run.state in ("done", "pruned")]
         return fmean(whole) if whole else 0.0
+
+
+def promoted(looks: Mapping[str, Sequence[float]], n: int) -> set[str]:
+    """Return who of the ranked goes on: half of `n` places to the best scores, half to the steepest climbs of the rest.
+
+    A climb is from the last look but one to the last. By scores alone whoever starts slowly would leave first.
+    """
+    best = list(looks)[: (n + 1) // 2]
+    rest = [label for label in looks if label not in best]
+    climbs = {label: looks[label][-1] - (looks[label][-2] if len(looks[label]) > 1 else 0.0) for label in rest}
+    return {*best, *sorted(rest, key=lambda label: -climbs[label])[: n - len(best)]}
 
 
 def family_of(method: MethodSpec) -> str:

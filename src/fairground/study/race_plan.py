@@ -1,7 +1,7 @@
 """How a race fits into its time: successive halving whose every piece has been priced by a pilot.
 
 Formula
-    rungs        after ceil(R / 6), ceil(R / 3) and R of R epochs; n methods start, ceil(n / 2) go on, then
+    rungs        after ceil(R / 3), ceil(2 R / 3) and R of R epochs; n methods start, ceil(n / 2) go on, then
                  max(2, ceil(n / 4)); nothing is trained twice, for a run goes on where it paused
     seconds      sum over rungs of ceil(n / workers) (start + epochs (batches batch + look)), and likewise for the
                  leaders' further seeds; then the openings of the test split, the page and the model
@@ -12,7 +12,8 @@ Paper
     Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter Optimization", AISTATS 2016.
 
 Departures from the paper
-    Rungs are fewer and farther apart: each costs a barrier at which workers wait for each other.
+    Rungs are fewer and farther apart: each costs a barrier at which workers wait for each other. The first comes late,
+    for objectives that learn vectors of classes start slowly and overtake others in the second half of training.
 """
 
 import math
@@ -99,7 +100,7 @@ class RacePlan:
 
 def rungs_of(epochs: int, n: int) -> tuple[Rung, ...]:
     """Return the rungs of `n` methods that train `epochs` epochs at most."""
-    lengths = sorted({math.ceil(epochs / 6), math.ceil(epochs / 3), epochs})
+    lengths = sorted({math.ceil(epochs / 3), math.ceil(2 * epochs / 3), epochs})
     sizes = (n, math.ceil(n / 2), max(2, math.ceil(n / 4)))
     # The last rung is always the shortest list: with fewer rungs the halving is faster.
     kept = sizes if len(lengths) == 3 else ((sizes[0], sizes[2]) if len(lengths) == 2 else (n,))

@@ -1,0 +1,58 @@
+"""A small convolutional network that folds its images first: most of `small_conv`'s accuracy in a third of its time.
+
+Formula
+    h <- unshuffle2(image): every square of 2 x 2 pixels becomes one pixel of four times the channels, so that nothing
+    is lost and no layer works at full size; then blocks h <- relu(maxpool2(batch_norm(conv3x3(h)))); the features are
+    the mean over what is left of the image. The default widths 32-64-128 give 0.09 million weights.
+
+Paper
+    The stem is that of Ridnik et al., "TResNet: High Performance GPU-Dedicated Architecture", WACV 2021; the blocks are
+    those of Vinyals et al., "Matching Networks", NeurIPS 2016.
+
+Departures from the papers
+    Only the stem of the first, only the blocks of the second. The maximum is taken before ReLU, which gives the same
+    values for a quarter of the work, and channels lie innermost in memory, where pooling on a processor is faster.
+    An odd row or column is filled up with zeros.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from fairground.contracts.mixing import Mixing
+from fairground.contracts.model import Trunk
+from fairground.errors import require
+
+FOLD = 2
+
+
+class FoldedConvTrunk(Trunk):
+    """`widths` is the number of channels of each block; `channels` that of the images."""
+
+    def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128)) -> None:
+        super().__init__()
+        require(
+            len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths),
+            f"folded_conv.widths must be positive whole numbers, one a block; got {list(widths)}",
+        )
+        inputs = [FOLD * FOLD * channels, *widths[:-1]]
+        self.stages = nn.ModuleList(_block(before, after) for before, after in zip(inputs, widths, strict=True))
+        self.n_features = widths[-1]
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
+        """Return features (n, n_features) of images (n, c, h, w)."""
+        height, width = images.shape[-2:]
+        even = nn.functional.pad(images, (0, width % FOLD, 0, height % FOLD))
+        folded = nn.functional.pixel_unshuffle(even, FOLD)
+        return super().forward(folded.contiguous(memory_format=torch.channels_last), mixing)
+
+
+def _block(before: int, after: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(before, after, 3, padding=1, bias=False),
+        nn.BatchNorm2d(after),
+        nn.MaxPool2d(2),
+        nn.ReLU(inplace=True),
+    )
