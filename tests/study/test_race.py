@@ -11,6 +11,7 @@ from fairground.spec.study import DataSpec
 from fairground.spec.study_load import load_study
 from fairground.study.choice import choose
 from fairground.study.contest import Contest, contest_of
+from fairground.study.race import promoted
 from fairground.study.race_book import RaceBook, race_name
 from fairground.study.recommend import Course
 from tests.study import race_jobs
@@ -173,3 +174,16 @@ def test_the_field_of_every_protocol_has_more_settings_of_the_same_names():
         assert len(labels) >= 6
         assert {label.partition(",")[0] for label in further} <= labels
         assert all(isinstance(data, DataSpec) for data in field.data)
+
+
+def test_half_of_the_places_go_to_the_best_scores_and_half_to_the_steepest_climbs():
+    # Ranked by their best scores; `slow` climbs by 9, `flat` by 1, `fell` has its best look behind it.
+    looks = {"first": [30, 33], "second": [31, 32], "fell": [31.5, 29], "flat": [29, 30], "slow": [16, 25]}
+    assert promoted(looks, 4) == {"first", "second", "slow", "flat"}
+    assert promoted(looks, 3) == {"first", "second", "slow"}
+    assert promoted(looks, 1) == {"first"}
+    assert promoted(looks, 9) == set(looks)
+
+
+def test_after_one_look_a_climb_is_from_nothing():
+    assert promoted({"a": [3.0], "b": [2.0], "c": [1.0]}, 2) == {"a", "b"}
