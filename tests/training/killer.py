@@ -1,4 +1,4 @@
-"""Runs a tiny spec in child processes that are killed without warning, and prints the digits of the record.
+"""Runs a tiny spec in child processes killed without warning; prints the record's digits and the doctor's findings.
 
 Every child is a fork of one process that has torch loaded already, so that a dozen deaths cost seconds. Arguments: the
 home folder, the overrides as JSON, and the deaths as JSON: ["batch", n] kills after the n-th batch of that child,
@@ -48,7 +48,8 @@ def child(home: Path, overrides: list[str], kind: str, n: float) -> None:
     elif kind == "after":
         threading.Thread(target=lambda: (time.sleep(n), die()), daemon=True).start()
     record = run(tiny(*overrides), home=home, listen=listen, checkpoint_seconds=0.0)
-    (home / "digits").write_text(record.digits())
+    told = {"digits": json.loads(record.digits()), "findings": [finding.told for finding in record.findings]}
+    (home / "told").write_text(json.dumps(told))
 
 
 def attempt(home: Path, overrides: list[str], kind: str, n: float) -> bool:
@@ -79,7 +80,7 @@ def main() -> None:
     for kind, n in deaths:
         attempt(home, overrides, kind, n)
     assert attempt(home, overrides, "never", 0)
-    print((home / "digits").read_text())
+    print((home / "told").read_text())
 
 
 if __name__ == "__main__":

@@ -13,19 +13,9 @@ from fairground.spec.load import load_run
 from fairground.training import signs
 from fairground.training.doctor import SIGNS
 from fairground.training.run import run
+from tests.training.ill_losses import ILL
 from tests.training.tiny import tiny
 
-ILL = {
-    "collapse": ("loss=triplet", "miner=hardest", "optimiser.lr=0.03", "training.batches_per_epoch=60"),
-    "stuck_at_margin": (
-        *("loss=triplet", "miner=hardest", "loss.margin=1", "loss.power=2"),
-        *("optimiser.lr=0.01", "training.batches_per_epoch=60"),
-    ),
-    "no_active_tuples": ("loss=triplet", "miner=all_semihard", "loss.margin=-0.2", "training.batches_per_epoch=30"),
-    "exploding_norms": ("loss=contrastive", "optimiser.lr=10", "training.batches_per_epoch=20"),
-    "dead_proxies": ("loss=sub_centre_arc_face", "loss.n_centres=8", "training.batches_per_epoch=12"),
-    "divergence": ("loss=proxy_nca", "optimiser.loss_lr=0", "training.epochs=5", "training.batches_per_epoch=12"),
-}
 REMEDIES = {
     "collapse": "use miner=semihard (hardest now)",
     "stuck_at_margin": "use miner=distance_weighted (hardest now) or lower optimiser.lr (0.01 now) tenfold",

@@ -5,20 +5,22 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.training.ill_losses import ILL
 from tests.training.tiny import tiny
 
 ROOT = Path(__file__).parents[2]
 
 
-def digits_after(home: Path, deaths: list[tuple[str, float]], overrides: tuple[str, ...] = ()) -> str:
+def told_after(home: Path, deaths: list[tuple[str, float]], overrides: tuple[str, ...] = ()) -> Any:
     command = [sys.executable, "-m", "tests.training.killer", str(home), json.dumps(overrides), json.dumps(deaths)]
     home.mkdir()
     finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
     assert finished.returncode == 0, finished.stderr
-    return finished.stdout.strip()
+    return json.loads(finished.stdout)
 
 
 MOMENTS = {
@@ -39,23 +41,30 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return digits_after(tmp_path_factory.mktemp("resume") / "home", [])
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return told_after(tmp_path_factory.mktemp("resume") / "home", [])
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_killed_run_ends_with_the_same_digits(moment: str, undisturbed: str, tmp_path: Path) -> None:
-    assert digits_after(tmp_path / "home", MOMENTS[moment]) == undisturbed
+def test_a_killed_run_ends_with_the_same_digits(moment: str, undisturbed: Any, tmp_path: Path) -> None:
+    assert told_after(tmp_path / "home", MOMENTS[moment]) == undisturbed
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_state_survives(kind: str, tmp_path: Path) -> None:
     deaths = [("batch", 3), ("fsync", 5), ("batch", 8)]
-    assert digits_after(tmp_path / "killed", deaths, KINDS[kind]) == digits_after(tmp_path / "whole", [], KINDS[kind])
+    assert told_after(tmp_path / "killed", deaths, KINDS[kind]) == told_after(tmp_path / "whole", [], KINDS[kind])
 
 
-def test_the_digits_hold_scores_and_losses(undisturbed: str) -> None:
-    told = json.loads(undisturbed)
+def test_the_doctor_finds_what_it_would_have_found(tmp_path: Path) -> None:
+    deaths = [("batch", 12), ("fsync", 40), ("batch", 30)]
+    whole = told_after(tmp_path / "whole", [], ILL["stuck_at_margin"])
+    assert any("margin" in sentence for sentence in whole["findings"])
+    assert told_after(tmp_path / "killed", deaths, ILL["stuck_at_margin"]) == whole
+
+
+def test_the_digits_hold_scores_and_losses(undisturbed: Any) -> None:
+    told = undisturbed["digits"]
     assert told["state"] == "done"
     assert len(told["epochs"]) == 1 + tiny().training.epochs
     assert {score["split"] for score in told["scores"]} == {"validation", "test"}
