@@ -5,40 +5,22 @@ from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from fairground.cli import recommend as command
-from fairground.cli.main import app
 from fairground.errors import FairgroundError, InputError
-from fairground.execution import processes
-from fairground.execution.inline import InlineExecutor
-from fairground.study import race, race_plan
+from fairground.study import race_plan
+from tests.cli.quick_race import SHORT, call, hurry, write_features
 from tests.datasets.pictures import class_folders
-
-
-def call(*words):
-    return CliRunner().invoke(app, ["recommend", *map(str, words)])
 
 
 @pytest.fixture
 def features(tmp_path):
-    """Twelve classes of eight rows, each around a centre of its own."""
-    generator = np.random.default_rng(0)
-    centres = generator.normal(size=(12, 16))
-    rows = np.repeat(centres, 8, axis=0) + 1.6 * generator.normal(size=(96, 16))
-    np.savez(tmp_path / "made.npz", features=rows.astype(np.float32), labels=np.arange(96) // 8)
-    return tmp_path / "made.npz"
+    return write_features(tmp_path / "made.npz")
 
 
 @pytest.fixture
 def here(monkeypatch):
-    """Race in this process, with a short ending and few seeds: the arithmetic is tested elsewhere."""
-    monkeypatch.setattr(processes, "ProcessExecutor", lambda job, workers, watch: InlineExecutor(job, watch=watch))
-    monkeypatch.setattr(race_plan, "ENDING", 0.5)
-    monkeypatch.setattr(race, "MOST_SEEDS", 3)
-
-
-SHORT = ("training.epochs=2", "training.batches_per_epoch=3", "evaluation.metrics=['map@r']")
+    hurry(monkeypatch)
 
 
 @pytest.mark.parametrize("text", ["", "30", "5 apples", "m30", "-3m", "0s"])

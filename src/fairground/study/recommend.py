@@ -212,12 +212,13 @@ class Course:
             raise TimeUpError
 
     def _left(self) -> float:
-        """Return the time left for racing: some is kept for what comes after."""
+        """Return the time left for racing: some is kept for what comes after, with slack."""
         book = self._book
         assert book.plan is not None
         assert book.costs is not None
         n_to_open = 0 if self._racing is None else self._racing.n_to_open
-        return book.left() - book.plan.ending_seconds(book.costs, workers=self._workers, n_to_open=n_to_open)
+        ending = book.plan.ending_seconds(book.costs, workers=self._workers, n_to_open=n_to_open)
+        return book.left() - SLACK * ending
 
 
 def _steps(plan: RacePlan) -> list[tuple[Rung, Rung]]:
