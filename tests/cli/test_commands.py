@@ -68,6 +68,20 @@ def test_evaluate_measures_the_selected_model_again(home: Path, capsys: pytest.C
         assert json.loads(capsys.readouterr().out)["map@r"] == record.score("map@r", split)  # type: ignore[arg-type]
 
 
+def test_a_run_like_another_differs_by_what_was_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = next(Store(home).records())
+    words = ("train", "--like", record.name[:8], "--home", str(home), "--dry-run", "--json")
+    assert fairground(*words, "training.epochs=1", "loss=triplet") == 0
+    spec = json.loads(capsys.readouterr().out)["spec"]
+    assert spec["loss"]["name"] == "triplet"
+    changed = {key for key in spec if spec[key] != record.spec[key]}
+    assert changed == {"loss", "training"}
+    assert fairground(*words, "--protocol", "features") == 2
+    assert "leave --protocol and --config out" in capsys.readouterr().err
+    assert fairground(*words, "los=triplet") == 2
+    assert "Did you mean 'loss'" in capsys.readouterr().err
+
+
 def test_the_test_split_of_an_unfinished_run_stays_sealed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from fairground.training.run import run
 

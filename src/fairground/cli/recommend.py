@@ -13,6 +13,9 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
+#: the share of classes that validates where a method is known and only the best epoch is to be found
+FEW = 0.1
+
 if TYPE_CHECKING:
     from fairground.study.contest import Contest
     from fairground.study.race_book import RaceBook
@@ -67,7 +70,7 @@ def recommend(
     if as_json:
         print(json.dumps({**told, "is_over": book.is_over}))
     else:
-        _print(told, found, contest.study.selection.metric)
+        _print(told, found, contest.study.selection.metric, home)
         if is_stopped:
             print("stopped; nothing is lost. The same command goes on from here.", file=sys.stderr)
     if is_stopped:
@@ -186,6 +189,7 @@ def _end(contest: "Contest", book: "RaceBook", found: "Found", audit: "Audit", s
     """Write the model and the page; return everything as JSON-ready data."""
     from fairground.report.advice import advice_of, standings_plain
     from fairground.report.race_page import write_race_page
+    from fairground.spec.load import run_from_plain
     from fairground.use.folder import open_model, write_model
 
     metric = contest.study.selection.metric
@@ -212,11 +216,12 @@ def _end(contest: "Contest", book: "RaceBook", found: "Found", audit: "Audit", s
         "baselines": standings_plain(found.baselines),
         "model": str(book.model),
         "model_run": run.name,
+        "validation_share": run_from_plain(run.spec).split.settings.get("validation", 0.0),
         "seconds": round(book.seconds(), 1),
     }
 
 
-def _print(told: dict[str, Any], found: "Found", metric: str) -> None:
+def _print(told: dict[str, Any], found: "Found", metric: str, home: Path) -> None:
     from fairground.report.advice import standings_text
 
     print(standings_text(found.standings, found.baselines, metric=metric))
@@ -225,3 +230,6 @@ def _print(told: dict[str, Any], found: "Found", metric: str) -> None:
     model = Path(told["model"]).absolute()
     print(f"page:  {Path(told['page']).absolute()}  (open it in any browser)")
     print(f"model: {model}  (try: fairground embed {model} YOUR_IMAGES -o embeddings.npz)")
+    if told["validation_share"] > FEW and not found.recommendation.is_baseline:
+        again = f"fairground train --home {home} --like {told['model_run']} split.validation={FEW}"
+        print(f"more:  {again}  (the same method on more of your classes)")

@@ -33,6 +33,9 @@ def train(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", help="A TOML file with a whole or partial spec.")
     ] = None,
+    like: Annotated[
+        str | None, typer.Option("--like", metavar="RUN", help="Start from the spec of an earlier run instead.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the complete spec and its name, and stop.")] = False,
     home: Home = HOME,
     threads: Threads = None,
@@ -50,14 +53,21 @@ def train(
 
     Or: fairground train --config my_run.toml training.epochs=20
 
+    Or: fairground train --like 3f2a training.epochs=40
+
     Or, one training on several processors: torchrun --nproc-per-node 2 -m fairground train loss=triplet
     """
     from fairground.cli.protocol import card_text
+    from fairground.errors import require
     from fairground.spec.card import declaration
     from fairground.spec.identity import name_of, to_plain
     from fairground.spec.load import load_run
 
-    spec = load_run(protocol=protocol, file=config, overrides=overrides or [])
+    if like is None:
+        spec = load_run(protocol=protocol, file=config, overrides=overrides or [])
+    else:
+        require(protocol is None and config is None, "--like starts from a run: leave --protocol and --config out")
+        spec = _spec_of(like, home, overrides or [])
     if dry_run:
         print(json.dumps({"name": name_of(spec), "spec": to_plain(spec)}, indent=None if as_json else 2))
         return
@@ -78,13 +88,17 @@ def resume(
 
     Example: fairground resume 3f2a
     """
+    spec = _spec_of(run, home)
+    _work(spec, home=home, threads=None, as_json=as_json, is_quiet=quiet, is_watched=doctor, sinks=sinks)
+
+
+def _spec_of(run: str, home: Path, overrides: list[str] | None = None) -> "RunSpec":
     from fairground.records.artefacts import RunFolder
     from fairground.records.folders import resolve_run
     from fairground.spec.load import run_from_plain
 
     folder = RunFolder(home, resolve_run(home, run))
-    spec = run_from_plain(json.loads(folder.spec.read_text(encoding="utf-8")))
-    _work(spec, home=home, threads=None, as_json=as_json, is_quiet=quiet, is_watched=doctor, sinks=sinks)
+    return run_from_plain(json.loads(folder.spec.read_text(encoding="utf-8")), overrides or [])
 
 
 def _work(

@@ -60,10 +60,11 @@ def load_run(
     return _build(draft)
 
 
-def run_from_plain(data: Mapping[str, Value]) -> RunSpec:
-    """Return the spec that `to_plain` wrote down."""
+def run_from_plain(data: Mapping[str, Value], overrides: Sequence[str] = ()) -> RunSpec:
+    """Return the spec that `to_plain` wrote down, with what `key=value` overrides change."""
     draft = _Draft()
     _apply(draft, _flatten(data, "the stored spec"), "the stored spec")
+    _apply(draft, _parse_overrides(overrides), "the command line")
     return _build(draft)
 
 
