@@ -1,7 +1,7 @@
 """What using a model costs beyond its network: a search through 100,000 rows, and reading photographs from a folder.
 
 FAIRGROUND_BENCH_PHOTOS says how many photographs are embedded (192 by default, to be quick; the ratio is the same for
-5,000, as every block of 128 costs the same).
+5,000, as every block of 128 costs the same), FAIRGROUND_BENCH_TRUNKS by which networks (both below by default).
 """
 
 import os
@@ -30,6 +30,8 @@ from fairground.use.model import Embedder, UsableModel
 from fairground.use.search import search
 
 N_PHOTOS = int(os.environ.get("FAIRGROUND_BENCH_PHOTOS", "192"))
+TRUNKS = {"efficientnet_lite0": EfficientnetLite0Trunk, "resnet50": Resnet50Trunk}
+CHOSEN = os.environ.get("FAIRGROUND_BENCH_TRUNKS", " ".join(TRUNKS)).split()
 ROWS, WIDTH = 100_000, 128
 
 
@@ -71,8 +73,8 @@ def folder_table() -> Table:
         folder = Path(place) / "photos"
         _photographs(folder)
         material = read_material(folder)
-        for name, trunk in (("efficientnet_lite0", EfficientnetLite0Trunk), ("resnet50", Resnet50Trunk)):
-            model = _model(name, trunk(channels=3, weights=None))
+        for name in CHOSEN:
+            model = _model(name, TRUNKS[name](channels=3, weights=None))
             ready = model.transform.evaluate(material.images, np.arange(N_PHOTOS))
             bare = Embedder(model.network, normalise=True).eval()
             step = max(1, PIXELS // (224 * 224))
