@@ -9,7 +9,7 @@ Paper
     The stem is that of Ridnik et al., "TResNet: High Performance GPU-Dedicated Architecture", WACV 2021; the blocks are
     those of Vinyals et al., "Matching Networks", NeurIPS 2016.
 
-Departures from the papers
+Departures from the paper
     Only the stem of the first, only the blocks of the second. The maximum is taken before ReLU, which gives the same
     values for a quarter of the work, and channels lie innermost in memory, where pooling on a processor is faster.
     An odd row or column is filled up with zeros.
