@@ -57,6 +57,11 @@ def test_of_tied_methods_of_one_price_the_higher_mean_is_taken_and_seeds_are_cou
     assert found[1].endswith("would separate A from B, if the difference stays as seen.")
 
 
+def test_hundreds_of_seeds_are_not_recommended():
+    found = told([standing("A", [0.52, 0.50, 0.511]), standing("B", [0.50, 0.52, 0.510])])
+    assert found[1] == "No number of seeds within reach would separate A from B: choose by cost."
+
+
 def test_a_cheap_method_that_is_clearly_lower_is_not_taken():
     recommendation = recommend([standing("A", [0.6, 0.5]), standing("B", [0.5, 0.52], seconds=5)], [UNTRAINED])
     assert recommendation.chosen.label == "A"

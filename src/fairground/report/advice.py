@@ -11,6 +11,8 @@ from fairground.study.standings import Standing
 
 #: the columns of the ranking
 RANKING = ("method", "validation", "test", "seeds", "epochs", "time of a run", "memory")
+#: nobody runs more seeds than this to tell two methods apart
+REACH = 100
 
 
 def advice_of(recommendation: Recommendation, *, metric: str, is_sealed: bool) -> list[str]:
@@ -101,7 +103,7 @@ def _what_would_separate(verdict: Verdict) -> str:
     more = verdict.more_seeds
     if len(verdict.differences) < 2:
         return f"{verdict.a} and {verdict.b} share too few seeds to be told apart."
-    if more is None:
+    if more is None or more > REACH:
         return f"No number of seeds within reach would separate {verdict.a} from {verdict.b}: choose by cost."
     return (
         f"{more} more seed{'' if more == 1 else 's'} would separate {verdict.a} from {verdict.b}, if the difference "
