@@ -10,7 +10,7 @@ from fairground.spec.study import MethodSpec
 LEAST_CLASSES = 8
 #: up to this shorter side a small network trained from nothing does better than a large pretrained one
 SMALL_SIDE = 64
-#: small images are folded, for a third of the cost, when all workers together have less than this many seconds
+#: small images are folded, for a seventh of the cost, when all workers together have less than this many seconds
 SHORT = 1500
 #: as many validation classes as rank methods like other classes do, and the share taken where there are fewer
 ENOUGH_VALIDATION, USUAL, LARGE = 50, 0.2, 0.4
