@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -13,14 +14,14 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
-#: the share of classes that validates where a method is known and only the best epoch is to be found
-FEW = 0.1
-
 if TYPE_CHECKING:
     from fairground.study.contest import Contest
     from fairground.study.race_book import RaceBook
     from fairground.study.recommend import Found
     from fairground.training.audit import Audit
+
+#: the share of classes that validates where a method is known and only the best epoch is to be found
+FEW = 0.1
 
 
 def recommend(
@@ -47,9 +48,10 @@ def recommend(
 ) -> None:
     """Find out which method suits your data, within a time: ends in advice, a report page and a trained model.
 
-    Audits the data, divides its classes, measures the network before any training, then races methods: all begin, the
-    better half goes on, and the best run again on further seeds. Ctrl-C ends with what is known so far; the same
-    command goes on where it was, after a crash too. docs/recommend.md says how it chooses and how to read the advice.
+    Audits the data, divides its classes, measures the network before any training, then races methods: all begin, half
+    go on, the best scores and the steepest climbs, and the best run again on further seeds. Ctrl-C ends with what is
+    known so far; the same command goes on where it was, after a crash too. docs/recommend.md says how it chooses and
+    how to read the advice.
 
     Try: fairground recommend icons --time 5m
 
@@ -231,5 +233,5 @@ def _print(told: dict[str, Any], found: "Found", metric: str, home: Path) -> Non
     print(f"page:  {Path(told['page']).absolute()}  (open it in any browser)")
     print(f"model: {model}  (try: fairground embed {model} YOUR_IMAGES -o embeddings.npz)")
     if told["validation_share"] > FEW and not found.recommendation.is_baseline:
-        again = f"fairground train --home {home} --like {told['model_run']} split.validation={FEW}"
-        print(f"more:  {again}  (the same method on more of your classes)")
+        words = ("--home", str(home), "--like", told["model_run"], f"split.validation={FEW}")
+        print(f"more:  fairground train {shlex.join(words)}  (the same method on more of your classes)")

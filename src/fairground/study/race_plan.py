@@ -110,8 +110,8 @@ def rungs_of(epochs: int, n: int) -> tuple[Rung, ...]:
 def plans(costs: Costs, *, epochs: int, n_methods: int) -> Iterator[RacePlan]:
     """Yield plans from the one most wished for to the least.
 
-    Training is shortened to half before anybody is left out: half a training tells the methods apart nearly as well,
-    and the best of all may be the one that did not start. Then the field shrinks to half, and training again.
+    Training is shortened to half before anybody is left out, for the best of all may be the one that did not start.
+    Then the field shrinks to half, and training again.
     """
     lengths = list(_lengths(costs, epochs))
     n_long = sum(2 * length * batches >= epochs * costs.n_batches for length, batches in lengths)
