@@ -12,13 +12,13 @@ from PIL import Image, ImageFilter
 from benchmarks.harness import Table, best_times
 from fairground.contracts.preprocessing import IMAGENET
 from fairground.contracts.table import Images
-from fairground.geometry.image_files import images_from_files
-from fairground.geometry.torchvision_shim import import_torchvision
+from fairground.images.image_files import images_from_files
 from fairground.spec.load import load_run
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
 from fairground.transforms.photographs import PhotographsTransform
+from fairground.trunks._torchvision import import_torchvision
 
 N_CLASSES, PER_CLASS, BATCH = 24, 6, 32
 WIDTH, HEIGHT = 500, 375

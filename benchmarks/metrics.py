@@ -125,9 +125,9 @@ def clustering(name: str = "SOP", scale: int = 1) -> Table:
     import faiss
     from sklearn.metrics import adjusted_mutual_info_score
 
-    from fairground.geometry.contingency import contingency
-    from fairground.geometry.kmeans import kmeans
     from fairground.metrics import AmiMetric
+    from fairground.retrieval.contingency import contingency
+    from fairground.retrieval.kmeans import kmeans
 
     embeddings, labels = synthetic(name, 128, scale)
     k = int(labels.max()) + 1

@@ -25,7 +25,7 @@ from benchmarks.harness import Table
 from fairground.execution.processes import ProcessExecutor
 from fairground.report.study_results import results_plain
 from fairground.spec.study_load import load_study
-from fairground.study.whole import conduct_study
+from fairground.study.run_study import run_study
 
 HOME = Path(os.environ.get("FAIRGROUND_BENCH_HOME", "build/bench-recommend"))
 PARTS = os.environ.get("FAIRGROUND_BENCH_PARTS", "study tries").split()
@@ -47,7 +47,7 @@ def tables() -> Iterator[Table]:
     """Yield the table of tries; nothing while a part is missing."""
     study = load_study(STUDY, changes=[f"repeats={REPEATS}", NETWORK, SPLIT, *WORDS])
     if "study" in PARTS:
-        results = conduct_study(study, home=HOME / "study", hire=_hire, heard=_heard)
+        results = run_study(study, home=HOME / "study", hire=_hire, heard=_heard)
         found = {cell["method"]: cell["separated"][METRIC] for cell in results_plain(results) if "separated" in cell}
         (HOME / "study.json").write_text(json.dumps(found, indent=1))
     tries = [_try(seed) for seed in range(1, TRIES + 1)] if "tries" in PARTS else []

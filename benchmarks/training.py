@@ -14,7 +14,7 @@ from benchmarks.harness import Table, best_times, milliseconds
 from fairground.execution.processes import ProcessExecutor
 from fairground.records.store import Store
 from fairground.spec.load import load_run
-from fairground.study.conduct import JOB, conduct
+from fairground.study.run_specs import JOB, run_specs
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
@@ -89,9 +89,11 @@ def _workers() -> Table:
             store = Store(home)
             # A first run in each worker pays for imports and compilation.
             warm = [load_run(overrides=[words[0], "training.batches_per_epoch=1", f"seed={i}"]) for i in range(workers)]
-            list(conduct(warm, store=store, executor=executor))
+            list(run_specs(warm, store=store, executor=executor))
             begun = time.perf_counter()
-            list(conduct([load_run(overrides=[*words, f"seed={i}"]) for i in range(4)], store=store, executor=executor))
+            list(
+                run_specs([load_run(overrides=[*words, f"seed={i}"]) for i in range(4)], store=store, executor=executor)
+            )
             seconds[workers] = time.perf_counter() - begun
     return Table(
         title="Two workers against one",

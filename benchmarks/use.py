@@ -16,6 +16,11 @@ from PIL import Image
 
 from benchmarks.harness import Table, best_times, milliseconds
 from fairground import __version__
+from fairground.deploy.embedding_file import embed_to_file
+from fairground.deploy.inputs import read_inputs
+from fairground.deploy.metadata import ModelMetadata
+from fairground.deploy.model import Embedder, UsableModel
+from fairground.deploy.search import search
 from fairground.evaluation.embed import PIXELS
 from fairground.heads.linear import LinearHead
 from fairground.spec.run import Part
@@ -23,11 +28,6 @@ from fairground.training.model import EmbeddingModel
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from fairground.trunks.resnet50 import Resnet50Trunk
-from fairground.use.embedding_file import embed_to_file
-from fairground.use.facts import ModelFacts
-from fairground.use.material import read_material
-from fairground.use.model import Embedder, UsableModel
-from fairground.use.search import search
 
 N_PHOTOS = int(os.environ.get("FAIRGROUND_BENCH_PHOTOS", "192"))
 TRUNKS = {"efficientnet_lite0": EfficientnetLite0Trunk, "resnet50": Resnet50Trunk}
@@ -72,7 +72,7 @@ def folder_table() -> Table:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "photos"
         _photographs(folder)
-        material = read_material(folder)
+        material = read_inputs(folder)
         for name in CHOSEN:
             model = _model(name, TRUNKS[name](channels=3, weights=None))
             ready = model.transform.evaluate(material.images, np.arange(N_PHOTOS))
@@ -127,7 +127,7 @@ def _photographs(folder: Path) -> None:
 def _model(name: str, trunk: EfficientnetLite0Trunk | Resnet50Trunk) -> UsableModel:
     torch.manual_seed(0)
     network = EmbeddingModel(trunk=trunk, head=LinearHead(n_features=trunk.n_features, embedding_dim=128)).eval()
-    facts = ModelFacts(
+    facts = ModelMetadata(
         run="benchmark",
         protocol="none",
         fairground=__version__,

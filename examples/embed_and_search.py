@@ -6,11 +6,11 @@ python examples/embed_and_search.py
 import tempfile
 from pathlib import Path
 
+from fairground.deploy.index import build_index
+from fairground.deploy.model_folder import open_model
+from fairground.deploy.query import rule_of
 from fairground.spec.load import load_run
 from fairground.training.run import run
-from fairground.use.asking import rule_of
-from fairground.use.folder import open_model
-from fairground.use.index import build_index
 
 
 def main(folder: Path, *overrides: str) -> float:

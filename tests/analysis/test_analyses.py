@@ -19,7 +19,7 @@ from fairground.analysis import (
 )
 from fairground.errors import DataError, InputError
 from fairground.evaluation import EmbeddingView, analyse
-from fairground.geometry.spectral_decay import decay
+from fairground.functional.spectral import decay
 
 # Fixture F8b.
 ROWS = np.array(

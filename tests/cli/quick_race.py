@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from fairground.cli.main import app
 from fairground.execution import processes
 from fairground.execution.inline import InlineExecutor
-from fairground.study import race, race_plan
+from fairground.recommend import race, race_plan
 
 SHORT = ("training.epochs=2", "training.batches_per_epoch=3", "evaluation.metrics=['map@r']")
 

@@ -6,7 +6,7 @@ import pytest
 
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.report.comparison import Contest, sentence
+from fairground.report.comparison import ComparisonResult, sentence
 from fairground.statistics.pairwise import pairwise
 from tests.cli.test_commands import fairground
 from tests.fairness.methods import method
@@ -136,7 +136,7 @@ def test_hostile_names_stay_harmless_text():
         for record in method(loss="x", level=0.3 + i / 100):
             spec = {**record.spec, "loss": {"name": name}, "trunk": {"name": name}}
             runs.append(replace(record, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0})))
-    contest = Contest.from_records(runs)
+    contest = ComparisonResult.from_records(runs)
     for text in (contest.text(), contest.refusal()):
         assert "\x1b" not in text
         assert "\u202e" not in text
@@ -145,7 +145,7 @@ def test_hostile_names_stay_harmless_text():
 
 def test_of_many_pairs_those_with_the_best_are_printed():
     runs = [run for i in range(8) for run in method(loss=f"loss{i}", level=0.2 + i / 20)]
-    contest = Contest.from_records(runs)
+    contest = ComparisonResult.from_records(runs)
     told = contest.text()
     assert told.count("is better than") == 7
     assert told.count("  loss7 is better than") == 7

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.cli.browse import print_record
+from fairground.cli.list_show import print_record
 from fairground.cli.study_progress import study_progress
 from fairground.records.record import Finding
 from tests.records.factory import make_record

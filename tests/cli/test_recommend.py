@@ -8,7 +8,7 @@ import pytest
 
 from fairground.cli import recommend as command
 from fairground.errors import FairgroundError, InputError
-from fairground.study import race_plan
+from fairground.recommend import race_plan
 from tests.cli.quick_race import SHORT, call, hurry, write_features
 from tests.datasets.pictures import class_folders
 

@@ -165,7 +165,7 @@ def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, comp
 
 PRETENDED = """
 from functools import partial
-from fairground.study import whole
+from fairground.study import run_study as whole
 whole.conduct_study = partial(whole.conduct_study, job="tests.study.jobs:quadratic")
 from fairground.cli.main import main
 main()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fairground.catalogue import find, list_room
 from fairground.errors import InputError
-from fairground.geometry.class_logits import cross_entropy_
+from fairground.functional.prototypes import cross_entropy_
 from fairground.spec.space import Choice
 
 N_CLASSES, DIMENSION = 6, 5

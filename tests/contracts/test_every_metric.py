@@ -8,7 +8,7 @@ import pytest
 from fairground.catalogue import find, list_room
 from fairground.contracts.metric import ClusteringMetric, Contingency, RankingMetric, Verification, VerificationMetric
 from fairground.evaluation import evaluate
-from fairground.evaluation.naming import metric_named, spelled
+from fairground.evaluation.metric_names import metric_named, spelled
 from tests.metrics.oracle import hit_lists, hits_at, ranking
 
 WORDS = [spelled(name) for name in list_room("metrics")]

@@ -17,7 +17,7 @@ from fairground.execution.inline import InlineExecutor
 from fairground.records.store import Store
 from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study
-from fairground.study.whole import conduct_study
+from fairground.study.run_study import run_study
 from fairground.training.run import run
 from tests.training.tiny import TINY, tiny_words
 
@@ -75,7 +75,7 @@ def _build(place: Path) -> None:
         Path("icons.json").write_text(_call("data", "check", "my_photos", "--json"))
     (place / "tiny.toml").write_text(STUDY)
     study = load_study(str(place / "tiny.toml"))
-    conduct_study(study, home=place / "study" / "fairground-runs", hire=InlineExecutor)
+    run_study(study, home=place / "study" / "fairground-runs", hire=InlineExecutor)
     (place / "names.json").write_text(json.dumps(names))
 
 

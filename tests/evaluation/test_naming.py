@@ -2,7 +2,7 @@ import pytest
 
 from fairground.contracts.metric import RankingMetric
 from fairground.errors import InputError
-from fairground.evaluation.naming import metric_named, spelled
+from fairground.evaluation.metric_names import metric_named, spelled
 from fairground.metrics import FnmrMetric, MapAtRMetric, MapMetric, NdcgMetric, RecallMetric
 
 

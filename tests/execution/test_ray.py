@@ -24,7 +24,7 @@ from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from tests.execution.test_processes import vanishes
-from tests.study.test_whole import conduct, digits, small
+from tests.study.test_run_study import conduct, digits, small
 from tests.training.tiny import tiny
 
 JOBS = "tests.execution.jobs"

@@ -10,7 +10,7 @@ from fairground.execution.choose import executor_named
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.run import RunSpec
-from fairground.study.conduct import JOB, conduct
+from fairground.study.run_specs import JOB, run_specs
 from tests.training.tiny import tiny
 
 
@@ -25,7 +25,7 @@ def conducted(home: Path, n: int, executor: str = "inline") -> dict[str, str]:
 
 def records(home: Path, n: int, executor: str, watch=None) -> list[RunRecord]:
     with executor_named(executor, JOB, workers=1, watch=watch) as hired:
-        return list(conduct(specs(n), store=Store(home), executor=hired))
+        return list(run_specs(specs(n), store=Store(home), executor=hired))
 
 
 def tell(told) -> None:
@@ -35,5 +35,5 @@ def tell(told) -> None:
 
 if __name__ == "__main__":
     with executor_named(sys.argv[3], JOB, workers=1, watch=tell) as hired:
-        for record in conduct(specs(int(sys.argv[2])), store=Store(sys.argv[1]), executor=hired):
+        for record in run_specs(specs(int(sys.argv[2])), store=Store(sys.argv[1]), executor=hired):
             print(record.name, record.state, flush=True)

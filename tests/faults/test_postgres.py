@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import StoreError
-from fairground.study.book import Book
+from fairground.study.trial_store import TrialStore
 from tests.faults.postgres import postgres
-from tests.study.test_whole import conduct, digits, small
+from tests.study.test_run_study import conduct, digits, small
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
 import sys, time
-from fairground.study.book import Book
+from fairground.study.trial_store import Book
 book = Book(sys.argv[1], study="00ab")
 with book.held():
     print("held", flush=True)
@@ -46,7 +46,7 @@ def test_a_killed_driver_lets_go_of_the_book(url: str) -> None:
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, url], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    book = Book(url, study="00ab")
+    book = TrialStore(url, study="00ab")
     with pytest.raises(StoreError, match="study 00ab is being searched by another driver"), book.held():
         pass
     os.kill(holder.pid, signal.SIGKILL)
@@ -65,5 +65,5 @@ def test_a_killed_driver_lets_go_of_the_book(url: str) -> None:
 def test_a_server_that_is_not_there_is_a_sentence_without_the_password() -> None:
     pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
     with pytest.raises(StoreError, match=r"cannot open the search at postgresql\+psycopg://...@/none") as told:
-        Book("postgresql+psycopg://me:secret@/none?host=/nowhere", study="00ab")
+        TrialStore("postgresql+psycopg://me:secret@/none?host=/nowhere", study="00ab")
     assert "secret" not in str(told.value)

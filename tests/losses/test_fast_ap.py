@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.geometry.batch_pairs import batch_pairs
+from fairground.functional.pairs import batch_pairs
 from fairground.losses import FastApLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, X

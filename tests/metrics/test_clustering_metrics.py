@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn import metrics as sklearn_metrics
 
-from fairground.geometry.contingency import contingency
 from fairground.metrics import AmiMetric, F1Metric, NmiMetric, PurityMetric
+from fairground.retrieval.contingency import contingency
 
 LABELS = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2])
 CLUSTERS = np.array([0, 0, 1, 1, 1, 1, 1, 2, 2, 2])

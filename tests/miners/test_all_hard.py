@@ -40,9 +40,9 @@ def test_agrees_with_a_loop(margin):
 def test_blocks_make_no_difference(monkeypatch):
     embeddings, labels = random_batch(40, 3, 5)
     whole = triplet_list(AllHardMiner()(embeddings, labels))
-    monkeypatch.setattr("fairground.geometry.enumeration.BLOCK", 500)
+    monkeypatch.setattr("fairground.functional.triplets.BLOCK", 500)
     assert triplet_list(AllHardMiner()(embeddings, labels)) == whole
-    monkeypatch.setattr("fairground.geometry.enumeration.BLOCK", 1)
+    monkeypatch.setattr("fairground.functional.triplets.BLOCK", 1)
     assert triplet_list(AllHardMiner()(embeddings, labels)) == whole
 
 

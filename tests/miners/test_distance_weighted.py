@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.geometry.sphere import distance_weights
+from fairground.functional.triplets import distance_weights
 from fairground.miners.distance_weighted import DistanceWeightedMiner
 from tests.losses.fixtures import F8, F8B, X
 from tests.miners.oracle import (
@@ -76,7 +76,7 @@ def test_positives_are_equally_likely():
 def test_published_weights_at_dimension_128():
     # log w = 91.4 at .5, 18.0 at 1.0, -0.3 at 1.4, 64.6 at 1.9: without `hi` nearly opposite negatives are preferred.
     d = torch.tensor([0.5, 1.0, 1.4, 1.9], dtype=torch.float64)
-    from fairground.geometry.sphere import inverse_density
+    from fairground.functional.triplets import inverse_density
 
     assert [round(value, 1) for value in inverse_density(d.square(), 128).tolist()] == [91.4, 18.0, -0.3, 64.6]
 

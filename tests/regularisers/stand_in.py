@@ -1,7 +1,7 @@
 """A loss for tests of penalties that do not look at it."""
 
 from fairground.contracts.loss import Loss
-from fairground.geometry.reductions import zero_of
+from fairground.functional.reductions import zero_of
 
 
 class NoLoss(Loss):

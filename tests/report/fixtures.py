@@ -8,7 +8,7 @@ import numpy as np
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord, Score
-from fairground.report.panels import Sources
+from fairground.report.sections import Sources
 from fairground.study.trial import Trial
 from tests.records.factory import hashed, make_provenance, make_record
 

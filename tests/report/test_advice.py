@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from fairground.recommend.recommendation import recommend
+from fairground.recommend.standings import MethodStanding, standings_of
 from fairground.report.advice import advice_of, ranking_of, standings_plain, standings_text
-from fairground.study.recommendation import recommend
-from fairground.study.standings import Standing, standings_of
 from tests.records.factory import make_record
 
 
@@ -15,7 +15,7 @@ def standing(label, values, *, seconds=60.0, epochs=6, test=None):
         replace(run, provenance=replace(run.provenance, wall_seconds=seconds, peak_memory_bytes=5 * 10**8))
         for run in (make_record(seed=seed) for seed in range(len(values)))
     )
-    return Standing(
+    return MethodStanding(
         label=label,
         runs=runs,
         validation=dict(enumerate(values)),

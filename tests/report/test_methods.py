@@ -1,5 +1,5 @@
 from fairground.report.methods import methods_of
-from fairground.spec.flat import differing, flatten, shared
+from fairground.spec.flatten import differing, flatten, shared
 from tests.records.factory import make_record, make_spec
 from tests.report.fixtures import make_study
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairground.report.page import build_page
-from fairground.report.panels import Sources
+from fairground.report.sections import Sources
 from tests.report.fixtures import HOSTILE, make_study, write_files
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,9 @@ import pytest
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord, Score
+from fairground.report.figure import figures_of
 from fairground.report.figure_files import write_figures
+from fairground.report.figure_inputs import FigureInputs
 from fairground.report.figures import (
     correlations,
     cost,
@@ -25,17 +27,15 @@ from fairground.report.figures import (
     structure,
     traces,
 )
-from fairground.report.material import Material
-from fairground.report.panels import material_of
-from fairground.report.plate import plates_of
+from fairground.report.sections import figure_inputs_of
 from fairground.report.tables import ResultTable
 from fairground.study.trial import Trial
 from tests.records.factory import hashed, make_record
 from tests.report.fixtures import make_rich_study, make_study, write_files
 
 
-def material(records: list[RunRecord], **sources: object) -> Material:
-    return Material(dataset="icons", table=ResultTable.from_records(records), records=tuple(records), **sources)
+def material(records: list[RunRecord], **sources: object) -> FigureInputs:
+    return FigureInputs(dataset="icons", table=ResultTable.from_records(records), records=tuple(records), **sources)
 
 
 def run(loss: str, value: float, *, miner: str = "distance_weighted", p: float | None = None, seed: int = 0, **scores):
@@ -52,13 +52,13 @@ def run(loss: str, value: float, *, miner: str = "distance_weighted", p: float |
 
 
 @pytest.fixture(scope="module")
-def rich(tmp_path_factory) -> Material:
+def rich(tmp_path_factory) -> FigureInputs:
     records, sources = make_rich_study(tmp_path_factory.mktemp("home"))
-    return material_of(("icons", "laptop"), records, sources)[0]
+    return figure_inputs_of(("icons", "laptop"), records, sources)[0]
 
 
 def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tmp_path):
-    plates = plates_of(rich)
+    plates = figures_of(rich)
     assert [plate.name for plate in plates] == [
         "critical_difference",
         "regularised",
@@ -87,8 +87,8 @@ def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tm
 
 
 def test_one_poor_run_has_no_figure_at_all():
-    assert plates_of(material([run("triplet", 0.5)])) == []
-    assert plates_of(material([make_record(state="failed")])) == []
+    assert figures_of(material([run("triplet", 0.5)])) == []
+    assert figures_of(material([make_record(state="failed")])) == []
 
 
 def test_each_switched_method_is_set_beside_the_method_most_like_it():
@@ -280,5 +280,5 @@ def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path)
 
 
 def test_the_same_runs_draw_the_same_bytes(rich):
-    plate = plates_of(rich)[0]
+    plate = figures_of(rich)[0]
     assert plate.wide("a") == plate.wide("a")

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from fairground.errors import InputError
 from fairground.records.record import RunRecord, Score
-from fairground.report import formats
+from fairground.report import table_formats as formats
 from fairground.report.tables import ResultTable
 from tests.records.factory import make_record
 from tests.report.fixtures import HOSTILE, make_study

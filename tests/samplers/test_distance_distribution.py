@@ -7,9 +7,9 @@ from scipy.spatial.distance import pdist
 from scipy.stats import wasserstein_distance
 
 from fairground.errors import DataError, InputError
-from fairground.geometry.candidates import draw_candidates
-from fairground.geometry.class_rows import ClassRows
 from fairground.samplers import DistanceDistributionSampler
+from fairground.sampling.candidates import draw_candidates
+from fairground.sampling.class_rows import ClassRows
 from tests.samplers.splits import class_counts, clustered, draws, even_split, seeded
 
 LABELS = even_split(n_classes=30, size=12)

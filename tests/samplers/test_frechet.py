@@ -6,9 +6,9 @@ import torch
 from scipy.linalg import sqrtm
 
 from fairground.errors import DataError, InputError
-from fairground.geometry.candidates import draw_candidates
-from fairground.geometry.class_rows import ClassRows
 from fairground.samplers import FrechetSampler
+from fairground.sampling.candidates import draw_candidates
+from fairground.sampling.class_rows import ClassRows
 from tests.samplers.splits import class_counts, clustered, draws, even_split, seeded
 
 LABELS = even_split(n_classes=30, size=12)

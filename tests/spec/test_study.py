@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from fairground.errors import InputError
-from fairground.spec.cells import LOSS_RATE, cells_of
+from fairground.spec.jobs import LOSS_RATE, jobs_of
 from fairground.spec.space import Choice, Integer, LogReal, Real
 from fairground.spec.study import study_hash, study_to_plain
 from fairground.spec.study_load import load_study, read_range, study_names
@@ -30,7 +30,7 @@ def said(tmp_path, text):
 def test_a_file_says_a_study_and_is_named_by_its_stem(tmp_path):
     study = load_study(said(tmp_path, SMALL))
     assert (study.name, study.repeats, study.search.trials, study.folds.used) == ("mine", 2, 0, (0,))
-    assert [cell.label for cell in cells_of(study)] == ["icons/triplet"]
+    assert [cell.label for cell in jobs_of(study)] == ["icons/triplet"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_fresh_seeds_are_none_of_the_search():
 
 def test_a_cell_says_its_runs():
     study = load_study("tiny")
-    cell = cells_of(study)[1]
+    cell = jobs_of(study)[1]
     sealed = cell.spec(seed=3, fold=1, settings={"loss.margin": 0.25}, test=False)
     assert not sealed.evaluation.test
     assert (sealed.seed, sealed.split.settings["fold"], sealed.loss.settings["margin"]) == (3, 1, 0.25)
@@ -112,27 +112,27 @@ def test_a_cell_says_its_runs():
 
 def test_ranges_come_from_the_parts_and_the_loss_own_rate(tmp_path):
     text = SMALL + 'soft = ["loss=normalised_softmax"]\nms = ["loss=multi_similarity", "miner=multi_similarity"]\n'
-    ranges = {cell.method.label: cell.ranges() for cell in cells_of(load_study(said(tmp_path, text)))}
+    ranges = {cell.method.label: cell.ranges() for cell in jobs_of(load_study(said(tmp_path, text)))}
     assert list(ranges["triplet"]) == ["loss.margin"]
     assert ranges["soft"]["optimiser.loss_lr"] == LOSS_RATE
     assert set(ranges["ms"]) == {"loss.alpha", "loss.beta", "loss.base", "miner.epsilon"}
     explicit = load_study(said(tmp_path, text + "[search]\nspace = 'explicit'\n"))
-    assert [cell.ranges() for cell in cells_of(explicit)] == [{}, {}, {}]
+    assert [cell.ranges() for cell in jobs_of(explicit)] == [{}, {}, {}]
 
 
 def test_data_in_a_word_is_the_label_of_the_data_set():
     study = load_study("mlrc2020/table5", changes=["data.root=/somewhere/{data}"])
-    spec = cells_of(study)[0].spec(seed=0, fold=0, test=True)
+    spec = jobs_of(study)[0].spec(seed=0, fold=0, test=True)
     assert spec.data.settings["root"] == "/somewhere/cars196"
     with pytest.raises(InputError, match=r"data\.root must be said for cars196"):
-        cells_of(load_study("mlrc2020/table5"))[0].spec(seed=0, fold=0, test=True)
+        jobs_of(load_study("mlrc2020/table5"))[0].spec(seed=0, fold=0, test=True)
 
 
 def test_nothing_is_searched_under_a_protocol_that_selects_on_test(tmp_path):
     words = '["loss=triplet", "evaluation.select_on=test", "split.validation=0.0"]'
     study = load_study(said(tmp_path, SMALL.replace('["loss=triplet"]', words) + "[search]\ntrials = 3\n"))
     with pytest.raises(InputError, match="selects on the test split, so nothing can be searched under it"):
-        cells_of(study)[0].spec(seed=0, test=False)
+        jobs_of(study)[0].spec(seed=0, test=False)
 
 
 #: search and final trainings of each table at full size: methods x 50 trials x 4 folds, methods x 10 repeats x 4 folds
@@ -157,7 +157,7 @@ PAPERS = {
 def test_every_study_loads_and_every_cell_is_a_run(name):
     study = load_study(name)
     assert study.question.endswith("?")
-    cells = cells_of(study)
+    cells = jobs_of(study)
     for cell in cells:
         is_fixed = study.search.trials == 0
         spec = cell.spec(seed=study.search_seed, fold=study.folds.used[0], test=is_fixed, unsaid="?")
@@ -172,7 +172,7 @@ def test_every_study_loads_and_every_cell_is_a_run(name):
 
 @pytest.mark.parametrize("name", ["mlrc2020/pretrained", "mlrc2020/table1", "roth2020/table1"])
 def test_the_untrained_rows_train_nothing(name):
-    for cell in cells_of(load_study(name)):
+    for cell in jobs_of(load_study(name)):
         spec = cell.spec(seed=1, fold=0, test=True, unsaid="?")
         assert spec.training.epochs == 0
         assert spec.trunk.settings["weights"] == "imagenet"
@@ -181,7 +181,7 @@ def test_the_untrained_rows_train_nothing(name):
 
 
 def spans(name, data, method):
-    (cell,) = [cell for cell in cells_of(load_study(name)) if cell.label == f"{data}/{method}"]
+    (cell,) = [cell for cell in jobs_of(load_study(name)) if cell.label == f"{data}/{method}"]
     return cell.ranges()
 
 
@@ -218,7 +218,7 @@ def test_the_exceptions_of_one_data_set_stay_with_it():
 def test_ranges_of_a_data_set_are_written_down_and_read_back(tmp_path):
     text = SMALL.replace('["data=icons"]', "{ words = ['data=icons'], ranges.triplet = { 'loss.margin' = 'fixed' } }")
     study = load_study(said(tmp_path, text))
-    assert cells_of(study)[0].ranges() == {}
+    assert jobs_of(study)[0].ranges() == {}
     assert study_from_plain(study_to_plain(study)) == study
     whole = load_study("mlrc2020/all")
     assert study_from_plain(study_to_plain(whole)) == whole

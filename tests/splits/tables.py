@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from fairground.contracts.table import ImagesInMemory, ImageTable
+from fairground.contracts.table import ImageTable
+from fairground.images.in_memory import ImagesInMemory
 
 
 def table_of(labels, *, official_test=None, listed_parts=None, super_labels=None, identifiers=None):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fairground.contracts.table import ImagesInMemory, ImageTable
+from fairground.contracts.table import ImageTable
+from fairground.images.in_memory import ImagesInMemory
 from fairground.training.gallery import gallery_of
 
 N = 12

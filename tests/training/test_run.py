@@ -12,7 +12,7 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import InputError, SealError, StoreError
 from fairground.records.artefacts import RunFolder
-from fairground.records.claim import claimed
+from fairground.records.lock import locked
 from fairground.spec.identity import name_of
 from fairground.training.run import run
 from fairground.training.seal import SealedRows
@@ -106,7 +106,7 @@ def test_a_run_whose_checkpoints_are_all_damaged_says_so(tmp_path: Path) -> None
 
 def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
     spec = tiny()
-    with claimed(RunFolder(tmp_path, name_of(spec))), pytest.raises(StoreError, match="being worked on"):
+    with locked(RunFolder(tmp_path, name_of(spec))), pytest.raises(StoreError, match="being worked on"):
         run(spec, home=tmp_path)
 
 

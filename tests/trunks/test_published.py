@@ -10,8 +10,8 @@ from torch.nn import functional
 from fairground.catalogue import find
 from fairground.contracts.model import Trunk
 from fairground.errors import InputError
-from fairground.geometry.torchvision_shim import import_torchvision
-from fairground.geometry.weights import stripped
+from fairground.trunks._torchvision import import_torchvision
+from fairground.trunks._weights import stripped
 from fairground.trunks.bn_inception import BnInceptionTrunk, _published_name
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from fairground.trunks.features import FeaturesTrunk

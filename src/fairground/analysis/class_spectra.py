@@ -16,8 +16,7 @@ import numpy as np
 
 from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
 from fairground.errors import require
-from fairground.geometry.spectral_decay import decay
-from fairground.geometry.spectrum import singular_values
+from fairground.functional.spectral import decay, singular_values
 
 
 class ClassSpectraAnalysis(Analysis):

@@ -18,12 +18,11 @@ import torch
 
 from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
 from fairground.errors import DataError, require
-from fairground.geometry.collapse import collapse_of
-from fairground.geometry.sampled_pairs import spaced_rows
+from fairground.functional.spectral import collapse_of, spaced_rows
 
 
 class CollapseAnalysis(Analysis):
-    """`max_rows` is how many rows are looked at; training calls `geometry.collapse.collapse_of` on a batch itself."""
+    """`max_rows` is how many rows are looked at; training calls `collapse_of` on a batch itself."""
 
     def __init__(self, *, max_rows: int = 4096) -> None:
         require(max_rows >= 2, f"collapse.max_rows must be at least 2; got {max_rows}")

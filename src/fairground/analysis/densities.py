@@ -16,7 +16,7 @@ import numpy as np
 
 from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
 from fairground.errors import DataError, require
-from fairground.geometry.sampled_pairs import pair_blocks, spaced_rows
+from fairground.functional.spectral import pair_blocks, spaced_rows
 
 
 class DensitiesAnalysis(Analysis):

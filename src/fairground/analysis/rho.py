@@ -21,7 +21,7 @@ import numpy as np
 
 from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
 from fairground.errors import require
-from fairground.geometry.spectral_decay import decay
+from fairground.functional.spectral import decay
 
 
 class RhoAnalysis(Analysis):

@@ -28,7 +28,7 @@ def caches(
 
     Examples: fairground data caches · fairground data caches --older-than 30d
     """
-    from fairground.geometry.prepared_list import find_cache, list_caches, remove_cache
+    from fairground.images.prepared_list import find_cache, list_caches, remove_cache
 
     found = list_caches()
     # All are looked up before any is removed: a mistyped key removes nothing.

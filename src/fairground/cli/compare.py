@@ -37,11 +37,11 @@ def compare(
     """
     from fairground.errors import InputError
     from fairground.records.store import Store
-    from fairground.report.comparison import Contest
+    from fairground.report.comparison import ComparisonResult
 
     store = Store(home)
     records = _records(store, runs or [])
-    contest = Contest.from_records(records, metric=metric, ranges=searched_ranges(records))
+    contest = ComparisonResult.from_records(records, metric=metric, ranges=searched_ranges(records))
     is_shown = contest.is_fair or anyway
     hints = _hints(store, records)
     if as_json:

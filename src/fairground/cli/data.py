@@ -14,8 +14,8 @@ from fairground.cli.caches import caches
 from fairground.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
+    from fairground.audit.audit import Audit, Copies
     from fairground.spec.run import Part
-    from fairground.training.audit import Audit, Copies
 
 #: how many files that cannot be read are named
 _SHOWN = 20
@@ -59,7 +59,7 @@ def check(
     fairground data check CUB_200_2011/ --dataset cub200
     """
     asked, split = _parts(path, words or [], dataset)
-    from fairground.training.audit import audit
+    from fairground.audit.audit import audit
 
     with audit_progress(quiet) as progress:
         found = audit(asked, split, progress)
@@ -112,7 +112,7 @@ def _kind(path: Path) -> str:
         return "folder"
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
-        from fairground.geometry.columns import read_parquet
+        from fairground.images.table_columns import read_parquet
 
         names = read_parquet(path).column_names
         return "features" if {"features", "embeddings"} & set(names) else "table"

@@ -39,10 +39,10 @@ def demo(
 
     Example: fairground demo --seeds 5 --workers 4
     """
-    from fairground.report.formats import text
-    from fairground.report.gathered import folders_of
     from fairground.report.page import build_page, picture
-    from fairground.report.panels import Sources
+    from fairground.report.run_set import folders_of
+    from fairground.report.sections import Sources
+    from fairground.report.table_formats import text
     from fairground.report.tables import ResultTable
     from fairground.spec.identity import method_of
 
@@ -76,12 +76,12 @@ def _specs(seeds: int) -> "dict[tuple[str, int], RunSpec]":
 def _conduct(specs: "list[RunSpec]", home: Path, *, workers: int, is_quiet: bool) -> "list[RunRecord]":
     from fairground.execution.processes import ProcessExecutor
     from fairground.records.store import Store
-    from fairground.study.conduct import JOB, conduct
+    from fairground.study.run_specs import JOB, run_specs
 
     store = Store(home)
     records = []
     with _progress(specs, is_quiet=is_quiet) as watch, ProcessExecutor(JOB, workers=workers, watch=watch) as executor:
-        for record in conduct(specs, store=store, executor=executor):
+        for record in run_specs(specs, store=store, executor=executor):
             records.append(record)
             watch({"kind": "done", "run": record.name, "record": record})
     return records

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from fairground.cli.counting import counted
+from fairground.cli.count_bar import counted
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.readable import SkipUnreadable, readable, refusing_with_a_list
+from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list
 
 DATA_HELP = "A folder of images (class folders or loose), a table, one image, a file of features, or `icons`."
 
@@ -31,11 +31,11 @@ def embed(
 
     Example: fairground embed my_model my_photos -o embeddings.npz
     """
-    from fairground.use.embedding_file import embed_to_file
-    from fairground.use.folder import open_model
-    from fairground.use.material import read_material
+    from fairground.deploy.embedding_file import embed_to_file
+    from fairground.deploy.inputs import read_inputs
+    from fairground.deploy.model_folder import open_model
 
-    material = read_material(data)
+    material = read_inputs(data)
     opened = open_model(model, home=home, measured=False)
     with counted("embedding", is_quiet=quiet) as tell:
         material = readable(material, tell, is_asked=skip_unreadable)

@@ -11,7 +11,7 @@ from fairground.cli.options import HOME, AsJson, Home
 
 if TYPE_CHECKING:
     from fairground.spec.study import StudySpec
-    from fairground.study.whole import CellResult
+    from fairground.study.run_study import JobResult
 
 Split = Literal["validation", "test"]
 
@@ -62,7 +62,7 @@ def _evaluate_study(
     results = results_so_far(study, home=home)
     if split == "test":
         Seal(Store(home), study).note_opening(f"evaluated again, metrics {', '.join(metrics or ['as asked'])}")
-    found: list[tuple[CellResult, dict[str, list[dict[str, float]]]]] = []
+    found: list[tuple[JobResult, dict[str, list[dict[str, float]]]]] = []
     for result in results:
         scores = {"separated": _apart(result, home, split, metrics)}
         if is_joined:
@@ -79,7 +79,7 @@ def _evaluate_study(
                 print(f"{result.cell.label}  {how}  {split} {metric}  {mean:.6f}{spread}  (n = {n})")
 
 
-def _apart(result: "CellResult", home: Path, split: Split, metrics: Sequence[str] | None) -> list[dict[str, float]]:
+def _apart(result: "JobResult", home: Path, split: Split, metrics: Sequence[str] | None) -> list[dict[str, float]]:
     """Return each repeat's scores, averaged over its folds."""
     from fairground.training.reopen import evaluate_stored
 
@@ -95,7 +95,7 @@ def _apart(result: "CellResult", home: Path, split: Split, metrics: Sequence[str
     return found
 
 
-def _together(result: "CellResult", home: Path, metrics: Sequence[str] | None) -> list[dict[str, float]]:
+def _together(result: "JobResult", home: Path, metrics: Sequence[str] | None) -> list[dict[str, float]]:
     """Return each repeat's scores with its fold models joined."""
     from fairground.training.ensemble import ensemble_job
 

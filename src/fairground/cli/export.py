@@ -26,7 +26,7 @@ def export(
 
     Example: fairground export 3f2a -o my_model --onnx
     """
-    from fairground.use.folder import open_model, write_model
+    from fairground.deploy.model_folder import open_model, write_model
 
     facts = write_model(open_model(model, home=home), out, onnx=onnx)
     if as_json:

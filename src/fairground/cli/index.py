@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from fairground.cli.counting import counted
+from fairground.cli.count_bar import counted
 from fairground.cli.embed import DATA_HELP
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.readable import SkipUnreadable, readable, refusing_with_a_list
+from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list
 
 
 def index(
@@ -30,11 +30,11 @@ def index(
 
     Example: fairground index my_model my_photos -o my_index
     """
-    from fairground.use.folder import open_model
-    from fairground.use.index import build_index
-    from fairground.use.material import read_material
+    from fairground.deploy.index import build_index
+    from fairground.deploy.inputs import read_inputs
+    from fairground.deploy.model_folder import open_model
 
-    material = read_material(data)
+    material = read_inputs(data)
     opened = open_model(model, home=home)
     with counted("indexing", is_quiet=quiet) as tell:
         material = readable(material, tell, is_asked=skip_unreadable)

@@ -8,7 +8,7 @@ import sys
 import typer
 
 from fairground.cli import (
-    browse,
+    list_show,
     compare,
     data,
     demo,
@@ -53,8 +53,8 @@ app.command("export")(export.export)
 app.command("embed")(embed.embed)
 app.command("index")(index.index)
 app.command("query")(query.query)
-app.command("list")(browse.list_things)
-app.command("show")(browse.show)
+app.command("list")(list_show.list_things)
+app.command("show")(list_show.show)
 app.command("protocol")(protocol.protocol)
 app.command("published")(published.published)
 app.add_typer(data.app, name="data")

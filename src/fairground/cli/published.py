@@ -140,7 +140,7 @@ def _notes(rows: Sequence["PublishedRow"]) -> dict[str, str]:
 def _verdicts(rows: Sequence["PublishedRow"], home: Path) -> list[dict[str, str]]:
     """Hold every set of repeats in the store against the numbers of its own loss and protocol."""
     from fairground.records.store import Store
-    from fairground.report.verdict import repeats_of, verdict_of
+    from fairground.report.published_verdict import repeats_of, verdict_of
 
     found: list[dict[str, str]] = []
     groups = repeats_of(Store(home).records())

@@ -11,8 +11,8 @@ import typer
 from fairground.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from fairground.use.asking import Answer
-    from fairground.use.index import Index
+    from fairground.deploy.index import Index
+    from fairground.deploy.query import Answer
 
 
 def query(
@@ -34,16 +34,16 @@ def query(
 
     Example: fairground query my_index picture.jpg -k 5 --page matches.html
     """
+    from fairground.deploy.index import How, open_index
+    from fairground.deploy.query import query_index, rule_of
     from fairground.errors import require
     from fairground.report.headings import clean
-    from fairground.use.asking import ask, rule_of
-    from fairground.use.index import How, open_index
 
     require(not (exact and approximate), "--exact and --approximate cannot both be meant")
     how: How = "exact" if exact else "approximate" if approximate else "auto"
     opened = open_index(index)
     rule = rule_of(opened, threshold)
-    answers = ask(opened, data, k=k, rule=rule, how=how, pictures=page is not None)
+    answers = query_index(opened, data, k=k, rule=rule, how=how, pictures=page is not None)
     sentence = rule.sentence(len(opened))
     if page is not None:
         _write_page(opened, answers, sentence, page)
@@ -65,7 +65,7 @@ def query(
 
 
 def _write_page(index: "Index", answers: Sequence["Answer"], sentence: str, page: Path) -> None:
-    from fairground.report.matches import MOST, Found, Searched, write_matches
+    from fairground.report.query_page import MOST, Found, Searched, write_matches
 
     small = index.thumbnails
     searched = [

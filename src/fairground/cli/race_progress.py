@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from fairground.cli.run_bars import Heard, RunBars, Watch, signs_told, warn
 
 if TYPE_CHECKING:
+    from fairground.recommend.race_state import RaceState
     from fairground.records.record import RunRecord
-    from fairground.study.race_book import RaceBook
 
 
 @contextmanager
-def race_progress(book: "RaceBook", *, metric: str, is_quiet: bool) -> Iterator[tuple[Watch, Heard]]:
+def race_progress(book: "RaceState", *, metric: str, is_quiet: bool) -> Iterator[tuple[Watch, Heard]]:
     """Yield what to tell of runs under way, and of their records."""
     if is_quiet:
         yield lambda _: None, lambda _: None
@@ -24,7 +24,7 @@ def race_progress(book: "RaceBook", *, metric: str, is_quiet: bool) -> Iterator[
         yield warn, lambda record: print(_told(record, book, metric), file=sys.stderr)
 
 
-def _told(record: "RunRecord", book: "RaceBook", metric: str) -> str:
+def _told(record: "RunRecord", book: "RaceState", metric: str) -> str:
     """Return in a line how far a run has come and what it scores."""
     label, epoch = book.labels.get(record.name, record.name), max((row.epoch for row in record.epochs), default=0)
     minutes, seconds = divmod(round(book.seconds()), 60)
@@ -37,7 +37,7 @@ def _told(record: "RunRecord", book: "RaceBook", metric: str) -> str:
 
 
 @contextmanager
-def _bars(book: "RaceBook", metric: str) -> Iterator[tuple[Watch, Heard]]:
+def _bars(book: "RaceState", metric: str) -> Iterator[tuple[Watch, Heard]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 

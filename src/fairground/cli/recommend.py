@@ -15,10 +15,10 @@ import typer
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
 if TYPE_CHECKING:
-    from fairground.study.contest import Contest
-    from fairground.study.race_book import RaceBook
-    from fairground.study.recommend import Found
-    from fairground.training.audit import Audit
+    from fairground.audit.audit import Audit
+    from fairground.recommend.race_setup import RaceSetup
+    from fairground.recommend.race_state import RaceState
+    from fairground.recommend.run_race import Found
 
 #: the share of classes that validates where a method is known and only the best epoch is to be found
 FEW = 0.1
@@ -63,9 +63,9 @@ def recommend(
     said: list[str] = []
     say = _teller(said, is_quiet=quiet or as_json)
     contest, audit = _look(data, words or [], protocol, seed, seconds * workers, say=say, is_quiet=quiet or as_json)
-    from fairground.study.race_book import RaceBook, race_name
+    from fairground.recommend.race_state import RaceState, race_name
 
-    book = RaceBook(home=home, name=race_name(contest.plain()), limit=seconds, begun=begun)
+    book = RaceState(home=home, name=race_name(contest.plain()), limit=seconds, begun=begun)
     with book.opened():
         found, is_stopped = _race(contest, book, workers=workers, say=say, is_quiet=quiet or as_json)
         told = _end(contest, book, found, audit, said)
@@ -111,25 +111,25 @@ def _look(
     *,
     say: Callable[[str], None],
     is_quiet: bool,
-) -> "tuple[Contest, Audit]":
+) -> "tuple[RaceSetup, Audit]":
     """Look at the data, tell what was seen and chosen, and return what is to be raced."""
+    from fairground.audit.audit import audit
     from fairground.cli.data import audit_progress, data_words
+    from fairground.recommend.protocol_choice import choose_protocol, choose_split
+    from fairground.recommend.race_setup import race_setup
     from fairground.spec.load import load_run
-    from fairground.study.choice import choose, divide
-    from fairground.study.contest import contest_of
-    from fairground.training.audit import audit
-    from fairground.training.outlook import look_at
+    from fairground.training.dataset_profile import profile_dataset
 
     is_named = data == "icons" and not Path(data).exists()
     named = data_words(None, "icons") if is_named else data_words(Path(data), None)
-    seen = look_at(load_run(overrides=[*named, *_said(words, "data")]).data)
-    division = divide(seen.class_sizes, lists_parts=seen.lists_parts, has_test_half=seen.has_test_half)
+    seen = profile_dataset(load_run(overrides=[*named, *_said(words, "data")]).data)
+    division = choose_split(seen.class_sizes, lists_parts=seen.lists_parts, has_test_half=seen.has_test_half)
     split = [*_unsaid(division.words, words), *_said(words, "split")]
     spec = load_run(overrides=[*named, *_said(words, "data"), *split])
     with audit_progress(is_quiet) as progress:
         found = audit(spec.data, spec.split, progress)
     n_train, n_classes = found.parts["train"]
-    choice = choose(
+    choice = choose_protocol(
         is_picture=seen.is_picture,
         width=seen.width,
         shorter_side=seen.shorter_side,
@@ -144,7 +144,7 @@ def _look(
     say(f"{'; '.join(parts)}.".capitalize())
     say(choice.sentence)
     label = "icons" if is_named else Path(data).stem or Path(data).name
-    contest = contest_of(choice, label=label, data=named, words=[*_unsaid(division.words, words), *words], seed=seed)
+    contest = race_setup(choice, label=label, data=named, words=[*_unsaid(division.words, words), *words], seed=seed)
     return contest, found
 
 
@@ -159,15 +159,15 @@ def _unsaid(chosen: tuple[str, ...], words: list[str]) -> list[str]:
 
 
 def _race(
-    contest: "Contest", book: "RaceBook", *, workers: int, say: Callable[[str], None], is_quiet: bool
+    contest: "RaceSetup", book: "RaceState", *, workers: int, say: Callable[[str], None], is_quiet: bool
 ) -> "tuple[Found, bool]":
     """Race, choose and open the test split; after Ctrl-C return what is known, with the test split still sealed."""
     from fairground.cli.race_progress import race_progress
     from fairground.execution.processes import ProcessExecutor
-    from fairground.study.recommend import Course
+    from fairground.recommend.run_race import RaceRun
 
     with race_progress(book, metric=contest.study.selection.metric, is_quiet=is_quiet) as (watch, heard):
-        course = Course(
+        course = RaceRun(
             contest,
             book=book,
             hire=lambda job, watch: ProcessExecutor(job, workers=workers, watch=watch),
@@ -187,12 +187,12 @@ def _race(
             return course.known(), True
 
 
-def _end(contest: "Contest", book: "RaceBook", found: "Found", audit: "Audit", said: list[str]) -> dict[str, Any]:
+def _end(contest: "RaceSetup", book: "RaceState", found: "Found", audit: "Audit", said: list[str]) -> dict[str, Any]:
     """Write the model and the page; return everything as JSON-ready data."""
+    from fairground.deploy.model_folder import open_model, write_model
     from fairground.report.advice import advice_of, standings_plain
     from fairground.report.race_page import write_race_page
     from fairground.spec.load import run_from_plain
-    from fairground.use.folder import open_model, write_model
 
     metric = contest.study.selection.metric
     run = found.recommendation.chosen.best_run(metric)

@@ -10,7 +10,7 @@ import typer
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
 if TYPE_CHECKING:
-    from fairground.report.gathered import Gathered
+    from fairground.report.run_set import RunSet
 
 FORMATS = {"md": "markdown", "tex": "latex", "csv": "csv_text"}
 FIGURES = ("pdf", "svg", "png")
@@ -58,14 +58,14 @@ def report(
     from fairground.cli.compare import searched_ranges
     from fairground.errors import require
     from fairground.report.audits import read_audit
-    from fairground.report.gather import gather
+    from fairground.report.find_runs import find_runs
 
     kinds = [word for word in formats.replace(" ", "").split(",") if word]
     for kind in kinds:
         require(kind in FORMATS, f"--formats takes {', '.join(FORMATS)}, separated by commas; got '{kind}'")
     require(figures in ("", *FIGURES), f"--figures takes {', '.join(FIGURES)}; got '{figures}'")
     audits = [read_audit(path) for path in audit or []]
-    gathered = gather(words or [], home)
+    gathered = find_runs(words or [], home)
     gathered = gathered.looked_at(metric=metric, ranges=searched_ranges(gathered.records))
     page = out or home / "report.html"
     with _working(len(gathered.records), is_quiet=quiet or as_json):
@@ -90,15 +90,15 @@ def report(
         print(f"{len(drawn)} figures: {drawn[0].parent.absolute()}")
 
 
-def _write_tables(gathered: "Gathered", page: Path, kinds: Sequence[str]) -> list[Path]:
+def _write_tables(gathered: "RunSet", page: Path, kinds: Sequence[str]) -> list[Path]:
     from fairground.records.artefacts import write_atomically
-    from fairground.report import formats
-    from fairground.report.panels import material_of, places_of
+    from fairground.report import table_formats as formats
+    from fairground.report.sections import figure_inputs_of, places_of
 
     written = []
     places = places_of(gathered.records)
     for place, records in places.items() if kinds else ():
-        table = material_of(place, records, gathered.sources)[0].table
+        table = figure_inputs_of(place, records, gathered.sources)[0].table
         for kind in kinds:
             path = page.with_name(f"{page.stem}{_suffix(place, len(places))}.{kind}")
             write_atomically(path, getattr(formats, FORMATS[kind])(table).encode())
@@ -106,14 +106,14 @@ def _write_tables(gathered: "Gathered", page: Path, kinds: Sequence[str]) -> lis
     return written
 
 
-def _write_figures(gathered: "Gathered", folder: Path, kind: str) -> list[Path]:
+def _write_figures(gathered: "RunSet", folder: Path, kind: str) -> list[Path]:
     from fairground.report.figure_files import write_figures
-    from fairground.report.panels import material_of, places_of
+    from fairground.report.sections import figure_inputs_of, places_of
 
     written: list[Path] = []
     places = places_of(gathered.records)
     for place, records in places.items() if kind else ():
-        material = material_of(place, records, gathered.sources)[0]
+        material = figure_inputs_of(place, records, gathered.sources)[0]
         prefix = _suffix(place, len(places)).lstrip("-")
         written += write_figures(material, folder, kind, prefix=f"{prefix}-" if prefix else "")
     return written

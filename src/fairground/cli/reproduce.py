@@ -50,7 +50,7 @@ def _repeat(name: str, repeats: int, home: Path, hired: _Hired, *, is_quiet: boo
     from fairground.cli.study_progress import study_progress
     from fairground.records.store import Store
     from fairground.spec.load import run_from_plain
-    from fairground.study.conduct import JOB, conduct
+    from fairground.study.run_specs import JOB, run_specs
 
     store = Store(home)
     first = store.get(name)
@@ -61,7 +61,7 @@ def _repeat(name: str, repeats: int, home: Path, hired: _Hired, *, is_quiet: boo
         hired(JOB, watch) as executor,
     ):
         found = []
-        for record in conduct(specs, store=store, executor=executor):
+        for record in run_specs(specs, store=store, executor=executor):
             found.append(record)
             heard(record)
     return [first, *sorted(found, key=lambda record: int(str(record.spec["seed"])))]
@@ -69,7 +69,7 @@ def _repeat(name: str, repeats: int, home: Path, hired: _Hired, *, is_quiet: boo
 
 def _tell(records: "list[RunRecord]", *, as_json: bool) -> None:
     from fairground.errors import FairgroundError, require
-    from fairground.report.formats import text
+    from fairground.report.table_formats import text
     from fairground.report.tables import ResultTable
 
     first, repeats = records[0], records[1:]

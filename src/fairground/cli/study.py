@@ -128,8 +128,8 @@ def _list(home: Path, *, as_json: bool) -> None:
 
 def _plan(found: "StudySpec", home: Path, hired: _Hired, *, is_pilot: bool, as_json: bool, is_quiet: bool) -> None:
     from fairground.records.store import Store
-    from fairground.study.conduct import JOB, conduct
     from fairground.study.plan import pilots, plan_of
+    from fairground.study.run_specs import JOB, run_specs
 
     if is_pilot:
         from fairground.cli.study_progress import study_progress
@@ -139,7 +139,7 @@ def _plan(found: "StudySpec", home: Path, hired: _Hired, *, is_pilot: bool, as_j
             study_progress(len(specs), metric=found.selection.metric, is_quiet=is_quiet) as (watch, heard),
             hired(JOB, watch) as executor,
         ):
-            for record in conduct(specs, store=Store(home), executor=executor):
+            for record in run_specs(specs, store=Store(home), executor=executor):
                 heard(record)
     plan = plan_of(found, home=home)
     seconds, size = plan.seconds(hired.workers), plan.bytes()
@@ -201,12 +201,12 @@ def _conduct(
     is_quiet: bool,
 ) -> None:
     from fairground.cli.study_progress import study_progress
+    from fairground.loggers.feed import fed
     from fairground.report.study_results import results_plain, results_text, write_study_page
-    from fairground.sinks.feed import fed
     from fairground.spec.study import study_hash
     from fairground.study.folder import folder_of
     from fairground.study.plan import plan_of
-    from fairground.study.whole import conduct_study
+    from fairground.study.run_study import run_study
 
     plan = plan_of(found, home=home)
     total = plan.n_search + plan.n_final
@@ -215,7 +215,7 @@ def _conduct(
             fed(sinks, home) as feed,
             study_progress(total, metric=found.selection.metric, is_quiet=is_quiet) as (watch, heard),
         ):
-            results = conduct_study(
+            results = run_study(
                 found,
                 home=home,
                 hire=lambda job: hired(job, feed.beside(watch)),

@@ -15,11 +15,11 @@ import typer
 from fairground.cli.options import HOME, AsJson, Home, Quiet, Sinks, Threads, WithDoctor
 
 if TYPE_CHECKING:
+    from fairground.loggers.feed import Feed
     from fairground.records.record import RunRecord
     from fairground.records.store import Store
-    from fairground.sinks.feed import Feed
     from fairground.spec.run import RunSpec
-    from fairground.training.crew import Crew
+    from fairground.training.distributed.process_group import ProcessGroup
 
 
 def train(
@@ -111,9 +111,9 @@ def _work(
     is_watched: bool,
     sinks: list[str] | None,
 ) -> None:
-    from fairground.cli.browse import print_record
+    from fairground.cli.list_show import print_record
+    from fairground.loggers.feed import fed
     from fairground.records.store import Store
-    from fairground.sinks.feed import fed
     from fairground.spec.identity import name_of
 
     name = name_of(spec)
@@ -144,11 +144,11 @@ def _is_done(name: str, store: "Store") -> bool:
     return name in store.names(state="done")
 
 
-def _joined() -> "AbstractContextManager[Crew | None]":
+def _joined() -> "AbstractContextManager[ProcessGroup | None]":
     """Join the other processes, where torchrun started several."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return nullcontext()
-    from fairground.training.distributed import joined
+    from fairground.training.distributed.torchrun import joined
 
     return joined()
 
@@ -156,7 +156,7 @@ def _joined() -> "AbstractContextManager[Crew | None]":
 def _run(
     spec: "RunSpec",
     store: "Store",
-    crew: "Crew | None",
+    crew: "ProcessGroup | None",
     feed: "Feed",
     *,
     threads: int | None,
@@ -167,7 +167,7 @@ def _run(
 
     from fairground.cli.progress import training_progress
     from fairground.spec.identity import name_of
-    from fairground.training.crew import ALONE
+    from fairground.training.distributed.process_group import ALONE
     from fairground.training.loop import StoppedError
     from fairground.training.run import run
 

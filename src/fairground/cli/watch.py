@@ -39,12 +39,12 @@ def watch(
     Or, from another machine: fairground watch --host 0.0.0.0
     """
     from fairground.cli.compare import searched_ranges
-    from fairground.report.live.home import choose
-    from fairground.report.live.keeper import Keeper
-    from fairground.report.live.server import WatchServer
+    from fairground.dashboard.home import choose
+    from fairground.dashboard.page_cache import PageCache
+    from fairground.dashboard.server import WatchServer
 
     chosen = choose(words or [], home)
-    keeper = Keeper(home.absolute(), chosen, ranges_of=searched_ranges)
+    keeper = PageCache(home.absolute(), chosen, ranges_of=searched_ranges)
     with WatchServer(host, port, keeper) as server:
         _announce(server.access.url, home, is_guarded=server.access.token is not None, as_json=as_json)
         # Whatever trains on this machine comes first.

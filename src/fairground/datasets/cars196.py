@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.geometry.class_folders import class_folders, sub_folders
-from fairground.geometry.photos import (
+from fairground.images.class_folders import class_folders, sub_folders
+from fairground.images.photo_dataset import (
     Counts,
     PhotoDataset,
     Photos,

@@ -21,9 +21,8 @@ import numpy as np
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.geometry.columns import read_parquet
-from fairground.geometry.feature_rows import FeatureRows, map_array
-from fairground.geometry.listed_parts import held_out, parts_from_words
+from fairground.images.feature_rows import FeatureRows, map_array
+from fairground.images.table_columns import held_out, parts_from_words, read_parquet
 from fairground.records.arrays import read_arrays
 
 _FEATURES = ("features", "embeddings")

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.geometry.photos import (
+from fairground.images.photo_dataset import (
     Counts,
     PhotoDataset,
     Photos,

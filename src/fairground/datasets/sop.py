@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from fairground.errors import DataError
-from fairground.geometry.photos import (
+from fairground.images.photo_dataset import (
     Counts,
     PhotoDataset,
     Photos,

@@ -14,8 +14,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from fairground.contracts.dataset import Dataset
-from fairground.contracts.table import ImagesInMemory, ImageTable
+from fairground.contracts.table import ImageTable
 from fairground.errors import require
+from fairground.images.in_memory import ImagesInMemory
 
 
 class SyntheticDataset(Dataset):

@@ -6,11 +6,11 @@ from torch import Tensor
 
 from fairground.evaluation import inputs
 from fairground.evaluation.relevance import Relevance
-from fairground.geometry.device_ranks import DevicePairing
-from fairground.geometry.distances import unit
-from fairground.geometry.pairing import Pairing
-from fairground.geometry.tiles import Tiles, edge_for
-from fairground.geometry.twins import find_twins
+from fairground.functional.distances import normalize
+from fairground.retrieval.device_ranks import DeviceSearchPlan
+from fairground.retrieval.duplicate_rows import find_duplicate_rows
+from fairground.retrieval.search_plan import SearchPlan
+from fairground.retrieval.tiles import Tiles, edge_for
 
 Groups = tuple[np.ndarray | None, np.ndarray | None]
 
@@ -23,7 +23,7 @@ def arranged(
     groups: Groups,
     *,
     is_raw: bool,
-) -> Pairing:
+) -> SearchPlan:
     """Return queries and references as tiles; vectors of unit length unless `is_raw`."""
     theirs = embeddings if references is None else references
     rows = relevance.query_order if query_rows is None else query_rows[relevance.query_order]
@@ -33,7 +33,7 @@ def arranged(
     reference_tiles = _tiles(theirs, relevance.reference_order, edge, dtype, not is_raw)
     query_tiles = reference_tiles if is_one_set else _tiles(embeddings, rows, edge, dtype, not is_raw)
     mine, other = groups
-    return Pairing(
+    return SearchPlan(
         queries=query_tiles,
         references=reference_tiles,
         is_one_set=is_one_set,
@@ -41,7 +41,7 @@ def arranged(
         half_lengths=reference_tiles.half_squared_lengths() if is_raw else None,
         query_groups=None if mine is None else mine[relevance.query_order],
         reference_groups=None if other is None else other[relevance.reference_order],
-        twins=find_twins(query_tiles, reference_tiles),
+        twins=find_duplicate_rows(query_tiles, reference_tiles),
     )
 
 
@@ -53,7 +53,7 @@ def arranged_on_device(
     groups: Groups,
     *,
     is_raw: bool,
-) -> DevicePairing:
+) -> DeviceSearchPlan:
     """Return queries and references as tensors on the device of `embeddings`."""
     theirs = embeddings if references is None else references
     rows = relevance.query_order if query_rows is None else query_rows[relevance.query_order]
@@ -64,12 +64,12 @@ def arranged_on_device(
 
     def sorted_side(matrix: inputs.Embeddings, order: np.ndarray) -> Tensor:
         side = moved(matrix)[moved(order)].to(dtype)
-        return side if is_raw else unit(side)
+        return side if is_raw else normalize(side)
 
     in_order = sorted_side(theirs, relevance.reference_order)
     distinct, kind = torch.unique(in_order, dim=0, return_inverse=True)
     mine, other = groups
-    return DevicePairing(
+    return DeviceSearchPlan(
         queries=sorted_side(embeddings, rows),
         # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
         references=distinct,

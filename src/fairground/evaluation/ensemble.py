@@ -16,8 +16,8 @@ from torch import Tensor
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
 from fairground.evaluation.scores import Lone, evaluate
-from fairground.geometry.distances import unit
-from fairground.geometry.tiles import normalise_rows
+from fairground.functional.distances import normalize
+from fairground.retrieval.tiles import normalise_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ def concatenate(models: Sequence[inputs.Embeddings], *, normalise: bool = True) 
     sizes = sorted({len(matrix) for matrix in matrices})
     require(len(sizes) == 1, f"all models must embed the same images; got {sizes} rows", DataError)
     if all(isinstance(matrix, Tensor) for matrix in matrices):
-        return torch.cat([unit(_tensor(matrix)) if normalise else _tensor(matrix) for matrix in matrices], 1)
+        return torch.cat([normalize(_tensor(matrix)) if normalise else _tensor(matrix) for matrix in matrices], 1)
     blocks = []
     for matrix in matrices:
         block = np.array(matrix.cpu() if isinstance(matrix, Tensor) else matrix, order="C")

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fairground.errors import require
-from fairground.geometry.principal import principal_axes
+from fairground.functional.spectral import principal_axes
 
 BLOCK = 4096
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
-from fairground.geometry.ranks import Relevant
+from fairground.retrieval.ranks import Relevant
 
 #: rows of queries (q,) and of references (r,) to a boolean matrix (q, r)
 RelevanceFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]

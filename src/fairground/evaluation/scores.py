@@ -11,7 +11,7 @@ from fairground.errors import DataError, require
 from fairground.evaluation import inputs
 from fairground.evaluation.bootstrap import Bootstrap, Interval
 from fairground.evaluation.groups import GroupRule
-from fairground.evaluation.naming import metric_named
+from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.relevance import RelevanceFunction
 from fairground.evaluation.view import Distance, EmbeddingView
 

@@ -20,15 +20,15 @@ from fairground.evaluation import inputs
 from fairground.evaluation.arrangement import arranged, arranged_on_device
 from fairground.evaluation.groups import GroupRule, coded_groups
 from fairground.evaluation.relevance import Relevance, RelevanceFunction, relevance_of
-from fairground.geometry.contingency import contingency
-from fairground.geometry.device_ranks import rank_on_device
-from fairground.geometry.kmeans import Clusters, kmeans
-from fairground.geometry.neighbours import nearest
-from fairground.geometry.pairing import Pairing
-from fairground.geometry.ranks import Ranked, blocks, rank, relevant_scores
-from fairground.geometry.spectrum import singular_values
-from fairground.geometry.tiles import normalise_rows
-from fairground.geometry.verification import stand
+from fairground.functional.spectral import singular_values
+from fairground.retrieval.contingency import contingency
+from fairground.retrieval.device_ranks import rank_on_device
+from fairground.retrieval.kmeans import Clusters, kmeans
+from fairground.retrieval.neighbours import nearest
+from fairground.retrieval.ranks import Ranked, blocks, rank, relevant_scores
+from fairground.retrieval.search_plan import SearchPlan
+from fairground.retrieval.tiles import normalise_rows
+from fairground.retrieval.verification import count_pairs
 
 Distance = Literal["cosine", "euclidean"]
 #: relevant pairs held at once; more are worked through in blocks of queries (about 200 MB at most)
@@ -149,7 +149,7 @@ class EmbeddingView:
         return relevance_of(self._relevance, self.classes, self._labels, rows, n_references, own, self.groups)
 
     @cached_property
-    def pairing(self) -> Pairing:
+    def pairing(self) -> SearchPlan:
         """Queries and references in search order, with the rules of their comparison."""
         return arranged(
             self.embeddings, self.references, self.query_rows, self.relevance, self.groups, is_raw=self.is_raw
@@ -206,7 +206,7 @@ class EmbeddingView:
         stretches = [wanted.lists(*span) for span in blocks(wanted.n_relevant, self.block)]
         scores = np.concatenate([relevant_scores(pairing, some, threads=self.threads) for some in stretches])
         genuine, place, count = np.unique(scores, return_inverse=True, return_counts=True)
-        standing = stand(pairing, genuine, threads=self.threads)
+        standing = count_pairs(pairing, genuine, threads=self.threads)
         n_impostors = standing.n_pairs - total
         require(n_impostors > 0, "verification needs pairs of different classes; there is one class only", DataError)
         verification = Verification(

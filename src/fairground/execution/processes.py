@@ -7,12 +7,12 @@ nothing with it: its job is given to a fresh one and resumes from its own checkp
 import threading
 
 from fairground.errors import require
-from fairground.execution.attendants import AttendedExecutor
 from fairground.execution.executor import Watch
 from fairground.execution.local_worker import LocalWorker
+from fairground.execution.supervised_workers import SupervisedExecutor
 
 
-class ProcessExecutor(AttendedExecutor):
+class ProcessExecutor(SupervisedExecutor):
     """`workers` processes of `threads` threads each.
 
     A job whose worker died is tried again up to `retries` times, an exception in a job never. On closing, jobs under

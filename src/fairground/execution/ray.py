@@ -17,16 +17,16 @@ import ray
 from ray._private import ray_constants
 
 from fairground.errors import FairgroundError, InputError, require
-from fairground.execution.attendants import AttendedExecutor
 from fairground.execution.executor import Watch
-from fairground.execution.ray_worker import Porter, RayWorker
+from fairground.execution.ray_worker import RayWorker, WorkerHost
+from fairground.execution.supervised_workers import SupervisedExecutor
 from fairground.records.provenance import code_version
 
 #: the same, for those of its functions that have no types
 _cluster: Any = ray
 
 
-class RayExecutor(AttendedExecutor):
+class RayExecutor(SupervisedExecutor):
     """Up to `workers` workers, each with `threads` processors and `gpus` accelerators, a part of one if below 1.
 
     Without an `address` the Ray this process has joined already is used, or one is started. `carry_seconds` is how
@@ -78,7 +78,7 @@ class RayExecutor(AttendedExecutor):
             shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _hire(self, is_stopping: threading.Event) -> RayWorker | None:
-        place: Any = ray.remote(Porter).options(
+        place: Any = ray.remote(WorkerHost).options(
             num_cpus=self._threads, num_gpus=self._gpus, max_restarts=0, max_task_retries=0, max_concurrency=4
         )
         porter: Any = place.remote(self._threads, self._home_node, self._carry_seconds)

@@ -16,12 +16,12 @@ from typing import Any
 import ray
 
 from fairground.execution.executor import Plain
+from fairground.execution.file_transfer import Luggage, folders_of, pack, unpack
 from fairground.execution.local_worker import LocalWorker
-from fairground.execution.luggage import Luggage, folders_of, pack, unpack
 from fairground.records.provenance import code_version
 
 
-class Porter:
+class WorkerHost:
     """The actor's side. On the driver's own node it works in the driver's home, elsewhere in a folder of its own."""
 
     def __init__(self, threads: int, home_node: str, carry_seconds: float) -> None:
@@ -81,7 +81,7 @@ class Porter:
 
 
 class RayWorker:
-    """The driver's side of one `Porter`."""
+    """The driver's side of one `WorkerHost`."""
 
     def __init__(self, porter: Any) -> None:
         self._porter = porter

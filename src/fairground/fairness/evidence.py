@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fairground.records.record import RunRecord, SplitName
-from fairground.spec.flat import flatten
+from fairground.spec.flatten import flatten
 from fairground.spec.space import Range
 
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Head
 from fairground.errors import require
-from fairground.geometry.principal import principal_axes
+from fairground.functional.spectral import principal_axes
 
 
 class PcaHead(Head):

@@ -24,12 +24,11 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.geometry.batch_pairs import BatchPairs, batch_pairs, one_random_positive
-from fairground.geometry.log_sums import row_sums_
-from fairground.geometry.raw_norms import with_norm_penalty
-from fairground.geometry.reductions import zero_of
-from fairground.geometry.slopes import of_products
-from fairground.geometry.tuplets import tuplet_loss
+from fairground.functional.logsumexp import row_sums_
+from fairground.functional.pairs import BatchPairs, batch_pairs, one_random_positive
+from fairground.functional.reductions import with_norm_penalty, zero_of
+from fairground.kernels.gradients import of_products
+from fairground.kernels.tuplets import tuplet_loss
 from fairground.spec.space import LogReal, Real
 
 

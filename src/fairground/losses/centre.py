@@ -23,8 +23,8 @@ from torch.nn import functional
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices, class_vectors
-from fairground.geometry.reductions import zero_of
+from fairground.functional.prototypes import class_indices, class_vectors
+from fairground.functional.reductions import zero_of
 from fairground.spec.space import LogReal, Range
 
 

@@ -21,9 +21,9 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
-from fairground.geometry.listed_hinges import over_listed_pairs
-from fairground.geometry.slopes import with_gradient
-from fairground.geometry.sphere_hinges import PairShares, PairTotals, over_pairs
+from fairground.kernels.gradients import with_gradient
+from fairground.kernels.listed_hinges import over_listed_pairs
+from fairground.kernels.sphere_hinges import PairShares, PairTotals, over_pairs
 from fairground.spec.space import Real
 
 

@@ -26,7 +26,7 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.geometry.enumeration import list_triplets
+from fairground.functional.triplets import list_triplets
 from fairground.spec.space import Integer, Range
 
 

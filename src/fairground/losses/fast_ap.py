@@ -22,10 +22,10 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.batch_pairs import BatchPairs, batch_pairs
-from fairground.geometry.reductions import zero_of
-from fairground.geometry.slopes import of_products
-from fairground.geometry.soft_bins import soft_bins_
+from fairground.functional.pairs import BatchPairs, batch_pairs
+from fairground.functional.reductions import zero_of
+from fairground.functional.soft_rank import soft_bins_
+from fairground.kernels.gradients import of_products
 from fairground.spec.space import Integer
 
 

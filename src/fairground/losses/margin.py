@@ -22,11 +22,11 @@ from torch import Tensor, nn
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices
-from fairground.geometry.distances import distances_of_pairs, unit
-from fairground.geometry.positives import list_positives
-from fairground.geometry.slopes import with_gradient
-from fairground.geometry.sphere_hinges import PairShares, PairTotals, over_pairs
+from fairground.functional.distances import distances_of_pairs, normalize
+from fairground.functional.pairs import list_positives
+from fairground.functional.prototypes import class_indices
+from fairground.kernels.gradients import with_gradient
+from fairground.kernels.sphere_hinges import PairShares, PairTotals, over_pairs
 from fairground.spec.space import Real
 
 
@@ -83,7 +83,7 @@ class MarginLoss(Loss):
         beta = self.first_beta + self.shift.to(embeddings.dtype)
         own = class_indices(labels, len(beta), "margin").squeeze(1) if self.is_per_class else None
         if isinstance(tuples, Triplets):
-            return self._over(unit(embeddings), tuples, beta if own is None else beta[own[tuples.anchor]])
+            return self._over(normalize(embeddings), tuples, beta if own is None else beta[own[tuples.anchor]])
         return self._over_all(embeddings, labels, beta.expand(len(labels)) if own is None else beta[own])
 
     def known_bugs(self) -> tuple[str, ...]:

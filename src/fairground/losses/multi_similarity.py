@@ -24,10 +24,10 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.geometry.batch_pairs import BatchPairs, batch_pairs
-from fairground.geometry.log_sums import group_sums, row_sums_
-from fairground.geometry.reductions import zero_of
-from fairground.geometry.slopes import of_products
+from fairground.functional.logsumexp import group_sums, row_sums_
+from fairground.functional.pairs import BatchPairs, batch_pairs
+from fairground.functional.reductions import zero_of
+from fairground.kernels.gradients import of_products
 from fairground.spec.space import Real
 
 

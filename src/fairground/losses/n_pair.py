@@ -24,11 +24,10 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
-from fairground.geometry.batch_pairs import batch_pairs, one_random_positive
-from fairground.geometry.raw_norms import with_norm_penalty
-from fairground.geometry.reductions import zero_of
-from fairground.geometry.slopes import with_gradient
-from fairground.geometry.tuplets import tuplet_loss
+from fairground.functional.pairs import batch_pairs, one_random_positive
+from fairground.functional.reductions import with_norm_penalty, zero_of
+from fairground.kernels.gradients import with_gradient
+from fairground.kernels.tuplets import tuplet_loss
 from fairground.spec.space import LogReal
 
 

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices, of_cosines
-from fairground.geometry.log_sums import group_sums
+from fairground.functional.logsumexp import group_sums
+from fairground.functional.prototypes import class_indices, of_cosines
 from fairground.spec.space import LogReal, Range, Real
 
 

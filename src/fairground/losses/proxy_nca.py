@@ -24,9 +24,9 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices, class_vectors, cosines, cross_entropy_, of_cosines
-from fairground.geometry.distances import safe_sqrt
-from fairground.geometry.reductions import zero_of
+from fairground.functional.distances import safe_sqrt
+from fairground.functional.prototypes import class_indices, class_vectors, cosines, cross_entropy_, of_cosines
+from fairground.functional.reductions import zero_of
 from fairground.spec.space import Range, Real
 
 

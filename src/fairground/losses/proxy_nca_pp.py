@@ -23,7 +23,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import class_indices, class_vectors, cross_entropy_, of_cosines
+from fairground.functional.prototypes import class_indices, class_vectors, cross_entropy_, of_cosines
 from fairground.spec.space import LogReal, Range
 
 

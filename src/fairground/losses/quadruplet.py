@@ -26,14 +26,13 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
-from fairground.geometry.distances import distances, distances_of_pairs, unit
-from fairground.geometry.draws import draw_below
-from fairground.geometry.far_pairs import far_pair_hinges
-from fairground.geometry.hinges import triplet_hinges
-from fairground.geometry.masks import class_groups
-from fairground.geometry.positives import list_positives
-from fairground.geometry.reductions import mean_hinges
-from fairground.geometry.slopes import with_gradient
+from fairground.functional.distances import distances, distances_of_pairs, normalize
+from fairground.functional.pairs import class_groups, list_positives
+from fairground.functional.random_choice import draw_below
+from fairground.functional.reductions import mean_hinges
+from fairground.kernels.far_pairs import far_pair_hinges
+from fairground.kernels.gradients import with_gradient
+from fairground.kernels.hinges import triplet_hinges
 from fairground.spec.space import Real
 
 
@@ -76,7 +75,7 @@ class QuadrupletLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return both means; the second is 0 with fewer than three classes."""
-        z = unit(embeddings)
+        z = normalize(embeddings)
         if isinstance(tuples, Triplets):
             return self._over(z, labels, tuples, generator)
         require(

@@ -25,11 +25,11 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
-from fairground.geometry.distances import distances_of_pairs, squared_distances, unit
-from fairground.geometry.hinges import pair_hinges, triplet_hinges
-from fairground.geometry.positives import Positives, list_positives
-from fairground.geometry.reductions import mean_hinges
-from fairground.geometry.slopes import with_gradient
+from fairground.functional.distances import distances_of_pairs, normalize, squared_distances
+from fairground.functional.pairs import Positives, list_positives
+from fairground.functional.reductions import mean_hinges
+from fairground.kernels.gradients import with_gradient
+from fairground.kernels.hinges import pair_hinges, triplet_hinges
 from fairground.spec.space import Real
 
 #: the least sum of squares of a centred anchor
@@ -81,7 +81,7 @@ class SnrLoss(Loss):
     ) -> Tensor:
         """Return the loss of the chosen form; a kind of pairs that is missing costs 0."""
         require(embeddings.shape[1] >= 2, "SnrLoss takes embeddings of at least 2 dimensions: one has no variance")
-        z = unit(embeddings)
+        z = normalize(embeddings)
         centred = z - z.mean(1, keepdim=True)
         # The number of dimensions cancels: sums of squares stand for variances.
         signal = centred.square().sum(1).clamp_min(LEAST_SIGNAL)

@@ -28,9 +28,8 @@ from torch.nn import functional
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.centres import centre_spread
-from fairground.geometry.class_logits import by_centre, class_indices, cross_entropy_, of_cosines
-from fairground.geometry.distances import unit
+from fairground.functional.distances import normalize
+from fairground.functional.prototypes import by_centre, centre_spread, class_indices, cross_entropy_, of_cosines
 from fairground.spec.space import Range, Real
 
 
@@ -110,7 +109,7 @@ class SoftTripleLoss(Loss):
     def _as_released(self, embeddings: Tensor, own: Tensor) -> Tensor:
         n_classes, n_centres, _ = self.centres.shape
         centres = functional.normalize(self.centres.to(embeddings.dtype).flatten(0, 1), dim=0)
-        to_centres = (unit(embeddings) @ centres.T).view(-1, n_classes, n_centres)
+        to_centres = (normalize(embeddings) @ centres.T).view(-1, n_classes, n_centres)
         similarity = ((to_centres * self.gamma).softmax(1) * to_centres).sum(2)
         logits = similarity.scatter_add(1, own, similarity.new_full(own.shape, -self.margin)) * self.scale
         first, second = torch.triu_indices(n_centres, n_centres, offset=1, device=own.device)

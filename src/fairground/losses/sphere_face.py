@@ -23,7 +23,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import bend_, class_indices, class_vectors, cross_entropy_, of_cosines, scale_own_
+from fairground.functional.prototypes import bend_, class_indices, class_vectors, cross_entropy_, of_cosines, scale_own_
 from fairground.spec.space import Integer, LogReal, Range
 
 

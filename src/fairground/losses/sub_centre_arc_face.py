@@ -26,7 +26,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.geometry.class_logits import (
+from fairground.functional.prototypes import (
     bent_cross_entropy_,
     by_centre,
     class_indices,

@@ -23,12 +23,12 @@ from torch.nn import functional
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
-from fairground.geometry.distances import distances, distances_of_pairs, squared_distances, unit
-from fairground.geometry.hinges import negatives_only
-from fairground.geometry.positives import Positives, list_positives
-from fairground.geometry.reductions import mean_hinges
-from fairground.geometry.slopes import with_gradient
-from fairground.geometry.sphere_hinges import mean_over_triplets
+from fairground.functional.distances import distances, distances_of_pairs, normalize, squared_distances
+from fairground.functional.pairs import Positives, list_positives
+from fairground.functional.reductions import mean_hinges
+from fairground.kernels.gradients import with_gradient
+from fairground.kernels.hinges import negatives_only
+from fairground.kernels.sphere_hinges import mean_over_triplets
 from fairground.spec.space import Real
 
 
@@ -69,9 +69,9 @@ class TripletLoss(Loss):
     ) -> Tensor:
         """Return the mean over triplets; 0 when there is none."""
         if isinstance(tuples, Triplets):
-            return self._over(unit(embeddings), tuples)
+            return self._over(normalize(embeddings), tuples)
         if self.swap or self.smooth:
-            return self._looped(unit(embeddings), labels)
+            return self._looped(normalize(embeddings), labels)
         squared, over_active = self.power == 2, self.reduction == "mean_nz"
         return with_gradient(
             embeddings,

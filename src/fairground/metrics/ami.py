@@ -13,7 +13,7 @@ Departures from the paper
 from typing import ClassVar
 
 from fairground.contracts.metric import ClusteringMetric, Contingency
-from fairground.geometry.contingency import entropy, expected_mutual_information, mutual_information
+from fairground.retrieval.contingency import entropy, expected_mutual_information, mutual_information
 
 
 class AmiMetric(ClusteringMetric):

@@ -15,7 +15,7 @@ Departures from the paper
 from typing import ClassVar
 
 from fairground.contracts.metric import ClusteringMetric, Contingency
-from fairground.geometry.contingency import entropy, mutual_information
+from fairground.retrieval.contingency import entropy, mutual_information
 
 
 class NmiMetric(ClusteringMetric):

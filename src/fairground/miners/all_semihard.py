@@ -21,9 +21,9 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.geometry.distances import distances, unit
-from fairground.geometry.enumeration import list_triplets
-from fairground.geometry.masks import pair_masks
+from fairground.functional.distances import distances, normalize
+from fairground.functional.pairs import pair_masks
+from fairground.functional.triplets import list_triplets
 from fairground.spec.space import Range, Real
 
 
@@ -45,7 +45,7 @@ class AllSemihardMiner(Miner):
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
         """Return the triplets sorted by anchor."""
         masks = pair_masks(labels)
-        z = unit(embeddings)
+        z = normalize(embeddings)
         distance = distances(z, z)
         to_negative = distance.masked_fill(~masks.negative, torch.inf)
 

@@ -17,10 +17,9 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.geometry.choices import distinct_below
-from fairground.geometry.classmates import classmates, triplet_at
-from fairground.geometry.enumeration import list_triplets
-from fairground.geometry.masks import pair_masks
+from fairground.functional.pairs import pair_masks
+from fairground.functional.random_choice import distinct_below
+from fairground.functional.triplets import classmates, list_triplets, triplet_at
 
 
 class AllTuplesMiner(Miner):

@@ -21,8 +21,8 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.geometry.distances import squared_distances, unit
-from fairground.geometry.masks import pair_masks
+from fairground.functional.distances import normalize, squared_distances
+from fairground.functional.pairs import pair_masks
 from fairground.spec.space import Choice, Range
 
 
@@ -41,7 +41,7 @@ class EasyPositiveMiner(Miner):
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
         """Return one triplet an anchor."""
         masks = pair_masks(labels)
-        z = unit(embeddings)
+        z = normalize(embeddings)
         # Squares are in the same order as distances.
         squares = squared_distances(z, z)
         to_positive, positive = torch.where(masks.positive, squares, torch.inf).min(1)

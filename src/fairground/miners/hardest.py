@@ -15,8 +15,8 @@ from torch import Tensor
 
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
-from fairground.geometry.distances import squared_distances, unit
-from fairground.geometry.masks import pair_masks
+from fairground.functional.distances import normalize, squared_distances
+from fairground.functional.pairs import pair_masks
 
 
 class HardestMiner(Miner):
@@ -27,7 +27,7 @@ class HardestMiner(Miner):
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
         """Return one triplet an anchor."""
         masks = pair_masks(labels)
-        z = unit(embeddings)
+        z = normalize(embeddings)
         # Squares are in the same order as distances.
         squares = squared_distances(z, z)
         to_positive, positive = torch.where(masks.positive, squares, -torch.inf).max(1)

@@ -24,9 +24,9 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Pairs
 from fairground.errors import require
-from fairground.geometry.choices import capped
-from fairground.geometry.distances import unit
-from fairground.geometry.masks import pair_masks
+from fairground.functional.distances import normalize
+from fairground.functional.pairs import pair_masks
+from fairground.functional.random_choice import capped
 from fairground.spec.space import Range, Real
 
 
@@ -53,7 +53,7 @@ class MultiSimilarityMiner(Miner):
         positive, negative = pair_masks(labels)
         if self.self_positive_bug and bool(positive.any()):
             positive.fill_diagonal_(True)
-        z = unit(embeddings)
+        z = normalize(embeddings)
         s = z @ z.T
         hardest_negative = s.masked_fill(~negative, -torch.inf).amax(1, keepdim=True)
         hardest_positive = s.masked_fill(~positive, torch.inf).amin(1, keepdim=True)

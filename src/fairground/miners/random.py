@@ -17,9 +17,8 @@ from torch import Tensor
 
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
-from fairground.geometry.choices import distinct_below
-from fairground.geometry.classmates import classmates, negative_at, positive_at, triplet_at
-from fairground.geometry.draws import draw_below
+from fairground.functional.random_choice import distinct_below, draw_below
+from fairground.functional.triplets import classmates, negative_at, positive_at, triplet_at
 
 
 class RandomMiner(Miner):

@@ -24,11 +24,8 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.geometry.choices import weighted_columns
-from fairground.geometry.classmates import classmates, positive_at
-from fairground.geometry.draws import draw_below
-from fairground.geometry.sphere import distance_weights
-from fairground.geometry.switching import switch_triplets
+from fairground.functional.random_choice import draw_below, weighted_columns
+from fairground.functional.triplets import classmates, distance_weights, positive_at, switch_triplets
 from fairground.spec.space import Range, Real
 
 

@@ -21,10 +21,9 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.geometry.choices import marked_column
-from fairground.geometry.classmates import classmates, positive_at
-from fairground.geometry.distances import distances, unit
-from fairground.geometry.draws import draw_below
+from fairground.functional.distances import distances, normalize
+from fairground.functional.random_choice import draw_below, marked_column
+from fairground.functional.triplets import classmates, positive_at
 from fairground.spec.space import Range, Real
 
 
@@ -43,7 +42,7 @@ class SemihardMiner(Miner):
         batch = classmates(labels)
         anchor = batch.n_triplets.nonzero().squeeze(1)
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
-        z = unit(embeddings)
+        z = normalize(embeddings)
         distance = distances(z, z)[anchor]
         to_positive = distance.gather(1, positive.unsqueeze(1))
         negative = labels[anchor].unsqueeze(1) != labels

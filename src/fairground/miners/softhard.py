@@ -18,9 +18,9 @@ from torch import Tensor
 
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
-from fairground.geometry.choices import marked_column
-from fairground.geometry.distances import squared_distances, unit
-from fairground.geometry.masks import pair_masks
+from fairground.functional.distances import normalize, squared_distances
+from fairground.functional.pairs import pair_masks
+from fairground.functional.random_choice import marked_column
 
 
 class SofthardMiner(Miner):
@@ -33,7 +33,7 @@ class SofthardMiner(Miner):
         masks = pair_masks(labels)
         anchor = (masks.positive.any(1) & masks.negative.any(1)).nonzero().squeeze(1)
         positive, negative = masks.positive[anchor], masks.negative[anchor]
-        z = unit(embeddings)
+        z = normalize(embeddings)
         # Squares are in the same order as distances.
         squares = squared_distances(z, z)[anchor]
         farthest_positive = squares.masked_fill(~positive, -torch.inf).amax(1, keepdim=True)

@@ -25,7 +25,7 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
-from fairground.geometry.switching import switch_triplets
+from fairground.functional.triplets import switch_triplets
 from fairground.spec.space import Range, Real
 
 

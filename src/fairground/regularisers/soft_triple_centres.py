@@ -21,7 +21,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import require
-from fairground.geometry.centres import centre_spread
+from fairground.functional.prototypes import centre_spread
 from fairground.spec.space import Range, Real
 
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import require
-from fairground.geometry.distances import unit
+from fairground.functional.distances import normalize
 from fairground.spec.space import Range, Real
 
 
@@ -35,4 +35,4 @@ class ZeroMeanRegulariser(Regulariser):
 
     def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:
         """Return the term of the unit vectors."""
-        return self.weight * unit(embeddings).sum(1).abs().mean()
+        return self.weight * normalize(embeddings).sum(1).abs().mean()

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fairground.report.answer import join_words
+from fairground.recommend.recommendation import Recommendation
+from fairground.recommend.standings import MethodStanding
 from fairground.report.headings import duration, heading, show, show_interval, size, unit
+from fairground.report.headline import join_words
 from fairground.statistics.pairwise import Verdict
-from fairground.study.recommendation import Recommendation
-from fairground.study.standings import Standing
 
 #: the columns of the ranking
 RANKING = ("method", "validation", "test", "seeds", "epochs", "time of a run", "memory")
@@ -26,7 +26,7 @@ def advice_of(recommendation: Recommendation, *, metric: str, is_sealed: bool) -
     ]
 
 
-def standings_text(standings: Sequence[Standing], baselines: Sequence[Standing], *, metric: str) -> str:
+def standings_text(standings: Sequence[MethodStanding], baselines: Sequence[MethodStanding], *, metric: str) -> str:
     """Return the ranking as a table for a terminal."""
     rows: list[Sequence[str]] = [RANKING, *ranking_of((*standings, *baselines), metric=metric)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -34,7 +34,7 @@ def standings_text(standings: Sequence[Standing], baselines: Sequence[Standing],
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]]) + "\n"
 
 
-def ranking_of(standings: Sequence[Standing], *, metric: str) -> list[tuple[str, ...]]:
+def ranking_of(standings: Sequence[MethodStanding], *, metric: str) -> list[tuple[str, ...]]:
     """Return the rows of the ranking, a cell for each column of `RANKING`."""
     return [
         (
@@ -50,7 +50,7 @@ def ranking_of(standings: Sequence[Standing], *, metric: str) -> list[tuple[str,
     ]
 
 
-def standings_plain(standings: Sequence[Standing]) -> list[dict[str, Any]]:
+def standings_plain(standings: Sequence[MethodStanding]) -> list[dict[str, Any]]:
     """Return the ranking as JSON-ready data."""
     return [
         {
@@ -136,11 +136,11 @@ def _on_test(found: Recommendation, metric: str, is_sealed: bool) -> list[str]:
     ]
 
 
-def _as_it_is(standing: Standing) -> str:
+def _as_it_is(standing: MethodStanding) -> str:
     return "as they are" if standing.label.endswith("s") else "as it is"
 
 
-def _score(standing: Standing, metric: str) -> str:
+def _score(standing: MethodStanding, metric: str) -> str:
     n = len(standing.validation)
     over = f" over {n} seeds" if n > 1 else ""
     return f"{heading(metric)} {show_interval(metric, standing.interval)}{unit(metric)}{over}"

@@ -14,10 +14,10 @@ from fairground.fairness.compare import Comparison, compare
 from fairground.fairness.evidence import Evidence
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
-from fairground.report.formats import text as table_text
 from fairground.report.headings import heading, is_share, shorten, show, unit
 from fairground.report.methods import methods_of
-from fairground.report.tables import ResultTable, Row
+from fairground.report.table_formats import text as table_text
+from fairground.report.tables import ResultTable, TableRow
 from fairground.spec.space import Range
 from fairground.statistics.groups import group_from
 from fairground.statistics.pairwise import Verdict, pairwise
@@ -29,7 +29,7 @@ MOST_TO_READ = 15
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contest:
+class ComparisonResult:
     """The guard's word on some methods, their table, a verdict on each pair, and who is level with the best."""
 
     comparison: Comparison
@@ -46,7 +46,7 @@ class Contest:
         metric: str | None = None,
         ranges: Mapping[str, Range] | None = None,
         names: Mapping[str, str] | None = None,
-    ) -> "Contest":
+    ) -> "ComparisonResult":
         """Compare the methods of some runs by `metric`, or by what the runs were selected by; folds are averaged.
 
         `names` says what to call a method, by its hash once folds are averaged.
@@ -155,7 +155,7 @@ def _listed(lines: Iterable[str]) -> list[str]:
     return [f"  {shorten(line, 1000)}" for line in lines]
 
 
-def _plain_row(row: Row, metrics: Iterable[str]) -> dict[str, Any]:
+def _plain_row(row: TableRow, metrics: Iterable[str]) -> dict[str, Any]:
     intervals = {metric: row.cells[metric].interval for metric in metrics}
     return {
         "method": row.label,

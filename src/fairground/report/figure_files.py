@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from fairground.report.drawing import write_figure
+from fairground.report.figure import WIDE, figures_of, write_figures_to
+from fairground.report.figure_inputs import FigureInputs
 from fairground.report.figures.bars import bars_of, draw_bars, height_of
 from fairground.report.figures.curves import curves_of, draw_curves
-from fairground.report.material import Material
-from fairground.report.plate import WIDE, plates_of, write_plates
 
 
-def write_figures(material: Material, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
+def write_figures(material: FigureInputs, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
     """Write the figures these runs have the numbers for and return their paths."""
     written = []
     bars, curves = bars_of(material.table), curves_of(material.table)
@@ -18,4 +18,4 @@ def write_figures(material: Material, folder: Path, kind: str, *, prefix: str = 
     if curves.curves:
         draw = draw_curves(curves, has_legend=True)
         written.append(write_figure(draw, (WIDE, 4.2), folder / f"{prefix}learning_curves.{kind}"))
-    return written + write_plates(plates_of(material), folder, kind, prefix=prefix)
+    return written + write_figures_to(figures_of(material), folder, kind, prefix=prefix)

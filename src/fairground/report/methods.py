@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fairground.records.record import RunRecord, SplitName
-from fairground.spec.flat import differing, flatten
+from fairground.spec.flatten import differing, flatten
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fairground.records.record import Finding, Provenance, RunRecord
-from fairground.report.answer import join_words
 from fairground.report.headings import clean
+from fairground.report.headline import join_words
 from fairground.report.tables import ResultTable
 
 

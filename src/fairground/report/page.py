@@ -17,14 +17,14 @@ from fairground.records.artefacts import write_atomically
 from fairground.records.record import RunRecord
 from fairground.report.audits import AuditCard
 from fairground.report.drawing import write_figure
+from fairground.report.figure import ReportFigure
 from fairground.report.figures import bars, critical_difference, curves
-from fairground.report.formats import MARKS
 from fairground.report.gallery import Gallery, read_gallery
 from fairground.report.headings import clean, duration, heading, is_share, shorten, show, show_interval, size
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
-from fairground.report.panels import Drawing, Panel, Sources, panels_of
-from fairground.report.plate import Plate
-from fairground.report.story import Story
+from fairground.report.sections import Drawing, Section, Sources, sections_of
+from fairground.report.summary import Summary
+from fairground.report.table_formats import MARKS
 from fairground.report.tables import ResultTable
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def build_page(
     names: Mapping[str, str] | None = None,
     sources: Sources | None = None,
     audits: Sequence[AuditCard] = (),
-    story: Story | None = None,
+    story: Summary | None = None,
 ) -> Path:
     """Write the page and return its path; what it takes is told under `page_text`."""
     page = page_text(
@@ -73,7 +73,7 @@ def page_text(
     names: Mapping[str, str] | None = None,
     sources: Sources | None = None,
     audits: Sequence[AuditCard] = (),
-    story: Story | None = None,
+    story: Summary | None = None,
 ) -> str:
     """Return the page as HTML.
 
@@ -84,11 +84,11 @@ def page_text(
     require(len(kept) > 0, "a report needs at least one record; got none")
     given = sources or Sources()
     given = replace(given, names={**given.names, **(names or {})})
-    panels = panels_of(kept, given)
+    panels = sections_of(kept, given)
     if galleries is None:
         galleries = {name: folder.gallery for name, folder in given.folders.items() if folder.gallery.is_file()}
     exhibits, n_left_out = _exhibits(panels, galleries)
-    over = plate_of_panels(panels)
+    over = figures_of_sections(panels)
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     return (
         environment()
@@ -127,7 +127,7 @@ def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str]
     return write_figure(draw, (13, max(4.2, bars.height_of(scores))), out)
 
 
-def plate_of_panels(panels: Sequence[Panel]) -> Plate | None:
+def figures_of_sections(panels: Sequence[Section]) -> ReportFigure | None:
     """Return the critical-difference diagram over data sets, of the methods and metric that all panels share."""
     metrics = {panel.table.primary for panel in panels}
     if len(panels) < 2 or len(metrics) != 1 or len({panel.dataset for panel in panels}) != len(panels):
@@ -184,7 +184,7 @@ def _chip_dashes(series: int | None) -> str:
     return " ".join(f"{3 * length:g}" for length in dash_of(series)[1])
 
 
-def _exhibits(panels: Sequence[Panel], galleries: Mapping[str, Path]) -> tuple[list[Exhibit], int]:
+def _exhibits(panels: Sequence[Section], galleries: Mapping[str, Path]) -> tuple[list[Exhibit], int]:
     """Return the gallery of each method's first run that has one, best method first, as far as the page stays light."""
     shown: list[Exhibit] = []
     left_out, weight = 0, 0
@@ -201,7 +201,7 @@ def _exhibits(panels: Sequence[Panel], galleries: Mapping[str, Path]) -> tuple[l
     return shown, left_out
 
 
-def _facts(records: Sequence[RunRecord], panels: Sequence[Panel]) -> dict[str, str]:
+def _facts(records: Sequence[RunRecord], panels: Sequence[Section]) -> dict[str, str]:
     counts = sorted({row.n_done for panel in panels for row in panel.table.rows})
     return {
         "methods": str(sum(len(panel.table.rows) for panel in panels)),

@@ -5,15 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fairground.recommend.run_race import Found
 from fairground.records.record import RunRecord
 from fairground.report.advice import RANKING, ranking_of
 from fairground.report.audits import audit_card
-from fairground.report.gathered import folders_of
 from fairground.report.headings import heading
 from fairground.report.page import build_page
-from fairground.report.panels import Sources
-from fairground.report.story import Story
-from fairground.study.recommend import Found
+from fairground.report.run_set import folders_of
+from fairground.report.sections import Sources
+from fairground.report.summary import Summary
 
 
 def write_race_page(
@@ -38,7 +38,7 @@ def write_race_page(
         out=out,
         sources=Sources(folders=folders_of(records, home), names=names),
         audits=[audit_card(audit, title=title)],
-        story=Story(
+        story=Summary(
             sentences=tuple(advice),
             told=tuple(told),
             columns=(RANKING[0], *(f"{heading(metric)}, {split}" for split in RANKING[1:3]), *RANKING[3:]),

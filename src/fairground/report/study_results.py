@@ -7,15 +7,15 @@ from typing import Any
 
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
-from fairground.report.formats import text as table_text
-from fairground.report.gathered import Gathered, folders_of, joined_apart
 from fairground.report.page import build_page
-from fairground.report.panels import Place, Sources
-from fairground.report.tables import ResultTable, Row
-from fairground.spec.flat import flatten
-from fairground.study.insight import expected_best, importance, on_bounds
+from fairground.report.run_set import RunSet, folders_of, joined_apart
+from fairground.report.sections import Place, Sources
+from fairground.report.table_formats import text as table_text
+from fairground.report.tables import ResultTable, TableRow
+from fairground.spec.flatten import flatten
+from fairground.study.run_study import JobResult
+from fairground.study.search_analysis import expected_best, importance, on_bounds
 from fairground.study.trial import Trial, counts
-from fairground.study.whole import CellResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Part:
         return ResultTable.from_records(self.records, names=self.names)
 
 
-def parts_of(results: Sequence[CellResult]) -> list[Part]:
+def parts_of(results: Sequence[JobResult]) -> list[Part]:
     """Return the tables of a study: for each data set separated and, where folds were joined, concatenated."""
     parts = []
     for label in dict.fromkeys(result.cell.data.label for result in results):
@@ -47,7 +47,7 @@ def parts_of(results: Sequence[CellResult]) -> list[Part]:
     return [part for part in parts if part.records]
 
 
-def results_text(results: Sequence[CellResult]) -> str:
+def results_text(results: Sequence[JobResult]) -> str:
     """Return the tables of a study, what was selected, and what a reader must be told, for a terminal."""
     lines = []
     for part in parts_of(results):
@@ -56,7 +56,7 @@ def results_text(results: Sequence[CellResult]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def results_plain(results: Sequence[CellResult]) -> list[dict[str, Any]]:
+def results_plain(results: Sequence[JobResult]) -> list[dict[str, Any]]:
     """Return everything a program may want to know of each cell, as JSON-ready data."""
     tables = [(part.data, part.is_joined, part.table) for part in parts_of(results)]
     found = []
@@ -87,7 +87,7 @@ def results_plain(results: Sequence[CellResult]) -> list[dict[str, Any]]:
     return found
 
 
-def write_study_page(results: Sequence[CellResult], *, title: str, home: Path, out: Path) -> Path | None:
+def write_study_page(results: Sequence[JobResult], *, title: str, home: Path, out: Path) -> Path | None:
     """Write the page of a study and return its path; None when no final run has a record."""
     gathered = from_study(results, home=home, title=title)
     if not gathered.records:
@@ -95,7 +95,7 @@ def write_study_page(results: Sequence[CellResult], *, title: str, home: Path, o
     return build_page(gathered.records, title=title, out=out, sources=gathered.sources)
 
 
-def from_study(results: Sequence[CellResult], *, home: Path, title: str) -> Gathered:
+def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSet:
     """Return the final runs of a study under its methods' names, folds averaged and joined, with its searches."""
     records: list[RunRecord] = []
     names: dict[str, str] = {}
@@ -109,7 +109,7 @@ def from_study(results: Sequence[CellResult], *, home: Path, title: str) -> Gath
             place = (flat.get("data", "?"), flat.get("protocol", "?"))
             searches.setdefault(place, {})[result.cell.method.label] = result.trials
     sources = Sources(folders=folders_of(records, home), searches=searches, names=names)
-    return Gathered(records=tuple(records), sources=sources, title=title)
+    return RunSet(records=tuple(records), sources=sources, title=title)
 
 
 def _part(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence[RunRecord]]) -> Part:
@@ -118,7 +118,7 @@ def _part(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence
     return Part(title=title, data=data, is_joined=is_joined, records=kept, names=names)
 
 
-def _apart(result: CellResult) -> list[RunRecord]:
+def _apart(result: JobResult) -> list[RunRecord]:
     """Return a record for every repeat with its folds averaged; a repeat that lost a fold counts as unfinished."""
     n_folds = len(result.cell.study.folds.used)
     repeats = [result.runs[i : i + n_folds] for i in range(0, len(result.runs), n_folds)]
@@ -129,7 +129,7 @@ def _apart(result: CellResult) -> list[RunRecord]:
     return join_folds(kept)
 
 
-def _told(result: CellResult) -> list[str]:
+def _told(result: JobResult) -> list[str]:
     label = result.cell.label
     lines = []
     if result.trials:
@@ -145,7 +145,7 @@ def _told(result: CellResult) -> list[str]:
     return [*lines, *(f"  warning: not joined: {word}" for word in dict.fromkeys(result.complaints))]
 
 
-def _scores(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
+def _scores(row: TableRow, metrics: Sequence[str]) -> dict[str, Any]:
     found = {}
     for metric in metrics:
         cell = row.cells[metric]

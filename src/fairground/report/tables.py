@@ -22,7 +22,7 @@ Standing = Literal["best", "level", ""]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class TableCell:
     """One method's metric: the single runs, their mean with its interval, and how it stands."""
 
     values: tuple[float, ...]
@@ -31,13 +31,13 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class TableRow:
     """One method: how many of its runs finished out of how many begun, and a cell for each metric."""
 
     method: Method
     n_done: int
     n_runs: int
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, TableCell]
 
     @property
     def label(self) -> str:
@@ -53,7 +53,7 @@ class ResultTable:
     primary: str
     split: SplitName
     level: float
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
 
     @classmethod
     def from_records(
@@ -82,7 +82,7 @@ class ResultTable:
         metrics = found if metrics or not primary else (primary, *(metric for metric in found if metric != primary))
         columns = {metric: _column(methods, metric, split, level) for metric in metrics}
         rows = [
-            Row(
+            TableRow(
                 method=method,
                 n_done=len(method.done),
                 n_runs=len(method.records),
@@ -93,7 +93,7 @@ class ResultTable:
         rows.sort(key=lambda row: _rank(row.cells.get(primary), primary))
         return cls(metrics=metrics, primary=primary, split=split, level=level, rows=tuple(rows))
 
-    def row(self, label: str) -> Row:
+    def row(self, label: str) -> TableRow:
         """Return the row of the method called `label`."""
         found = next((row for row in self.rows if row.label == label), None)
         require(found is not None, f"no method '{label}' in the table; there are: {[row.label for row in self.rows]}")
@@ -138,14 +138,14 @@ def _primary(methods: Sequence[Method], metrics: Sequence[str]) -> str:
     return wanted if wanted in metrics else (metrics[-1] if metrics else "")
 
 
-def _column(methods: Sequence[Method], metric: str, split: SplitName, level: float) -> list[Cell]:
+def _column(methods: Sequence[Method], metric: str, split: SplitName, level: float) -> list[TableCell]:
     values = [tuple(method.values(metric, split)) for method in methods]
     intervals = [t_interval(some, level=level) if some else None for some in values]
     standings: list[Standing] = [""] * len(methods)
     if is_share(metric):
         standings = _standings([values_by_seed(method, metric, split) for method in methods], level)
     return [
-        Cell(values=some, interval=interval, standing=standing)
+        TableCell(values=some, interval=interval, standing=standing)
         for some, interval, standing in zip(values, intervals, standings, strict=True)
     ]
 
@@ -169,7 +169,7 @@ def _standings(values: Sequence[Mapping[int, float]], level: float) -> list[Stan
     return [mark if str(i) in members else "" for i in range(len(values))]
 
 
-def _rank(cell: Cell | None, metric: str) -> tuple[bool, float]:
+def _rank(cell: TableCell | None, metric: str) -> tuple[bool, float]:
     if cell is None or cell.interval is None:
         return True, 0.0
     return False, -cell.interval.mean if is_share(metric) else cell.interval.mean

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler
-from fairground.geometry.class_rows import ClassRows, n_class_slots, require_classes
+from fairground.sampling.class_rows import ClassRows, n_class_slots, require_classes
 from fairground.spec.space import Choice
 
 

@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 
 from fairground.errors import require
-from fairground.geometry.draws import draw_distinct
-from fairground.geometry.embedded_sampler import EmbeddedSampler, Mine
-from fairground.geometry.spread_draws import draw_spread
+from fairground.sampling.draws import draw_distinct
+from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
+from fairground.sampling.spread_draws import draw_spread
 from fairground.spec.space import Real
 
 

@@ -23,10 +23,10 @@ import torch
 from torch import Tensor
 
 from fairground.errors import require
-from fairground.geometry.candidates import draw_candidates
-from fairground.geometry.class_rows import require_classes
-from fairground.geometry.distance_histograms import DistanceHistograms, distance_histograms, wasserstein
-from fairground.geometry.embedded_sampler import EmbeddedSampler, Mine
+from fairground.sampling.candidates import draw_candidates
+from fairground.sampling.class_rows import require_classes
+from fairground.sampling.distance_histograms import DistanceHistograms, distance_histograms, wasserstein
+from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
 
 
 class DistanceDistributionSampler(EmbeddedSampler):

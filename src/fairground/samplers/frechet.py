@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 
 from fairground.errors import require
-from fairground.geometry.candidates import draw_candidates
-from fairground.geometry.class_rows import require_classes
-from fairground.geometry.embedded_sampler import EmbeddedSampler, Mine
-from fairground.geometry.frechet import frechet_distances
+from fairground.sampling.candidates import draw_candidates
+from fairground.sampling.class_rows import require_classes
+from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
+from fairground.sampling.frechet import frechet_distances
 
 
 class FrechetSampler(EmbeddedSampler):

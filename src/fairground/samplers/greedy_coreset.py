@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from fairground.errors import require
-from fairground.geometry.draws import draw_distinct
-from fairground.geometry.embedded_sampler import EmbeddedSampler, Mine
-from fairground.geometry.farthest_first import farthest_first
+from fairground.sampling.draws import draw_distinct
+from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
+from fairground.sampling.farthest_first import farthest_first
 
 
 class GreedyCoresetSampler(EmbeddedSampler):

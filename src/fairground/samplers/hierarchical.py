@@ -17,8 +17,8 @@ from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler
 from fairground.errors import DataError, require
-from fairground.geometry.class_rows import ClassRows, n_class_slots
-from fairground.geometry.draws import draw_distinct_rows
+from fairground.sampling.class_rows import ClassRows, n_class_slots
+from fairground.sampling.draws import draw_distinct_rows
 
 #: batches planned at a time
 _BLOCK = 64

@@ -22,8 +22,8 @@ from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler
 from fairground.errors import require
-from fairground.geometry.class_rows import ClassRows, n_class_slots, require_classes
-from fairground.geometry.draws import draw_distinct_rows
+from fairground.sampling.class_rows import ClassRows, n_class_slots, require_classes
+from fairground.sampling.draws import draw_distinct_rows
 from fairground.spec.space import Choice
 
 #: batches planned at a time in the clean form

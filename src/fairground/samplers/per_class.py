@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler
-from fairground.geometry.class_rows import ClassRows, n_class_slots, require_classes
-from fairground.geometry.draws import draw_distinct_rows
+from fairground.sampling.class_rows import ClassRows, n_class_slots, require_classes
+from fairground.sampling.draws import draw_distinct_rows
 from fairground.spec.space import Choice
 
 #: batches planned at a time: enough to make the cost of planning vanish, few enough to keep checkpoints small

@@ -20,8 +20,9 @@ from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler
 from fairground.errors import DataError, require
-from fairground.geometry.class_rows import ClassRows
-from fairground.geometry.draws import draw_below, draw_distinct_rows
+from fairground.functional.random_choice import draw_below
+from fairground.sampling.class_rows import ClassRows
+from fairground.sampling.draws import draw_distinct_rows
 
 #: batches planned at a time
 _BLOCK = 64

@@ -17,7 +17,7 @@ import numpy as np
 from fairground.contracts.split import Parts, Split
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
-from fairground.geometry.class_halves import rows_by_draw
+from fairground.splits._halves import rows_by_draw
 
 
 class ClosedSetSplit(Split):

@@ -20,7 +20,7 @@ import numpy as np
 from fairground.contracts.split import Parts, Split
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.geometry.class_halves import class_halves, classes_by_draw, rows_to_learn
+from fairground.splits._halves import class_halves, classes_by_draw, rows_to_learn
 
 
 class HalfClassesSplit(Split):

@@ -19,9 +19,8 @@ import numpy as np
 from fairground.contracts.split import Parts, Split
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.geometry.class_halves import classes_by_draw, rows_by_draw
-from fairground.geometry.columns import read_columns
-from fairground.geometry.listed_parts import held_out, parts_from_words
+from fairground.images.table_columns import held_out, parts_from_words, read_columns
+from fairground.splits._halves import classes_by_draw, rows_by_draw
 
 
 class ListedSplit(Split):

@@ -14,7 +14,7 @@ from fairground.execution.executor import Executor
 from fairground.records.record import RunRecord, Score
 from fairground.records.store import Store
 from fairground.spec.identity import NAME_LENGTH, canonical_json
-from fairground.study.together import with_notes
+from fairground.study.scheduler import with_notes
 
 #: named, never imported: this wing stays free of torch
 JOB = "fairground.training.ensemble:ensemble_job"

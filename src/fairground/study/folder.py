@@ -10,7 +10,7 @@ from typing import Any
 from fairground.catalogue import nearest
 from fairground.errors import StoreError, require
 from fairground.records.artefacts import write_atomically
-from fairground.records.claim import held
+from fairground.records.lock import held
 from fairground.spec.study import StudySpec, study_hash, study_to_plain
 from fairground.spec.study_load import build_study
 

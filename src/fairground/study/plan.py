@@ -8,15 +8,15 @@ from statistics import fmean
 
 from fairground.records.artefacts import RunFolder
 from fairground.records.store import Store
-from fairground.spec.cells import UNSAID, Cell, cells_of
 from fairground.spec.identity import name_of
+from fairground.spec.jobs import UNSAID, StudyJob, jobs_of
 from fairground.spec.run import RunSpec
 from fairground.spec.study import StudySpec
 from fairground.study.suggest import suggest
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class PlanRow:
     """One cell: how many trainings its search and its final runs take, and what one of them cost where known."""
 
     cell: str
@@ -32,7 +32,7 @@ class Plan:
     """The whole study, cell by cell."""
 
     study: str
-    rows: tuple[Row, ...]
+    rows: tuple[PlanRow, ...]
 
     @property
     def n_search(self) -> int:
@@ -64,20 +64,20 @@ def plan_of(study: StudySpec, *, home: Path) -> Plan:
     """Return the plan, with costs measured on each cell's first run if that has been made (see `pilots`)."""
     store = Store(home)
     done = set(store.names(state="done"))
-    return Plan(study=study.name, rows=tuple(_row(cell, store, done) for cell in cells_of(study)))
+    return Plan(study=study.name, rows=tuple(_row(cell, store, done) for cell in jobs_of(study)))
 
 
 def pilots(study: StudySpec) -> list[RunSpec]:
     """Return the first run of every cell: what it costs is measured, and the study has use for it."""
-    return [spec for cell in cells_of(study) if (spec := _first(cell, unsaid=None)) is not None]
+    return [spec for cell in jobs_of(study) if (spec := _first(cell, unsaid=None)) is not None]
 
 
-def _row(cell: Cell, store: Store, done: set[str]) -> Row:
+def _row(cell: StudyJob, store: Store, done: set[str]) -> PlanRow:
     study, n_folds = cell.study, len(cell.study.folds.used)
     first = _first(cell, unsaid=UNSAID)
     name = name_of(first) if first is not None else ""
     is_measured = name in done
-    return Row(
+    return PlanRow(
         cell=cell.label,
         n_settings=len(cell.ranges()) if study.search.trials else 0,
         n_search=(cell.n_trials() if study.search.trials else 0) * n_folds,
@@ -87,7 +87,7 @@ def _row(cell: Cell, store: Store, done: set[str]) -> Row:
     )
 
 
-def _first(cell: Cell, *, unsaid: str | None) -> RunSpec | None:
+def _first(cell: StudyJob, *, unsaid: str | None) -> RunSpec | None:
     """Return the first run of a cell: of its first trial, or of its first repeat where nothing is searched."""
     study = cell.study
     fold = study.folds.used[0]

@@ -9,19 +9,19 @@ from dataclasses import replace
 from statistics import median
 
 from fairground.records.record import RunRecord
-from fairground.spec.cells import Cell
 from fairground.spec.identity import name_of
+from fairground.spec.jobs import StudyJob
 from fairground.spec.run import RunSpec
-from fairground.study.book import Book
+from fairground.study.scheduler import Request, Walk
 from fairground.study.suggest import suggest
-from fairground.study.together import Ask, Walk
 from fairground.study.trial import Trial, TrialState
+from fairground.study.trial_store import TrialStore
 
 #: so many finished trials make a median worth trusting
 LEAST_FINISHED = 3
 
 
-def search(cell: Cell, book: Book) -> "Walk[list[Trial]]":
+def search(cell: StudyJob, book: TrialStore) -> "Walk[list[Trial]]":
     """Walk through all trials of a cell and return them."""
     n_trials, ranges, asked = cell.n_trials(), cell.ranges(), cell.study.search
     for start in range(0, n_trials, asked.wave):
@@ -45,7 +45,7 @@ def search(cell: Cell, book: Book) -> "Walk[list[Trial]]":
     return book.trials(cell.label)
 
 
-def _run_wave(cell: Cell, wave: Sequence[Trial], earlier: Sequence[Trial]) -> "Walk[list[Trial]]":
+def _run_wave(cell: StudyJob, wave: Sequence[Trial], earlier: Sequence[Trial]) -> "Walk[list[Trial]]":
     asked, folds = cell.study.search, cell.study.folds.used
     n_first = asked.prune_after if asked.pruning != "none" else len(folds)
     wave = yield from _run_folds(cell, wave, folds[:n_first])
@@ -55,7 +55,7 @@ def _run_wave(cell: Cell, wave: Sequence[Trial], earlier: Sequence[Trial]) -> "W
     return [replace(trial, state="done") if trial.state == "asked" else trial for trial in wave]
 
 
-def _run_folds(cell: Cell, wave: Sequence[Trial], folds: Sequence[int]) -> "Walk[list[Trial]]":
+def _run_folds(cell: StudyJob, wave: Sequence[Trial], folds: Sequence[int]) -> "Walk[list[Trial]]":
     """Run these folds of every trial that is still open, and return the wave with what they brought."""
     seed = cell.study.search_seed
     specs: dict[tuple[int, int], RunSpec] = {
@@ -66,7 +66,7 @@ def _run_folds(cell: Cell, wave: Sequence[Trial], folds: Sequence[int]) -> "Walk
     }
     if not specs:
         return list(wave)
-    records = yield Ask(specs=list(specs.values()))
+    records = yield Request(specs=list(specs.values()))
     names = {place: name_of(spec) for place, spec in specs.items()}
     heard = []
     for trial in wave:

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from fairground.errors import SealError, require
 from fairground.records.record import RunRecord
 from fairground.records.store import Event, Store
-from fairground.spec.cells import Cell
 from fairground.spec.identity import canonical_json
+from fairground.spec.jobs import StudyJob
 from fairground.spec.run import RunSpec
 from fairground.spec.settings import Value
 from fairground.spec.study import StudySpec, study_hash
@@ -75,7 +75,7 @@ class Seal:
             return
         self._store.note_event(SELECTED, self._name, detail)
 
-    def final_specs(self, cell: Cell) -> dict[tuple[int, int], RunSpec]:
+    def final_specs(self, cell: StudyJob) -> dict[tuple[int, int], RunSpec]:
         """Return the final runs of a cell by repeat and fold, which open the test split; refused before selection."""
         selection = self.selection()
         require(

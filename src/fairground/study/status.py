@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.records.store import Store
-from fairground.spec.cells import Cell, cells_of
 from fairground.spec.identity import name_of
+from fairground.spec.jobs import StudyJob, jobs_of
 from fairground.spec.study import StudySpec, study_hash
-from fairground.study.book import Book
 from fairground.study.folder import folder_of
+from fairground.study.run_study import JobResult, open_trial_store
+from fairground.study.scheduler import with_notes
 from fairground.study.select import Seal
-from fairground.study.together import with_notes
 from fairground.study.trial import Trial, counts
-from fairground.study.whole import CellResult, open_book
+from fairground.study.trial_store import TrialStore
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellStatus:
+class JobStatus:
     """One cell; `is_selected` tells whether its test split has been opened."""
 
     cell: str
@@ -29,17 +29,17 @@ class CellStatus:
     final_wanted: int
 
 
-def status_of(study: StudySpec, *, home: Path, storage: str | None = None) -> list[CellStatus]:
+def status_of(study: StudySpec, *, home: Path, storage: str | None = None) -> list[JobStatus]:
     """Return how far every cell is; a study that is at work may be looked at."""
     store = Store(home)
     seal, done = Seal(store, study), set(store.names(state="done"))
     selection = seal.selection()
     rows = []
     with _looked_into(study, home, storage) as book:
-        for cell in cells_of(study):
+        for cell in jobs_of(study):
             finals = seal.final_specs(cell).values() if selection is not None else []
             rows.append(
-                CellStatus(
+                JobStatus(
                     cell=cell.label,
                     trials=counts(_trials(book, cell)) if study.search.trials else {},
                     n_trials=cell.n_trials(),
@@ -51,19 +51,19 @@ def status_of(study: StudySpec, *, home: Path, storage: str | None = None) -> li
     return rows
 
 
-def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) -> list[CellResult]:
+def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) -> list[JobResult]:
     """Return what is stored of a study whose selection is over, without running anything."""
     store = Store(home)
     seal, done = Seal(store, study), set(store.names(state="done"))
     results = []
     with _looked_into(study, home, storage) as book:
-        for cell in cells_of(study):
+        for cell in jobs_of(study):
             specs = seal.final_specs(cell)
             selected = (seal.selection() or {}).get(cell.label)
             notes = selected.notes() if selected else ()
             repeats = _whole_repeats({place: name_of(spec) for place, spec in specs.items()}, done)
             results.append(
-                CellResult(
+                JobResult(
                     cell=cell,
                     trials=tuple(_trials(book, cell)) if study.search.trials else (),
                     selected=selected,
@@ -74,13 +74,13 @@ def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) 
 
 
 @contextmanager
-def _looked_into(study: StudySpec, home: Path, storage: str | None) -> Iterator[Book | None]:
+def _looked_into(study: StudySpec, home: Path, storage: str | None) -> Iterator[TrialStore | None]:
     """Open the book for reading; None where nothing has been searched. A shared one knows no reading alone."""
     if storage is not None:
-        with closing(open_book(study, home, storage)) as book:
+        with closing(open_trial_store(study, home, storage)) as book:
             yield book
         return
-    found = Book.to_look(folder_of(study, home).path, study=study_hash(study))
+    found = TrialStore.to_look(folder_of(study, home).path, study=study_hash(study))
     try:
         yield found
     finally:
@@ -88,7 +88,7 @@ def _looked_into(study: StudySpec, home: Path, storage: str | None) -> Iterator[
             found.close()
 
 
-def _trials(book: Book | None, cell: Cell) -> list[Trial]:
+def _trials(book: TrialStore | None, cell: StudyJob) -> list[Trial]:
     return [] if book is None else book.trials(cell.label)
 
 

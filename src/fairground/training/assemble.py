@@ -21,12 +21,12 @@ from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.spec.run import EvaluationSpec, Part, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
+from fairground.training.build import build, build_dataset, build_split
+from fairground.training.external import ExternalLoss, ExternalMiner
 from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import build_optimiser, require_weights
-from fairground.training.outsiders import OutsideLoss, OutsideMiner
-from fairground.training.parts import build, build_dataset, build_split
 from fairground.training.step import Stepper
 
 
@@ -165,7 +165,7 @@ def build_transform(part: Part, model: EmbeddingModel) -> Transform:
 def _loss(spec: RunSpec, facts: Mapping[str, object]) -> Loss:
     with _seeded(spec.seed, "init_loss"):
         loss = build("loss", spec.loss, facts)
-    return loss if isinstance(loss, Loss) else OutsideLoss(module=loss)
+    return loss if isinstance(loss, Loss) else ExternalLoss(module=loss)
 
 
 def _miner(spec: RunSpec, loss: Loss) -> Miner | None:
@@ -174,7 +174,7 @@ def _miner(spec: RunSpec, loss: Loss) -> Miner | None:
     require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; say miner=none")
     found = build("miner", spec.miner, {})
     if not isinstance(found, Miner):
-        return OutsideMiner(module=found)
+        return ExternalMiner(module=found)
     takes = " or ".join(kind.__name__.lower() for kind in loss.accepts)
     require(
         issubclass(found.yields, loss.accepts),

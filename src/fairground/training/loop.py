@@ -20,10 +20,10 @@ from fairground.records.record import EpochRow, Finding
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
 from fairground.training.checkpoint import Checkpoints
-from fairground.training.crew import Crew
-from fairground.training.doctor import Doctor
-from fairground.training.head_start import start_head
-from fairground.training.snapshot import Place, put_back, take_snapshot
+from fairground.training.distributed.process_group import ProcessGroup
+from fairground.training.doctor.doctor import Doctor
+from fairground.training.head_initialisation import start_head
+from fairground.training.snapshot import Progress, put_back, take_snapshot
 
 #: progress, told after every batch and every epoch; plain data, so that a worker can send it to another process
 Listener = Callable[[Mapping[str, Any]], None]
@@ -42,7 +42,7 @@ class Training:
     checkpoints: Checkpoints
     #: the rows whose scores select, where the spec lets others than those of the validation split do so
     judged: np.ndarray | None = None
-    place: Place = field(default_factory=Place)
+    place: Progress = field(default_factory=Progress)
     clock: Clock = field(default_factory=begin)
     listen: Listener = lambda _: None
     should_stop: Callable[[], bool] = lambda: False
@@ -170,7 +170,7 @@ class Training:
         )
 
     @property
-    def crew(self) -> Crew:
+    def crew(self) -> ProcessGroup:
         """The processes that train this run."""
         return self.parts.stepper.crew
 

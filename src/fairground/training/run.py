@@ -12,15 +12,15 @@ import torch
 
 from fairground.errors import DivergedError
 from fairground.records.artefacts import RunFolder, write_atomically
-from fairground.records.claim import claimed
+from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, State
 from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
 from fairground.training.assemble import Assembled, assemble
-from fairground.training.crew import ALONE, Crew
-from fairground.training.final import final_scores, selecting_scores
+from fairground.training.distributed.process_group import ALONE, ProcessGroup
+from fairground.training.final_evaluation import final_scores, selecting_scores
 from fairground.training.loop import Listener, Training
 from fairground.training.seal import SealedRows
 
@@ -34,7 +34,7 @@ def run(
     witness: Callable[[str], None] | None = None,
     checkpoint_seconds: float = 30.0,
     claim_patience: float = 0.0,
-    crew: Crew = ALONE,
+    crew: ProcessGroup = ALONE,
     until: int | None = None,
     is_watched: bool = True,
 ) -> RunRecord:
@@ -97,7 +97,7 @@ def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str
     return result
 
 
-def share_out(parts: Assembled, crew: Crew) -> Assembled:
+def share_out(parts: Assembled, crew: ProcessGroup) -> Assembled:
     """Return a run's live objects with the work of each batch shared out among the crew."""
     crew.ready(parts.model)
     parts.loader.transform = crew.own_share(parts.transform)
@@ -105,12 +105,12 @@ def share_out(parts: Assembled, crew: Crew) -> Assembled:
 
 
 @contextmanager
-def _owned(folder: RunFolder, spec: RunSpec, crew: Crew, patience: float) -> Iterator[None]:
+def _owned(folder: RunFolder, spec: RunSpec, crew: ProcessGroup, patience: float) -> Iterator[None]:
     """Hold the run's folder, with its spec in it; of many processes the leader alone does."""
     if not crew.is_leader:
         yield
         return
-    with claimed(folder, patience=patience):
+    with locked(folder, patience=patience):
         write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         yield
 

@@ -10,11 +10,11 @@ from torch import Tensor
 from fairground.records.record import EpochRow, Finding
 from fairground.training.assemble import Assembled
 from fairground.training.checkpoint import Snapshot
-from fairground.training.vitals import History
+from fairground.training.doctor.history import History
 
 
 @dataclass
-class Place:
+class Progress:
     """How far a run has come. Epoch 0 is the untrained model; `batch` counts within the epoch under way."""
 
     epoch: int = 0
@@ -35,7 +35,7 @@ class Place:
     history: History = field(default_factory=History)
 
 
-def take_snapshot(parts: Assembled, place: Place, watched: Mapping[str, Tensor]) -> Snapshot:
+def take_snapshot(parts: Assembled, place: Progress, watched: Mapping[str, Tensor]) -> Snapshot:
     """Return weights, optimiser, sampler, generators, what the doctor `watched`, and the place reached."""
     slots, numbers = _optimiser_state(parts.stepper.optimiser)
     drawing = parts.loader.state()
@@ -52,7 +52,7 @@ def take_snapshot(parts: Assembled, place: Place, watched: Mapping[str, Tensor])
     return Snapshot(tensors=tensors, facts={**asdict(place), "optimiser": numbers})
 
 
-def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Place, Mapping[str, Tensor]]:
+def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, Tensor]]:
     """Restore the live objects; return the place reached and what the doctor watched."""
     groups: dict[str, dict[str, Tensor]] = {}
     for key, tensor in snapshot.tensors.items():
@@ -66,11 +66,11 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Place, Mapping[str, 
     torch.set_rng_state(groups["global"]["state"])
     _restore_optimiser(parts.stepper.optimiser, groups.get("optimiser", {}), snapshot.facts["optimiser"])
     # A checkpoint of an earlier version knows no findings.
-    facts = {name: snapshot.facts[name] for name in Place.__dataclass_fields__ if name in snapshot.facts}
+    facts = {name: snapshot.facts[name] for name in Progress.__dataclass_fields__ if name in snapshot.facts}
     facts["rows"] = [EpochRow(**row) for row in facts["rows"]]
     facts["findings"] = [Finding(**finding) for finding in facts.get("findings", [])]
     facts["history"] = History.from_plain(facts["history"]) if "history" in facts else History()
-    return Place(**facts), groups.get("doctor", {})
+    return Progress(**facts), groups.get("doctor", {})
 
 
 def _optimiser_state(optimiser: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, dict[str, Any]]]:

@@ -11,10 +11,10 @@ from fairground.contracts.miner import Miner
 from fairground.contracts.mixing import Mixing
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import DivergedError
-from fairground.training.crew import ALONE, Crew
+from fairground.training.batch_statistics import BatchStatistics
+from fairground.training.distributed.process_group import ALONE, ProcessGroup
 from fairground.training.gradient_cache import cached_backward
 from fairground.training.model import EmbeddingModel
-from fairground.training.tally import Tally
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +28,8 @@ class Stepper:
     optimiser: optim.Optimizer
     generator: torch.Generator
     chunk: int = 0
-    crew: Crew = ALONE
-    tally: Tally = field(default_factory=Tally)
+    crew: ProcessGroup = ALONE
+    tally: BatchStatistics = field(default_factory=BatchStatistics)
 
     def step(self, batch: Batch) -> tuple[float, Tensor]:
         """Take one step; return the loss and the detached embeddings."""

@@ -20,8 +20,8 @@ from fairground.contracts.model import Transform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.geometry.photo_boxes import random_resized_boxes
-from fairground.geometry.photo_steps import centre_crops, mirror, require_sides
+from fairground.images.boxes import random_resized_boxes
+from fairground.images.steps import centre_crops, mirror, require_sides
 
 
 class Mlrc2020Transform(Transform):

@@ -25,9 +25,9 @@ from fairground.contracts.model import Transform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.geometry.photo_boxes import random_boxes, random_resized_boxes
-from fairground.geometry.photo_colours import jitter
-from fairground.geometry.photo_steps import centre_crops, lose_colour, mirror, require_sides
+from fairground.images.boxes import random_boxes, random_resized_boxes
+from fairground.images.colours import jitter
+from fairground.images.steps import centre_crops, lose_colour, mirror, require_sides
 
 _AREA, _RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
 _GRAY, _JITTER, _FLIP = 0.2, (0.2, 0.2, 0.2, 0.2), 0.5

@@ -24,8 +24,8 @@ from torch.nn import functional
 
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
-from fairground.geometry.gray_images import InColour, require_photographs
-from fairground.geometry.weights import Published, load_weights, stripped
+from fairground.trunks._gray_images import InColour, require_photographs
+from fairground.trunks._weights import Published, load_weights, stripped
 
 _PUBLISHED = (
     Published(

@@ -20,8 +20,8 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
-from fairground.geometry.gray_images import InColour, require_photographs
-from fairground.geometry.weights import Published, load_weights
+from fairground.trunks._gray_images import InColour, require_photographs
+from fairground.trunks._weights import Published, load_weights
 
 _PUBLISHED = (
     Published(

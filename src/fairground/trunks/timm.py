@@ -21,9 +21,9 @@ from fairground.catalogue import nearest
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.errors import InputError, require
-from fairground.geometry.gray_images import InColour, require_photographs
-from fairground.geometry.torchvision_shim import import_torchvision
-from fairground.geometry.weights import load_weights
+from fairground.trunks._gray_images import InColour, require_photographs
+from fairground.trunks._torchvision import import_torchvision
+from fairground.trunks._weights import load_weights
 
 
 class TimmTrunk(Trunk):

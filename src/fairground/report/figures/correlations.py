@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.report.drawing import Draw
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, shorten
-from fairground.report.material import Material, count
 from fairground.report.palette import Palette
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ class Correlations:
     n_runs: int
 
 
-def correlations_of(material: Material) -> Correlations | None:
+def correlations_of(material: FigureInputs) -> Correlations | None:
     """Return the matrix over the runs that have all metrics; nothing from few runs or metrics."""
     metrics = material.table.metrics[:_MOST_METRICS]
     rows = [[run.score(metric, material.table.split) for metric in metrics] for m in material.methods for run in m.done]
@@ -49,14 +49,14 @@ def correlations_of(material: Material) -> Correlations | None:
     return Correlations(metrics=tuple(metrics), matrix=matrix, n_runs=len(whole))
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when enough runs have enough metrics."""
     found = correlations_of(material)
     if found is None:
         return None
     side = len(found.metrics)
     names = tuple(heading(metric) for metric in found.metrics)
-    return Plate(
+    return ReportFigure(
         name="correlations",
         title="Which metrics agree",
         sentence=(

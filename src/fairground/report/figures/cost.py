@@ -5,10 +5,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, axes_in, legend_below, log_axis, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import duration, heading, size, unit
-from fairground.report.material import Material, count
 from fairground.report.palette import Palette, sign_of
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ class Cost:
     n_runs: int
 
 
-def costs_of(material: Material) -> list[Cost]:
+def costs_of(material: FigureInputs) -> list[Cost]:
     """Return what each method with a score took, best first."""
     found = []
     for method in material.methods:
@@ -41,7 +41,7 @@ def costs_of(material: Material) -> list[Cost]:
     return found
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure for two methods at least."""
     costs = costs_of(material)
     if len(costs) < 2:
@@ -49,7 +49,7 @@ def plate_of(material: Material) -> Plate | None:
     axis = f"{heading(material.metric)}{unit(material.metric)}"
     machines = len({run.provenance.hardware for method in material.methods for run in method.done})
     caveat = f" The runs were made on {machines} different machines: times do not compare." if machines > 1 else ""
-    return Plate(
+    return ReportFigure(
         name="cost",
         title="Accuracy against time and memory",
         sentence=(
@@ -64,7 +64,7 @@ def plate_of(material: Material) -> Plate | None:
     )
 
 
-def _drawn(costs: list[Cost], axis: str, material: Material, is_narrow: bool) -> Draw:
+def _drawn(costs: list[Cost], axis: str, material: FigureInputs, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         sides = (("seconds a run", [c.seconds for c in costs]), ("peak memory, MB", [c.bytes / 1e6 for c in costs]))
         for axes, (word, values) in zip(axes_in(figure, 2, is_narrow=is_narrow), sides, strict=True):

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, is_share, small_p, squeeze
-from fairground.report.material import Material, count
 from fairground.report.palette import Palette
-from fairground.report.plate import Plate
 from fairground.statistics.ranks import CriticalDifference, critical_difference
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ PLACE = 10
 _MOST = 40
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the diagram with the seeds of one data set as blocks."""
     if not is_share(material.metric):
         return None
@@ -32,7 +32,7 @@ def plate_of(material: Material) -> Plate | None:
     return plate_over(blocks, blocks_are="seed", metric=material.metric)
 
 
-def plate_over(scores: Mapping[str, Sequence[float]], *, blocks_are: str, metric: str) -> Plate | None:
+def plate_over(scores: Mapping[str, Sequence[float]], *, blocks_are: str, metric: str) -> ReportFigure | None:
     """Return the diagram of scores given block by block; nothing for fewer than three methods or two blocks."""
     n_blocks = min((len(row) for row in scores.values()), default=0)
     if not 3 <= len(scores) <= _MOST or n_blocks < 2:
@@ -44,7 +44,7 @@ def plate_over(scores: Mapping[str, Sequence[float]], *, blocks_are: str, metric
         else "Friedman's test finds no difference at all"
     )
     caveat = " Seeds of one data set: it says nothing of others." if blocks_are == "seed" else ""
-    return Plate(
+    return ReportFigure(
         name="critical_difference",
         title="Critical-difference diagram",
         sentence=(

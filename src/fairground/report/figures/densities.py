@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.report.drawing import Draw, axes_in, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.figures.spectra import arrays_of
 from fairground.report.headings import squeeze
-from fairground.report.material import Material, count
 from fairground.report.palette import Palette
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ class Densities:
     negative: np.ndarray
 
 
-def densities_of(material: Material) -> list[Densities]:
+def densities_of(material: FigureInputs) -> list[Densities]:
     """Return the densities of the first run of the leading methods that kept them."""
     found: list[Densities] = []
     for method in material.methods:
@@ -50,12 +50,12 @@ def densities_of(material: Material) -> list[Densities]:
     return found
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when runs kept their densities."""
     found = densities_of(material)
     if not found:
         return None
-    return Plate(
+    return ReportFigure(
         name="densities",
         title="Distances within and between classes",
         sentence=(

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.report.drawing import Draw, axes_in, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import is_share, shorten
-from fairground.report.material import Material, count
 from fairground.report.palette import Palette
-from fairground.report.plate import Plate
-from fairground.spec.flat import differing
+from fairground.spec.flatten import differing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ _MOST_FACTORS, _MOST_LEVELS = 6, 8
 Distributions = Mapping[str, Mapping[str, np.ndarray]]
 
 
-def distributions_of(material: Material) -> Distributions:
+def distributions_of(material: FigureInputs) -> Distributions:
     """Return, for each setting that varies with the loss held fixed, the relative performances at each value."""
     methods = material.methods
     flat = {method.key: material.settings(method) for method in methods}
@@ -50,7 +50,7 @@ def distributions_of(material: Material) -> Distributions:
     return {key: levels for key, levels in list(found.items())[:_MOST_FACTORS] if len(levels) > 1}
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when something other than the loss varies."""
     found = distributions_of(material)
     if not found:
@@ -58,7 +58,7 @@ def plate_of(material: Material) -> Plate | None:
     n_runs = sum(len(method.done) for method in material.methods)
     lines = sum(len(levels) for levels in found.values())
     rows = -(-len(found) // 2)
-    return Plate(
+    return ReportFigure(
         name="distributions",
         title="What other choices do",
         sentence=(
@@ -88,7 +88,7 @@ def _is_told(key: str, found: Iterable[str], flat: Mapping[str, Mapping[str, str
     return any(parted(key) == parted(other) for other in found)
 
 
-def _relative(material: Material, flat: Mapping[str, Mapping[str, str]]) -> dict[str, list[float]]:
+def _relative(material: FigureInputs, flat: Mapping[str, Mapping[str, str]]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {method.key: [] for method in material.methods}
     for loss in dict.fromkeys(spec.get("loss") for spec in flat.values()):
         inside = [method for method in material.methods if flat[method.key].get("loss") == loss]

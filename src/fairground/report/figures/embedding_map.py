@@ -17,10 +17,10 @@ from fairground.errors import DataError
 from fairground.records.arrays import read_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.report.drawing import Draw, axes_in
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs
 from fairground.report.headings import shorten, squeeze
-from fairground.report.material import Material
 from fairground.report.palette import N_SERIES, Palette
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +68,7 @@ class EmbeddingMap:
         return self.names.get(klass, f"class {klass}")
 
 
-def maps_of(material: Material) -> list[EmbeddingMap]:
+def maps_of(material: FigureInputs) -> list[EmbeddingMap]:
     """Return the map of the first run of each leading method that kept its embeddings."""
     found: list[EmbeddingMap] = []
     for method in material.methods:
@@ -83,12 +83,12 @@ def maps_of(material: Material) -> list[EmbeddingMap]:
     return found
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the maps as one drawing for a paper; on the page they answer to the pointer instead."""
     maps = maps_of(material)
     if not maps:
         return None
-    return Plate(
+    return ReportFigure(
         name="embedding_map",
         title="Maps of the test embeddings",
         sentence=f"The two principal axes of {len(maps)} runs' test embeddings, coloured by class.",

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from fairground.records.published import PublishedRow, published_rows
 from fairground.report.drawing import Draw, axes_in, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.figures.regularised import is_regularised
 from fairground.report.headings import heading, squeeze
-from fairground.report.material import Material, count
 from fairground.report.palette import Palette
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ class Gain:
     measured: float | None
 
 
-def gains_of(material: Material) -> dict[str, list[Gain]]:
+def gains_of(material: FigureInputs) -> dict[str, list[Gain]]:
     """Return the gains over each baseline that was run, largest first."""
     found: dict[str, list[Gain]] = {}
     means = {m.key: fmean(s) for m in material.methods if (s := material.scores(m, material.habitual))}
@@ -62,14 +62,14 @@ def gains_of(material: Material) -> dict[str, list[Gain]]:
     return found
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when contrastive or triplet was run beside something else."""
     found = gains_of(material)
     if not found:
         return None
     lines = max(len(gains) for gains in found.values())
     n_runs = sum(len(method.done) for method in material.methods)
-    return Plate(
+    return ReportFigure(
         name="improvement",
         title="Improvement over the classic losses",
         sentence=(

@@ -10,10 +10,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, legend_below, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, is_share
-from fairground.report.material import Material, count
 from fairground.report.palette import N_SERIES, Palette, sign_of
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ class MetricLine:
     means: dict[str, float]
 
 
-def metric_lines_of(material: Material) -> list[MetricLine]:
+def metric_lines_of(material: FigureInputs) -> list[MetricLine]:
     """Return a line for every metric that is a share, the widest apart first."""
     lines = []
     for metric in filter(is_share, material.table.metrics):
@@ -40,7 +40,7 @@ def metric_lines_of(material: Material) -> list[MetricLine]:
     return sorted(lines, key=lambda line: min(line.means.values()) - max(line.means.values()))
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure for two methods and two metrics at least."""
     lines = metric_lines_of(material)
     if len(lines) < 2:
@@ -48,7 +48,7 @@ def plate_of(material: Material) -> Plate | None:
     leaders = {max(line.means, key=lambda label: line.means[label]) for line in lines}
     agree = "All name the same leader" if len(leaders) == 1 else f"They name {len(leaders)} different leaders"
     labels = list(lines[0].means)
-    return Plate(
+    return ReportFigure(
         name="metrics_apart",
         title="What each metric says about the same runs",
         sentence=(
@@ -66,7 +66,7 @@ def plate_of(material: Material) -> Plate | None:
     )
 
 
-def _drawn(lines: list[MetricLine], material: Material, is_narrow: bool) -> Draw:
+def _drawn(lines: list[MetricLine], material: FigureInputs, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         axes = figure.add_subplot()
         plain_axes(axes, palette)

@@ -15,10 +15,10 @@ import numpy as np
 
 from fairground.records.published import published_rows
 from fairground.report.drawing import Draw, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, shorten, unit
-from fairground.report.material import Material, count
 from fairground.report.palette import Palette
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def year_of(loss: str) -> int | None:
     return int(min(years)) if years else None
 
 
-def dated_of(material: Material) -> list[Dated]:
+def dated_of(material: FigureInputs) -> list[Dated]:
     """Return the losses with a known year, oldest first, each by its best method."""
     best: dict[str, Dated] = {}
     for method in material.methods:  # best first
@@ -64,7 +64,7 @@ def dated_of(material: Material) -> list[Dated]:
     return sorted(best.values(), key=lambda dated: (dated.year, dated.loss))
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when losses of several years were run."""
     dated = dated_of(material)
     if len(dated) < LEAST_LOSSES or len({one.year for one in dated}) < 2:
@@ -74,7 +74,7 @@ def plate_of(material: Material) -> Plate | None:
     n_runs = sum(one.n_runs for one in dated)
     n_claims = sum(len(one.claimed) for one in dated)
     claims = f" Hollow marks are {count(n_claims, 'number')} of papers on this data set." if n_claims else ""
-    return Plate(
+    return ReportFigure(
         name="over_time",
         title="Progress over the years",
         sentence=(

@@ -10,11 +10,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, legend_below, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.figures.regularised import is_regularised
 from fairground.report.headings import heading, unit
-from fairground.report.material import Material, count
 from fairground.report.palette import Palette, series_of, sign_of
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ class SwitchCurve:
     without: tuple[float, ...]
 
 
-def switch_curves_of(material: Material) -> list[SwitchCurve]:
+def switch_curves_of(material: FigureInputs) -> list[SwitchCurve]:
     """Return a curve for every loss that was run at two strengths or more."""
     at: dict[str, dict[float, list[float]]] = {}
     without: dict[str, list[float]] = {}
@@ -54,14 +54,14 @@ def switch_curves_of(material: Material) -> list[SwitchCurve]:
     ]
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when some loss was run at two strengths."""
     curves = switch_curves_of(material)
     if not curves:
         return None
     axis = f"{heading(material.habitual)}{unit(material.habitual)}"
     n_runs = sum(len(values) for curve in curves for values in (*curve.at.values(), curve.without))
-    return Plate(
+    return ReportFigure(
         name="p_switch",
         title="How many tuples to switch",
         sentence=(

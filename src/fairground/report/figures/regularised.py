@@ -9,11 +9,11 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, squeeze, unit
-from fairground.report.material import Material, count
 from fairground.report.methods import Method
 from fairground.report.palette import Palette
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ def is_regularised(settings: dict[str, str]) -> bool:
     return settings.get("miner") == "rho_distance" or settings.get("regulariser") == "rho"
 
 
-def pairs_of(material: Material) -> list[Pair]:
+def pairs_of(material: FigureInputs) -> list[Pair]:
     """Return each regularised method with the plain one that is most like it; of several strengths the best."""
     plain = [method for method in material.methods if not is_regularised(material.settings(method))]
     found: dict[str, Pair] = {}
@@ -50,7 +50,7 @@ def pairs_of(material: Material) -> list[Pair]:
     return list(found.values())
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when some method was run both ways."""
     pairs = pairs_of(material)
     if not pairs:
@@ -58,7 +58,7 @@ def plate_of(material: Material) -> Plate | None:
     axis = f"{heading(material.habitual)}{unit(material.habitual)}"
     n_runs = sum(len(pair.without) + len(pair.regularised) for pair in pairs)
     gains = [fmean(pair.regularised) - fmean(pair.without) for pair in pairs]
-    return Plate(
+    return ReportFigure(
         name="regularised",
         title="With and without \u03c1-regularisation",
         sentence=(
@@ -73,7 +73,7 @@ def plate_of(material: Material) -> Plate | None:
     )
 
 
-def _base(material: Material, method: Method, plain: list[Method]) -> Method | None:
+def _base(material: FigureInputs, method: Method, plain: list[Method]) -> Method | None:
     mine = material.settings(method)
     alike = [other for other in plain if material.settings(other).get("loss") == mine.get("loss")]
 

@@ -6,11 +6,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, axes_in, log_axis, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count, factor_of
 from fairground.report.headings import heading, shorten, squeeze, unit
-from fairground.report.material import Material, count, factor_of
 from fairground.report.palette import Palette
-from fairground.report.plate import Plate
-from fairground.spec.flat import differing
+from fairground.spec.flatten import differing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,13 +40,13 @@ class Sensitivity:
         return max(means) - min(means)
 
 
-def sensitivities_of(material: Material) -> list[Sensitivity]:
+def sensitivities_of(material: FigureInputs) -> list[Sensitivity]:
     """Return every varied number: of searched methods from their trials, otherwise from methods that share a loss."""
     found = _of_searches(material) or _of_methods(material)
     return sorted(found, key=lambda one: -one.reach)
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when some number was varied."""
     found = sensitivities_of(material)
     if not found:
@@ -56,7 +56,7 @@ def plate_of(material: Material) -> Plate | None:
     axis = f"{split.capitalize()} {heading(material.metric)}{unit(material.metric)}"
     what = "a point a trial" if material.searches else "a point a method, mean over its seeds"
     n = len({point for one in found for point in one.points})
-    return Plate(
+    return ReportFigure(
         name="sensitivity",
         title="Sensitivity to settings",
         sentence=(
@@ -70,7 +70,7 @@ def plate_of(material: Material) -> Plate | None:
     )
 
 
-def _of_searches(material: Material) -> list[Sensitivity]:
+def _of_searches(material: FigureInputs) -> list[Sensitivity]:
     factor = factor_of(material.metric)
     found = []
     for label, trials in material.searches.items():
@@ -80,7 +80,7 @@ def _of_searches(material: Material) -> list[Sensitivity]:
     return [one for one in found if one is not None]
 
 
-def _of_methods(material: Material) -> list[Sensitivity]:
+def _of_methods(material: FigureInputs) -> list[Sensitivity]:
     by_loss: dict[str, list[tuple[Mapping[str, str], float]]] = {}
     for method in material.methods:
         scores, settings = material.scores(method), material.settings(method)

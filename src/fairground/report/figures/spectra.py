@@ -12,10 +12,10 @@ import numpy as np
 from fairground.errors import DataError
 from fairground.records.arrays import read_arrays
 from fairground.report.drawing import Draw, legend_below, log_axis, plain_axes
-from fairground.report.material import Material, count
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.methods import Method
 from fairground.report.palette import N_SERIES, Palette, dash_of
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ class Spectrum:
     n_runs: int
 
 
-def spectra_of(material: Material) -> list[Spectrum]:
+def spectra_of(material: FigureInputs) -> list[Spectrum]:
     """Return the spectra of the methods that have a colour, from the files of their runs."""
     found = []
     for method in material.methods[:N_SERIES]:
@@ -45,7 +45,7 @@ def spectra_of(material: Material) -> list[Spectrum]:
     return found
 
 
-def arrays_of(material: Material, method: Method, name: str) -> list[np.ndarray]:
+def arrays_of(material: FigureInputs, method: Method, name: str) -> list[np.ndarray]:
     """Return one array of the analyses of every run of a method that kept it."""
     found = []
     for run in method.done:
@@ -61,13 +61,13 @@ def arrays_of(material: Material, method: Method, name: str) -> list[np.ndarray]
     return found
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when runs kept their spectra."""
     spectra = spectra_of(material)
     if not spectra:
         return None
     n_runs = sum(spectrum.n_runs for spectrum in spectra)
-    return Plate(
+    return ReportFigure(
         name="spectra",
         title="Singular value spectra",
         sentence=(
@@ -84,7 +84,7 @@ def plate_of(material: Material) -> Plate | None:
     )
 
 
-def _drawn(spectra: list[Spectrum], material: Material, is_narrow: bool) -> Draw:
+def _drawn(spectra: list[Spectrum], material: FigureInputs, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         axes = figure.add_subplot()
         plain_axes(axes, palette)

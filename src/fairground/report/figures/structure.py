@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.report.drawing import Draw, axes_in, legend_below, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count, factor_of
 from fairground.report.headings import heading, unit
-from fairground.report.material import Material, count, factor_of
 from fairground.report.palette import Palette, sign_of
-from fairground.report.plate import Plate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ class Cloud:
         return "none" if np.isnan(self.r) else f"{self.r:+.2f}"
 
 
-def clouds_of(material: Material) -> list[Cloud]:
+def clouds_of(material: FigureInputs) -> list[Cloud]:
     """Return a cloud for every measure that enough runs have."""
     metric, split = material.habitual, material.table.split
     found = []
@@ -66,7 +66,7 @@ def clouds_of(material: Material) -> list[Cloud]:
     return found
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when runs recorded analyses of their training split."""
     clouds = clouds_of(material)
     if not clouds:
@@ -74,7 +74,7 @@ def plate_of(material: Material) -> Plate | None:
     axis = f"{heading(material.habitual)}{unit(material.habitual)}"
     told = ", ".join(f"{MEASURES[cloud.measure]} {cloud.told}" for cloud in clouds)
     n_runs = max(len(cloud.x) for cloud in clouds)
-    return Plate(
+    return ReportFigure(
         name="structure",
         title="Retrieval against the structure of the training embeddings",
         sentence=(
@@ -89,7 +89,7 @@ def plate_of(material: Material) -> Plate | None:
     )
 
 
-def _drawn(clouds: list[Cloud], axis: str, material: Material, is_narrow: bool) -> Draw:
+def _drawn(clouds: list[Cloud], axis: str, material: FigureInputs, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         for axes, cloud in zip(axes_in(figure, len(clouds), is_narrow=is_narrow), clouds, strict=True):
             _draw_one(axes, cloud, axis, material, palette)
@@ -100,7 +100,7 @@ def _drawn(clouds: list[Cloud], axis: str, material: Material, is_narrow: bool) 
     return draw
 
 
-def _draw_one(axes: "Axes", cloud: Cloud, axis: str, material: Material, palette: Palette) -> None:
+def _draw_one(axes: "Axes", cloud: Cloud, axis: str, material: FigureInputs, palette: Palette) -> None:
     plain_axes(axes, palette)
     for label in dict.fromkeys(cloud.labels):
         here = np.array([other == label for other in cloud.labels])

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, axes_in, plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count, factor_of
 from fairground.report.headings import heading, squeeze, unit
-from fairground.report.material import Material, count, factor_of
 from fairground.report.palette import Palette
-from fairground.report.plate import Plate
-from fairground.study.insight import TracePoint, trace
+from fairground.study.search_analysis import TracePoint, trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,13 +25,13 @@ _MOST = 8
 Traces = Mapping[str, Sequence[TracePoint]]
 
 
-def traces_of(material: Material) -> dict[str, list[TracePoint]]:
+def traces_of(material: FigureInputs) -> dict[str, list[TracePoint]]:
     """Return the course of every search with a finished trial."""
     found = {label: trace(trials) for label, trials in material.searches.items()}
     return {label: points for label, points in found.items() if any(point.score is not None for point in points)}
 
 
-def plate_of(material: Material) -> Plate | None:
+def plate_of(material: FigureInputs) -> ReportFigure | None:
     """Return the figure when settings were searched."""
     found = traces_of(material)
     if not found:
@@ -41,7 +41,7 @@ def plate_of(material: Material) -> Plate | None:
     n_trials = sum(len(points) for points in found.values())
     left_out = f" The first {_MOST} are drawn." if len(found) > _MOST else ""
     rows = -(-len(shown) // 2)
-    return Plate(
+    return ReportFigure(
         name="traces",
         title="The course of each search",
         sentence=(

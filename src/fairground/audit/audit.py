@@ -1,0 +1,237 @@
+"""What is wrong with a data set before anything is trained on it: leaks between splits above all.
+
+It lives in this room because it opens components by name, as `assemble` does, and knows both data sets and splits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fairground.audit.image_scan import ImageScan, Progress, scan_files, scan_memory
+from fairground.audit.near_duplicates import MIN_BITS, N_BITS, THRESHOLD, count_bits, find_near_duplicates
+from fairground.contracts.split import Split
+from fairground.contracts.table import ImageTable
+from fairground.images.photo_dataset import PhotoDataset, Photos
+from fairground.spec.run import Part
+from fairground.training.build import build_dataset, build_split
+
+#: how many examples of copies are kept, and how many sentences about files that cannot be read
+_SHOWN = 5
+_FAULTS = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """Images that are there more than once: how many, how many of them in another part or class too, and examples."""
+
+    images: int
+    across_parts: int
+    across_classes: int
+    examples: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """All findings, as plain data. `shared_classes` names the classes of each pair of parts, such as "train, test"."""
+
+    n_images: int
+    n_classes: int
+    parts: Mapping[str, tuple[int, int]]
+    class_sizes: Mapping[str, float]
+    image_sizes: Mapping[str, int]
+    unreadable: int
+    unreadable_examples: tuple[str, ...]
+    duplicates: Copies
+    near_duplicates: Copies | None
+    too_plain: int
+    shared_classes: Mapping[str, tuple[str, ...]]
+    is_closed_set: bool
+    notes: tuple[str, ...] = ()
+    near_rule: str = (
+        f"near: at most {THRESHOLD} of {N_BITS} brightness differences of a 17 x 16 thumbnail differ, and a fifth of "
+        "those either has; mirrored or cropped copies are not found"
+    )
+    failures: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        shared = self.shared_classes.get("train, test", ())
+        sentence = (
+            f"TRAIN AND TEST SHARE {len(shared)} CLASSES (the first is '{shared[0] if shared else ''}'): scores on "
+            "them are those of classification, not of metric learning"
+        )
+        object.__setattr__(self, "failures", (sentence,) if shared else ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """What an audit needs of a data set: labels, names, parts by number, and what was seen."""
+
+    labels: np.ndarray
+    class_names: tuple[str, ...]
+    identifiers: tuple[str, ...]
+    part_names: tuple[str, ...]
+    part_of: np.ndarray
+    looks: ImageScan
+
+
+def audit(data: Part, split: Part | None = None, progress: Progress = lambda *_: None) -> Audit:
+    """Look at every image of a data set, and at its parts: those `split` makes, else those the data set has."""
+    dataset = build_dataset(data)
+    if isinstance(dataset, PhotoDataset):
+        photos = dataset.photos()
+        source: Photos | ImageTable = photos
+        looks, names = scan_files(photos, progress), photos.paths
+    else:
+        table = dataset.load()
+        source = table
+        looks = scan_memory(table.images, progress)
+        names = table.identifiers or tuple(f"row {row}" for row in range(len(table.labels)))
+    is_closed, part_names, part_of = False, *_own_parts(source)
+    if split is not None:
+        table = source if isinstance(source, ImageTable) else source.table()
+        is_closed, part_names, part_of = _made_parts(build_split(split), table)
+    rows = _Rows(
+        labels=source.labels,
+        class_names=source.class_names,
+        identifiers=names,
+        part_names=part_names,
+        part_of=part_of,
+        looks=looks,
+    )
+    return _findings(rows, source.notes, is_closed)
+
+
+def _own_parts(source: Photos | ImageTable) -> tuple[tuple[str, ...], np.ndarray]:
+    names = ("train", "validation", "test", "in no part")
+    if source.listed_parts is not None:
+        found = np.array([names.index(part) if part else 3 for part in source.listed_parts.tolist()])
+        return names, found
+    if source.official_test is not None:
+        return names, np.where(source.official_test, 2, 0)
+    return ("all",), np.zeros(len(source.labels), np.int64)
+
+
+def _made_parts(split: Split, table: ImageTable) -> tuple[bool, tuple[str, ...], np.ndarray]:
+    parts = split.parts(table)
+    part_of = np.full(len(table.labels), 3)
+    for number, rows in enumerate((parts.train, parts.validation, parts.test)):
+        part_of[rows] = number
+    return parts.is_closed_set, ("train", "validation", "test", "in no part"), part_of
+
+
+def _findings(rows: _Rows, notes: tuple[str, ...], is_closed: bool) -> Audit:
+    looks = rows.looks
+    whole = np.setdiff1d(np.arange(len(rows.labels)), list(looks.faults))
+    sizes = np.bincount(rows.labels, minlength=len(rows.class_names))
+    parts = {}
+    for number, name in enumerate(rows.part_names):
+        mine = rows.part_of == number
+        if mine.any():
+            parts[name] = (int(mine.sum()), len(np.unique(rows.labels[mine])))
+    plain = 0 if looks.bits is None else int((count_bits(looks.bits[whole]) < MIN_BITS).sum())
+    return Audit(
+        n_images=len(rows.labels),
+        n_classes=int((sizes > 0).sum()),
+        parts=parts,
+        class_sizes=_class_sizes(sizes[sizes > 0]),
+        image_sizes=_image_sizes(looks.sizes, whole),
+        unreadable=len(looks.faults),
+        unreadable_examples=tuple(list(looks.faults.values())[:_FAULTS]),
+        duplicates=_exact(rows, whole),
+        near_duplicates=_near(rows, whole),
+        too_plain=plain,
+        shared_classes=_shared(rows),
+        is_closed_set=is_closed,
+        notes=notes,
+    )
+
+
+def _class_sizes(sizes: np.ndarray) -> dict[str, float]:
+    """Return how unequal classes are; the Gini coefficient is 0 for equal ones and nears 1 when one has nearly all."""
+    ordered = np.sort(sizes)
+    n = len(ordered)
+    gini = float((2 * np.arange(1, n + 1) - n - 1) @ ordered / (n * ordered.sum()))
+    return {
+        "smallest": int(ordered[0]),
+        "median": float(np.median(ordered)),
+        "largest": int(ordered[-1]),
+        "ratio": float(ordered[-1] / ordered[0]),
+        "gini": gini,
+        "of_one_image": int((ordered == 1).sum()),
+    }
+
+
+def _image_sizes(sizes: np.ndarray | None, whole: np.ndarray) -> dict[str, int]:
+    if sizes is None or not len(whole):
+        return {}
+    shorter, longer = sizes[whole].min(axis=1), sizes[whole].max(axis=1)
+    return {
+        "shorter_side_smallest": int(shorter.min()),
+        "shorter_side_median": int(np.median(shorter)),
+        "longer_side_largest": int(longer.max()),
+        "distinct_sizes": len(np.unique(sizes[whole], axis=0)),
+    }
+
+
+def _exact(rows: _Rows, whole: np.ndarray) -> Copies:
+    """Return what is there several times, byte for byte."""
+    _, group, counts = np.unique(rows.looks.hashes[whole], return_inverse=True, return_counts=True)
+    is_copy = counts[group] > 1
+    first = np.full(len(counts), -1)
+    first[group[::-1]] = np.arange(len(group))[::-1]
+    other = first[group]
+    examples = [
+        (whole[other[place]], whole[place]) for place in np.flatnonzero(is_copy & (other != np.arange(len(group))))
+    ]
+    return Copies(
+        images=int(is_copy.sum()),
+        across_parts=int(_is_mixed(group, rows.part_of[whole])[group].sum()),
+        across_classes=int(_is_mixed(group, rows.labels[whole])[group].sum()),
+        examples=_named(rows, examples),
+    )
+
+
+def _is_mixed(group: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return for each group whether its members have different values."""
+    if not len(group):
+        return np.zeros(0, bool)
+    low, high = np.full(group.max() + 1, np.iinfo(np.int64).max), np.full(group.max() + 1, -1)
+    np.minimum.at(low, group, values)
+    np.maximum.at(high, group, values)
+    return np.asarray(low != high)
+
+
+def _near(rows: _Rows, whole: np.ndarray) -> Copies | None:
+    bits = rows.looks.bits
+    if bits is None or not len(whole):
+        return None
+    _, identity = np.unique(rows.looks.hashes[whole], return_inverse=True)
+    found = find_near_duplicates(bits[whole], identity, rows.part_of[whole], rows.labels[whole])
+    best = np.where(found.in_other_part >= 0, found.in_other_part, found.nearest)
+    pairs = {(min(a, b), max(a, b)): None for a, b in enumerate(best.tolist()) if b >= 0}
+    return Copies(
+        images=int((found.n_near > 0).sum()),
+        across_parts=int((found.in_other_part >= 0).sum()),
+        across_classes=int((found.in_other_class >= 0).sum()),
+        examples=_named(rows, [(whole[a], whole[b]) for a, b in pairs]),
+    )
+
+
+def _named(rows: _Rows, pairs: list[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
+    """Return the names of a few pairs, leaks between parts first."""
+    pairs = sorted(pairs, key=lambda pair: rows.part_of[pair[0]] == rows.part_of[pair[1]])
+    return tuple((rows.identifiers[a], rows.identifiers[b]) for a, b in pairs[:_SHOWN])
+
+
+def _shared(rows: _Rows) -> dict[str, tuple[str, ...]]:
+    """Return the classes that two parts share, by the parts' names."""
+    names = [name for name in rows.part_names if name != "in no part"]
+    classes = [np.unique(rows.labels[rows.part_of == number]) for number in range(len(names))]
+    found = {}
+    for i, first in enumerate(names):
+        for j in range(i + 1, len(names)):
+            both = np.intersect1d(classes[i], classes[j])
+            if len(both):
+                found[f"{first}, {names[j]}"] = tuple(rows.class_names[label] for label in both)
+    return found

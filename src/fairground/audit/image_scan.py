@@ -1,0 +1,103 @@
+"""Every image of a data set looked at once: whether it is readable, how large, the same as another, or nearly so.
+
+A file that cannot be read is put down with its sentence instead of stopping the round.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from fairground.audit.near_duplicates import fingerprint_bits
+from fairground.contracts.table import Images
+from fairground.errors import DataError
+from fairground.images.decoding import open_picture, picture_size
+from fairground.images.image_files import ImageFiles
+from fairground.images.photo_dataset import Photos
+from fairground.images.threads import for_each
+
+#: told how many images are done, and how many there are
+Progress = Callable[[int, int], None]
+#: images looked at in one go
+_BLOCK = 256
+#: JPEGs are decoded shrunk, to no less than this on the shorter side: a fingerprint is 16 pixels high
+_ENOUGH = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageScan:
+    """For each image (n): a hash of its content, its fingerprint of bits (n, 4), and height and width (n, 2).
+
+    `faults` says what is wrong with those that cannot be read. Features have no bits and no sizes.
+    """
+
+    hashes: np.ndarray
+    bits: np.ndarray | None
+    sizes: np.ndarray | None
+    faults: Mapping[int, str] = field(default_factory=dict)
+
+
+def scan_files(photos: Photos, progress: Progress = lambda *_: None) -> ImageScan:
+    """Read every file once, decoding in threads, a bounded block at a time."""
+    n = len(photos.paths)
+    hashes, bits, sizes = np.zeros(n, "S16"), np.zeros((n, 4), np.uint64), np.zeros((n, 2), np.int64)
+    faults: dict[int, str] = {}
+    files = [photos.root / path for path in photos.paths]
+    cut = None if photos.boxes is None else ImageFiles(files, root=photos.root, boxes=photos.boxes)
+
+    def look(row: int) -> str | None:
+        try:
+            content = hashlib.blake2b(files[row].read_bytes(), digest_size=16)
+            if photos.boxes is not None:
+                content.update(photos.boxes[row].tobytes())
+            image, size = _shrunk(files[row]) if cut is None else _whole(cut, row)
+            # One byte is enough to keep numpy from cutting zeros off the end of a hash.
+            hashes[row] = content.digest()[:15] + b"."
+            bits[row], sizes[row] = fingerprint_bits(image), size
+        except DataError as error:
+            return str(error)
+        except OSError as error:
+            return f"image '{files[row]}' cannot be read: {error.strerror}"
+        return None
+
+    for begin in range(0, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        found = for_each(look, range(begin, end))
+        faults.update({begin + number: sentence for number, sentence in enumerate(found) if sentence is not None})
+        progress(end, n)
+    return ImageScan(hashes=hashes, bits=bits, sizes=sizes, faults=faults)
+
+
+def scan_memory(images: Images, progress: Progress = lambda *_: None) -> ImageScan:
+    """Look at images that are in memory already, or at features, which have neither size nor looks."""
+    n = len(images)
+    hashes = np.zeros(n, "S16")
+    bits = np.zeros((n, 4), np.uint64) if images.is_picture else None
+    for begin in range(0, n, _BLOCK):
+        rows = np.arange(begin, min(begin + _BLOCK, n))
+        block = images.take(rows).numpy()
+        for row, item in zip(rows, block, strict=True):
+            hashes[row] = hashlib.blake2b(np.ascontiguousarray(item).tobytes(), digest_size=15).digest() + b"."
+            if bits is not None:
+                bits[row] = fingerprint_bits(_as_image(item))
+        progress(int(rows[-1]) + 1, n)
+    return ImageScan(hashes=hashes, bits=bits, sizes=images.sizes(np.arange(n)) if images.is_picture else None)
+
+
+def _shrunk(path: Path) -> tuple[Image.Image, tuple[int, int]]:
+    size = picture_size(path)
+    shrink = max((by for by in (2, 4, 8) if min(size) // by >= _ENOUGH), default=1)
+    return open_picture(path, shrink=shrink), size
+
+
+def _whole(files: ImageFiles, row: int) -> tuple[Image.Image, tuple[int, int]]:
+    image = files.picture(row)
+    return image, (image.height, image.width)
+
+
+def _as_image(pixels: np.ndarray) -> Image.Image:
+    """Return an image in memory, (1, h, w) or (3, h, w); of other channels the first."""
+    return Image.fromarray(np.ascontiguousarray(np.moveaxis(pixels, 0, 2)) if len(pixels) == 3 else pixels[0])

@@ -1,0 +1,162 @@
+"""What must be known of a trained model to use it, as the `model.json` of a model folder: plain data, no code."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fairground.contracts.preprocessing import Preprocessing
+from fairground.errors import DataError, require
+from fairground.spec.run import Part
+
+FORMAT = "fairground model"
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredScore:
+    """One score; `low` and `high` bound the middle `confidence` of a bootstrap over classes, where one was made."""
+
+    metric: str
+    split: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold:
+    """Take two images for one class from `similarity` on: `fmr` and `fnmr` are the error rates on validation pairs."""
+
+    name: str
+    similarity: float
+    fmr: float
+    fnmr: float
+    n_genuine: int
+    n_impostors: int
+
+    def sentence(self) -> str:
+        """Say what the threshold costs."""
+        return (
+            f"similarity {self.similarity:.4f} ({self.name}): of pairs of different classes {100 * self.fmr:.2f} % "
+            f"pass, of pairs of one class {100 * self.fnmr:.2f} % are refused (validation, {self.n_impostors:,} and "
+            f"{self.n_genuine:,} pairs)"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnnxInput:
+    """What the ONNX file takes: floats (n, *shape); of pictures, pixels times `multiply` plus `add` in each channel."""
+
+    shape: tuple[int, ...]
+    multiply: tuple[float, ...] = ()
+    add: tuple[float, ...] = ()
+    order: str = "rgb"
+    largest_difference: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelMetadata:
+    """Everything about a model but its weights.
+
+    `size` is the height and width of the images it was trained on, where all had one size. `classes` are the names of
+    the classes it was trained on: it embeds any others too. `normalise` says that embeddings are compared at length 1.
+    """
+
+    run: str
+    protocol: str
+    fairground: str
+    trunk: Part
+    head: Part
+    transform: Part
+    preprocessing: Preprocessing
+    precision: str
+    is_picture: bool
+    channels: int
+    size: tuple[int, int] | None
+    embedding_dim: int
+    normalise: bool
+    classes: tuple[str, ...]
+    data: str
+    split: str
+    data_fingerprint: str
+    split_fingerprint: str
+    weights_sha256: str
+    scores: tuple[MeasuredScore, ...]
+    thresholds: tuple[Threshold, ...]
+    notes: tuple[str, ...]
+    onnx: OnnxInput | None = None
+
+    def to_json(self) -> str:
+        """Return the facts as the text of `model.json`."""
+        parts = {name: _plain(getattr(self, name)) for name in ("trunk", "head", "transform")}
+        return json.dumps(
+            {"format": FORMAT, "version": VERSION, **asdict(self), **parts},
+            indent=1,
+            ensure_ascii=False,
+            allow_nan=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str, origin: str) -> "ModelMetadata":
+        """Read `model.json`, refusing what is not one in a sentence that names `origin`."""
+        try:
+            data: dict[str, Any] = json.loads(text)
+            require(
+                isinstance(data, dict) and data.pop("format", None) == FORMAT,
+                f"{origin} is not the model.json of a fairground model",
+                DataError,
+            )
+            version = data.pop("version")
+            require(
+                version == VERSION, f"{origin} has version {version} of the format; this one reads {VERSION}", DataError
+            )
+            return cls(**_typed(data))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{origin} is damaged: {error}") from error
+
+    def threshold(self, name: str) -> Threshold | None:
+        """Return the threshold of that name, or None when the run had no validation split to find it on."""
+        return next((found for found in self.thresholds if found.name == name), None)
+
+
+def _plain(part: Part) -> dict[str, object]:
+    return {"name": part.name, **part.settings}
+
+
+def _part(data: Mapping[str, Any], key: str) -> Part:
+    name = data["name"]
+    # Naming a class by dotted path imports its module, and importing runs it: not from a file one was handed.
+    require(
+        isinstance(name, str) and ":" not in name,
+        f"{key}={name} is a class outside fairground; model folders hold fairground's own parts only",
+        DataError,
+    )
+    return Part(name=name, settings={inner: value for inner, value in data.items() if inner != "name"})
+
+
+def _typed(data: dict[str, Any]) -> dict[str, Any]:
+    preprocessing = data["preprocessing"]
+    numbers = {name: tuple(float(value) for value in preprocessing[name]) for name in ("mean", "deviation")}
+    size = data["size"]
+    return {
+        **data,
+        **{key: _part(data[key], key) for key in ("trunk", "head", "transform")},
+        "preprocessing": Preprocessing(**{**preprocessing, **numbers}),
+        "channels": int(data["channels"]),
+        "embedding_dim": int(data["embedding_dim"]),
+        "size": None if size is None else (int(size[0]), int(size[1])),
+        "classes": tuple(str(name) for name in data["classes"]),
+        "scores": tuple(MeasuredScore(**score) for score in data["scores"]),
+        "thresholds": tuple(Threshold(**found) for found in data["thresholds"]),
+        "notes": tuple(str(note) for note in data["notes"]),
+        "onnx": _onnx(data.get("onnx")),
+    }
+
+
+def _onnx(data: Mapping[str, Any] | None) -> OnnxInput | None:
+    if data is None:
+        return None
+    tuples = {name: tuple(data[name]) for name in ("shape", "multiply", "add")}
+    return OnnxInput(**{**data, **tuples})

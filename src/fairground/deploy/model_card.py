@@ -1,0 +1,138 @@
+"""The model card: what a reader must know before trusting a model, in Markdown."""
+
+import re
+
+from fairground.deploy.metadata import MeasuredScore, ModelMetadata, OnnxInput
+
+_SHOWN = 20
+
+
+def card_of(facts: ModelMetadata) -> str:
+    """Return the README.md of a model folder."""
+    kind = "pictures" if facts.is_picture else f"features of width {facts.channels}"
+    unit = "unit length, compared by cosine" if facts.normalise else "any length, compared by Euclidean distance"
+    return "\n".join(
+        [
+            f"# Embedding model {facts.run}",
+            "",
+            f"Turns {kind} into embeddings of {facts.embedding_dim} numbers ({unit}). Trained with fairground "
+            f"{facts.fairground} under protocol {_code(facts.protocol)}.",
+            "",
+            "## How it was made",
+            "",
+            f"- trunk {_code(facts.trunk.name)}, head {_code(facts.head.name)}, transform "
+            f"{_code(facts.transform.name)}; all settings are in `model.json`",
+            f"- data {_code(facts.data)}, fingerprint {_code(facts.data_fingerprint)}; split {_code(facts.split)}, "
+            f"fingerprint {_code(facts.split_fingerprint)}",
+            f"- trained on {len(facts.classes)} classes: {_some(facts.classes)}",
+            *(f"- {_plain(note)}" for note in facts.notes),
+            "",
+            "## Scores",
+            "",
+            *_scores(facts.scores),
+            "",
+            "## Same class or not",
+            "",
+            *_thresholds(facts),
+            "",
+            "## Limits",
+            "",
+            *_limits(facts),
+            "",
+            "## How to use it",
+            "",
+            "```",
+            "fairground embed THIS_FOLDER my_pictures -o embeddings.npz",
+            "fairground index THIS_FOLDER my_pictures -o my_index",
+            "fairground query my_index picture.jpg --page matches.html",
+            "```",
+            "",
+            "```",
+            "from fairground.deploy.model_folder import open_model",
+            'embeddings = open_model("THIS_FOLDER").embed("my_pictures")',
+            "```",
+            "",
+            *_onnx(facts.onnx),
+        ]
+    )
+
+
+def _onnx(takes: OnnxInput | None) -> list[str]:
+    if takes is None:
+        return []
+    shape = " x ".join(str(length) for length in ("n", *takes.shape))
+    scaling = (
+        f" Of a picture cut to that size these are its 8-bit pixels, channels in order {takes.order}, times "
+        f"{list(takes.multiply)} plus {list(takes.add)}."
+        if takes.multiply
+        else ""
+    )
+    return [
+        f"`model.onnx` takes `inputs` ({shape}, float32) and gives `embeddings`, for any n.{scaling} Held against "
+        f"torch with onnxruntime it differed by {takes.largest_difference:.1e} at most.",
+        "",
+    ]
+
+
+def _scores(scores: tuple[MeasuredScore, ...]) -> list[str]:
+    if not scores:
+        return ["None: the run was not measured."]
+    rows = [f"| {score.split} | {score.metric} | {100 * score.value:.2f} % | {_interval(score)} |" for score in scores]
+    return [
+        "Classes of these splits were not trained on, unless the split is a closed set. Intervals are bootstraps over "
+        "whole classes: how far the score might move with other classes of the same kind.",
+        "",
+        "| split | metric | score | interval |",
+        "|---|---|---|---|",
+        *rows,
+    ]
+
+
+def _interval(score: MeasuredScore) -> str:
+    if score.low is None or score.high is None or score.confidence is None:
+        return "not known"
+    return f"{100 * score.low:.2f} to {100 * score.high:.2f} % ({100 * score.confidence:.0f} %)"
+
+
+def _thresholds(facts: ModelMetadata) -> list[str]:
+    if not facts.thresholds:
+        return ["No threshold is known: the run had no validation split with two images of a class and two classes."]
+    return [
+        *(f"- {found.sentence()}" for found in facts.thresholds),
+        "",
+        "The rates are of single pairs. A query compared with N images of other classes lets about N times the first "
+        "rate through.",
+    ]
+
+
+def _limits(facts: ModelMetadata) -> list[str]:
+    own = "pictures like those it was trained on" if facts.is_picture else "features of the same encoder"
+    shape = f" Whole pictures are brought to {facts.size[0]} x {facts.size[1]} pixels." if facts.size else ""
+    return [
+        f"- Scores and thresholds hold for {own}, of classes of the same kind; other data need their own measurement "
+        "(`fairground score`).",
+        "- One run with one seed: the intervals do not say how far another training would land.",
+        f"- It tells how alike things look to it, never what they are.{shape}",
+        "- Thresholds were found on the validation split, which also selected the epoch: expect slightly more errors.",
+    ]
+
+
+def _some(names: tuple[str, ...]) -> str:
+    shown = ", ".join(_code(name) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def _code(text: str) -> str:
+    """Names come from folders and files: in a code span nothing of them is markup."""
+    plain = _plain_line(text)
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
+    pad = " " if "`" in plain else ""
+    return f"{ticks}{pad}{plain}{pad}{ticks}"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", _plain_line(text))
+
+
+def _plain_line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -1,0 +1,117 @@
+"""A model as an ONNX file for programs without torch, held against torch before it is believed."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.deploy.metadata import OnnxInput
+from fairground.deploy.model import Embedder, UsableModel
+from fairground.deploy.resize import resized_images
+from fairground.errors import InputError, StoreError, require
+from fairground.images.in_memory import ImagesInMemory
+from fairground.records.artefacts import write_atomically
+
+#: how far an embedding may be from torch's
+LARGEST_DIFFERENCE = 1e-4
+#: batches it is held against torch with; the file itself takes any
+_BATCHES = (1, 2, 5)
+
+
+def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
+    """Write the network, from the transform's output to finished embeddings, and compare it with torch.
+
+    Returns what the file takes, with the largest difference found.
+    """
+    runtime = _packages()
+    embedder = Embedder(model.network, normalise=model.facts.normalise).eval().cpu()
+    inputs = example_inputs(model, max(_BATCHES))
+    # The exporter talks on stdout, which belongs to the caller's own output.
+    data = _exported(embedder, inputs)
+    session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    worst = 0.0
+    with torch.no_grad():
+        for n in _BATCHES:
+            (found,) = session.run(["embeddings"], {"inputs": inputs[:n].numpy()})
+            worst = max(worst, float(np.abs(found - embedder(inputs[:n]).numpy()).max()))
+    require(
+        worst < LARGEST_DIFFERENCE,
+        f"the ONNX file differs from torch by {worst:.2g}, more than {LARGEST_DIFFERENCE:.0e}: it was not written",
+        StoreError,
+    )
+    model.network.to(model.device)
+    write_atomically(path, data)
+    shape = tuple(inputs.shape[1:])
+    if not model.facts.is_picture:
+        return OnnxInput(shape=shape, largest_difference=worst)
+    multiply, add, order = _scaling(model)
+    return OnnxInput(shape=shape, multiply=multiply, add=add, order=order, largest_difference=worst)
+
+
+def example_inputs(model: UsableModel, n: int) -> Tensor:
+    """Return what the transform makes of random pictures, or random features: (n, ...) on the processor."""
+    facts = model.facts
+    generator = torch.Generator().manual_seed(0)
+    if not facts.is_picture:
+        return torch.randn(n, facts.channels, generator=generator)
+    height, width = facts.size or (320, 320)
+    pixels = torch.randint(0, 256, (n, facts.channels, height, width), generator=generator, dtype=torch.uint8)
+    images = resized_images(ImagesInMemory(pixels.numpy()), facts)
+    return model.transform.evaluate(images, np.arange(n), torch.device("cpu")).contiguous()
+
+
+def _scaling(model: UsableModel) -> tuple[tuple[float, ...], tuple[float, ...], str]:
+    """Return what the transform does to the numbers in a picture, found by showing it plain ones."""
+    channels = model.facts.channels
+    height, width = model.facts.size or (320, 320)
+    plain = np.zeros((3, channels, height, width), np.uint8)
+    plain[1] = 255
+    plain[2, 0] = 255
+    seen = model.transform.evaluate(ImagesInMemory(plain), np.arange(3), torch.device("cpu"))[:, :, 0, 0]
+    multiply = tuple(((seen[1] - seen[0]) / 255).tolist())
+    is_turned = channels == 3 and bool(seen[2, 0] == seen[0, 0])
+    return multiply, tuple(seen[0].tolist()), "bgr" if is_turned else "rgb"
+
+
+def _exported(embedder: Embedder, inputs: Tensor) -> bytes:
+    import contextlib
+    import logging
+    import warnings
+
+    quiet = logging.getLogger("torch.onnx")
+    before = quiet.level
+    quiet.setLevel(logging.ERROR)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = torch.onnx.export(
+                embedder,
+                (inputs,),
+                input_names=["inputs"],
+                output_names=["embeddings"],
+                dynamic_shapes=({0: torch.export.Dim("n")},),
+                dynamo=True,
+                verbose=False,
+            )
+    except Exception as error:  # whatever the exporter stumbles upon in a network
+        raise InputError(f"torch cannot write this network as ONNX: {str(error)[:300]}") from error
+    finally:
+        quiet.setLevel(before)
+    assert program is not None
+    serialised: bytes = program.model_proto.SerializeToString()
+    return serialised
+
+
+def _packages() -> Any:
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f"writing ONNX needs the package {error.name}, which is not installed: pip install 'fairground[export]'"
+        ) from error
+    return onnxruntime

@@ -1,0 +1,67 @@
+"""Which pictures of a collection cannot be read, and the collection without them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from fairground.deploy.inputs import EmbeddingInputs
+from fairground.errors import DataError, require
+from fairground.images.image_files import ImageFiles
+from fairground.images.threads import for_each
+
+#: pictures decoded in one go
+_BLOCK = 256
+#: how many are named in a sentence
+_SHOWN = 10
+Tell = Callable[[int, int], None]
+
+
+def unreadable(material: EmbeddingInputs, tell: Tell = lambda *_: None) -> dict[str, str]:
+    """Return the name of each picture that cannot be read with a sentence that says why; every picture is decoded."""
+    images = material.images
+    if not isinstance(images, ImageFiles):
+        return {}
+    faults: dict[str, str] = {}
+
+    def look(row: int) -> str | None:
+        try:
+            images.picture(row)
+        except DataError as error:
+            return str(error)
+        return None
+
+    n = len(material)
+    for begin in range(0, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        found = zip(material.names[begin:end], for_each(look, range(begin, end)), strict=True)
+        faults.update({name: sentence for name, sentence in found if sentence is not None})
+        tell(end, n)
+    return faults
+
+
+def without(material: EmbeddingInputs, faults: Mapping[str, str]) -> EmbeddingInputs:
+    """Return the rows that can be read, with the names of the others noted."""
+    images = material.images
+    if not faults or not isinstance(images, ImageFiles):
+        return material
+    kept = [row for row, name in enumerate(material.names) if name not in faults]
+    require(bool(kept), f"none of the {len(material)} pictures can be read; {listed(faults)}", DataError)
+    return replace(
+        material,
+        images=ImageFiles(
+            [images.paths[row] for row in kept],
+            root=images.root,
+            boxes=None if images.boxes is None else images.boxes[np.array(kept)],
+        ),
+        names=tuple(material.names[row] for row in kept),
+        labels=None if material.labels is None else material.labels[np.array(kept)],
+        left_out=tuple(faults),
+    )
+
+
+def listed(faults: Mapping[str, str]) -> str:
+    """Return the sentences of the first few, and how many more there are."""
+    lines = [f"\n  {sentence}" for sentence in list(faults.values())[:_SHOWN]]
+    more = f"\n  and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
+    return f"{len(faults)} cannot be read:{''.join(lines)}{more}"

@@ -1,0 +1,1 @@
+"""The mathematics of a batch in plain torch."""

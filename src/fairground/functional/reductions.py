@@ -1,0 +1,41 @@
+"""From many terms to one number, always attached to the graph.
+
+The price on the length of embeddings that losses on raw, unnormalised embeddings need to stay finite.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+
+def zero_of(embeddings: Tensor) -> Tensor:
+    """Return 0 with a zero gradient for every embedding: what a loss says when there is nothing to learn from."""
+    return embeddings.sum() * 0
+
+
+def masked_logsumexp(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
+    """Return log sum exp over the marked entries; minus infinity, with zero gradient, where none is marked."""
+    return torch.where(mask, values, -torch.inf).logsumexp(dim)
+
+
+def mean_nonzero(terms: Tensor) -> Tensor:
+    """Return the sum over the number of terms above zero (`mean_nz`); 0 when there is none."""
+    return terms.sum() / (terms > 0).sum().clamp_min(1)
+
+
+def mean_hinges(excess: Tensor, reduction: str) -> Tensor:
+    """Return the mean of [excess]_+ over all entries (`mean_all`) or over those above 0 (`mean_nz`); 0 for none."""
+    hinges = excess.relu()
+    return mean_nonzero(hinges) if reduction == "mean_nz" else hinges.sum() / max(1, hinges.numel())
+
+
+def with_norm_penalty(loss: Tensor, embeddings: Tensor, weight: float, power: Literal[1, 2]) -> Tensor:
+    """Return loss + weight * mean over the batch of ||x||, or of ||x||^2 for power 2."""
+    if weight == 0 or len(embeddings) == 0:
+        return loss
+    if power == 2:
+        return loss + weight * embeddings.square().sum(1).mean()
+    # The norm's own gradient is 0 at 0, where the square root's would be infinite.
+    norms: Tensor = torch.linalg.vector_norm(embeddings, dim=1)
+    return loss + weight * norms.mean()

@@ -1,0 +1,145 @@
+"""The positives and negatives of every sample by number: "positive 3 of row 7", without any list of them.
+
+Lists of triplets that pass a test, made in blocks of anchors so that the list itself is all that needs memory.
+
+How pairwise distances are spread on the unit sphere, and the weights that even them out.
+
+Triplets with a positive in the negative's place: the switch of rho-regularisation, in its three readings.
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.tuples import Triplets
+from fairground.functional.distances import normalize, squared_distances
+from fairground.functional.pairs import class_groups
+from fairground.functional.random_choice import capped, draw_below, fractions
+
+
+class Classmates(NamedTuple):
+    """`order` (n,): rows sorted by class. For each row: its `place` in that order, its class' `start`, and counts."""
+
+    order: Tensor
+    place: Tensor
+    start: Tensor
+    n_positives: Tensor
+    n_negatives: Tensor
+
+    @property
+    def n_triplets(self) -> Tensor:
+        """How many triplets (n,) each row anchors."""
+        return self.n_positives * self.n_negatives
+
+
+def classmates(labels: Tensor) -> Classmates:
+    """Return who belongs with whom in a batch, in O(n log n)."""
+    group, sizes = class_groups(labels)
+    order = group.argsort(stable=True)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order), device=order.device)
+    size = sizes[group]
+    return Classmates(order, place, (sizes.cumsum(0) - sizes)[group], size - 1, len(labels) - size)
+
+
+def positive_at(batch: Classmates, anchor: Tensor, number: Tensor) -> Tensor:
+    """Return the row of each anchor's positive with this number, counted from 0."""
+    place = batch.start[anchor] + number
+    return batch.order[place + (place >= batch.place[anchor])]
+
+
+def negative_at(batch: Classmates, anchor: Tensor, number: Tensor) -> Tensor:
+    """Return the row of each anchor's negative with this number, counted from 0."""
+    own_class = batch.n_positives[anchor] + 1
+    return batch.order[number + own_class * (number >= batch.start[anchor])]
+
+
+def triplet_at(batch: Classmates, anchor: Tensor, number: Tensor) -> Triplets:
+    """Return each anchor's triplet with this number, counted from 0; negatives run fastest."""
+    n_negatives = batch.n_negatives[anchor]
+    positive = positive_at(batch, anchor, number // n_negatives)
+    return Triplets(anchor, positive, negative_at(batch, anchor, number % n_negatives))
+
+
+#: how many candidate triplets are looked at together: a few tens of megabytes
+BLOCK = 2**21
+
+
+def list_triplets(
+    positive: Tensor,
+    negatives_of: Callable[[Tensor, Tensor], Tensor],
+    *,
+    cap: int | None = None,
+    generator: torch.Generator | None = None,
+) -> Triplets:
+    """Return every (a, p, n) with p marked in row a of `positive` (n, n) and n marked by `negatives_of(a, p)`.
+
+    `negatives_of` takes the two index vectors (m,) of some positive pairs and returns a mask (m, n). With a `cap` at
+    most that many triplets of each anchor stay, a uniform choice among them.
+    """
+    n = len(positive)
+    widest = int(positive.sum(1).max()) * n if n else 0
+    step = max(1, BLOCK // max(1, widest))
+    blocks = []
+    for first in range(0, n, step):
+        anchor, partner = positive[first : first + step].nonzero(as_tuple=True)
+        anchor = anchor + first
+        pair, negative = negatives_of(anchor, partner).nonzero(as_tuple=True)
+        block = (anchor[pair], partner[pair], negative)
+        if cap is not None:
+            kept = capped(block[0], n, cap, generator)
+            block = (block[0][kept], block[1][kept], block[2][kept])
+        blocks.append(block)
+    if len(blocks) == 1:
+        return Triplets(*blocks[0])
+    return Triplets(*(torch.cat(column) for column in zip(*blocks, strict=True)))
+
+
+def inverse_density(squares: Tensor, dimension: int) -> Tensor:
+    """Return -log q(d), up to a constant, of squared distances between random points of the sphere in R^dimension.
+
+    q(d) is proportional to d^(D-2) (1 - d^2/4)^((D-3)/2).
+    """
+    return (1 - dimension / 2) * squares.log() - (dimension - 3) / 2 * torch.log1p(-squares / 4)
+
+
+def distance_weights(embeddings: Tensor, negative: Tensor, *, lo: float, hi: float | None) -> Tensor:
+    """Return 1/q(d) for the negatives (n, n) of every row, scaled by the row's largest; 0 elsewhere and from `hi` on.
+
+    Distances count as at least `lo`. The scale is the row's own: under one scale for all rows a single near-duplicate
+    would make every other row vanish.
+    """
+    z = normalize(embeddings)
+    # The density is 0 or infinite at the antipode itself.
+    squares = squared_distances(z, z).clamp_(lo**2, 4 - 1e-6)
+    allowed = negative if hi is None else negative & (squares < hi**2)
+    logarithms = inverse_density(squares, embeddings.shape[1]).masked_fill_(~allowed, -torch.inf)
+    largest = logarithms.amax(1, keepdim=True).clamp_min(torch.finfo(squares.dtype).min)
+    return logarithms.sub_(largest).exp_()
+
+
+Reading = Literal["code", "replace", "swap"]
+
+
+def switch_triplets(
+    triplets: Triplets, labels: Tensor, *, chance: float, reading: Reading, generator: torch.Generator | None
+) -> Triplets:
+    """Return the triplets, those of each anchor switched together with probability `chance`.
+
+    `code` gives (a, a, p') with p' a uniform positive of a, `replace` gives (a, p, p), `swap` gives (a, n, p). Triplets
+    of an anchor without positives stay as they are.
+    """
+    anchor, positive, negative = triplets
+    batch = classmates(labels)
+    is_switched = (fractions(len(labels), labels, generator) < chance) & (batch.n_positives > 0)
+    switched = is_switched[anchor]
+    if reading == "replace":
+        return Triplets(anchor, positive, torch.where(switched, positive, negative))
+    if reading == "swap":
+        return Triplets(anchor, torch.where(switched, negative, positive), torch.where(switched, positive, negative))
+    chosen = switched.nonzero().squeeze(1)
+    anchor_of = anchor[chosen]
+    other = positive_at(batch, anchor_of, draw_below(batch.n_positives[anchor_of], generator))
+    return Triplets(anchor, positive.index_copy(0, chosen, anchor_of), negative.index_copy(0, chosen, other))

@@ -1,1 +1,0 @@
-"""Arithmetic shared by components."""

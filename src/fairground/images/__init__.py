@@ -1,0 +1,1 @@
+"""Files on disk to uint8 batches."""

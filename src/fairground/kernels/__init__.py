@@ -1,0 +1,1 @@
+"""The same mathematics, fast on a processor."""

@@ -1,0 +1,87 @@
+"""A run that has begun and has no record yet: how far it is, by its newest checkpoint, without disturbing it.
+
+Nothing here takes a lock or writes a file: the run may be about to take or to write it.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairground.records.artefacts import RunFolder
+from fairground.records.record import EpochRow
+
+#: how old a sign of life may be where it cannot be asked whether a process lives
+_FRESH_SECONDS = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInProgress:
+    """`epoch` is the one being trained, 0 while the untrained model is measured; `seconds` is time spent so far."""
+
+    name: str
+    spec: Mapping[str, Any]
+    epoch: int
+    rows: tuple[EpochRow, ...]
+    started: str
+    seconds: float
+    is_at_work: bool
+
+
+def run_in_progress(folder: RunFolder) -> RunInProgress | None:
+    """Return how far the run in this folder is; None when there is none or it cannot be read just now."""
+    try:
+        spec = json.loads(folder.spec.read_text(encoding="utf-8"))
+        assert isinstance(spec, dict)
+        facts = _newest_facts(folder.checkpoints)
+        return RunInProgress(
+            name=folder.name,
+            spec=spec,
+            epoch=int(facts.get("epoch", 0)),
+            rows=tuple(EpochRow(**row) for row in facts.get("rows", ())),
+            started=str(facts.get("started", "")),
+            seconds=float(facts.get("seconds", 0.0)),
+            is_at_work=is_at_work(folder.path / "owner.lock"),
+        )
+    except (OSError, ValueError, TypeError, AssertionError):
+        return None
+
+
+def is_at_work(lock: Path) -> bool:
+    """Tell whether the process that last took a lock is alive; asking the lock itself could keep its owner from it."""
+    try:
+        word, _, number = lock.read_text(errors="replace").strip().partition(" ")
+        written = lock.stat().st_mtime
+    except OSError:
+        return False
+    if word != "process" or not number.isdigit():
+        return False
+    return _is_alive(int(number), written)
+
+
+def _newest_facts(checkpoints: Path) -> dict[str, Any]:
+    """Return the plain facts of the newest checkpoint that can be read; they come and go while the run works."""
+    for path in sorted(checkpoints.glob("[0-9]*.json"), reverse=True):
+        try:
+            facts = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(facts, dict):
+            return facts
+    return {}
+
+
+def _is_alive(process: int, written: float) -> bool:
+    if os.name != "posix":  # elsewhere signal 0 is a real one
+        import time
+
+        return time.time() - written < _FRESH_SECONDS
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's process, which lives
+        return True
+    return True

@@ -1,0 +1,66 @@
+"""What figures are made of: the runs of one data set under one protocol, their table, their files and their search."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fairground.records.artefacts import RunFolder
+from fairground.records.record import RunRecord
+from fairground.report.headings import is_share
+from fairground.report.methods import Method
+from fairground.report.palette import series_of
+from fairground.report.tables import ResultTable
+from fairground.spec.flatten import flatten
+from fairground.study.trial import Trial
+
+#: the metrics the papers draw, first choice first
+_HABITUAL = ("recall@1", "precision@1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureInputs:
+    """`records` are the runs, folds averaged; `folders` their files by run; `searches` the trials by method."""
+
+    dataset: str
+    table: ResultTable
+    records: tuple[RunRecord, ...]
+    folders: Mapping[str, RunFolder] = field(default_factory=dict)
+    searches: Mapping[str, Sequence[Trial]] = field(default_factory=dict)
+
+    @property
+    def metric(self) -> str:
+        """The metric the runs were selected by."""
+        return self.table.primary
+
+    @property
+    def habitual(self) -> str:
+        """Recall@1 where the runs have it, as the papers' figures do; otherwise what the runs were selected by."""
+        return next((metric for metric in _HABITUAL if metric in self.table.metrics), self.metric)
+
+    @property
+    def methods(self) -> list[Method]:
+        """The methods with a finished run, best first."""
+        return [row.method for row in self.table.rows if row.n_done]
+
+    @property
+    def series(self) -> dict[str, int | None]:
+        """Which colour each method has, the same in all figures of a page."""
+        return {row.label: series_of(rank) for rank, row in enumerate(self.table.rows)}
+
+    def scores(self, method: Method, metric: str | None = None) -> list[float]:
+        """Return a method's scores in the unit shown: per cent for shares."""
+        chosen = metric or self.metric
+        return [factor_of(chosen) * value for value in method.values(chosen, self.table.split)]
+
+    def settings(self, method: Method) -> dict[str, str]:
+        """Return a method's spec laid flat."""
+        return flatten(method.records[0].spec)
+
+
+def factor_of(metric: str) -> float:
+    """Return what a score is multiplied by to be shown: 100 for shares."""
+    return 100.0 if is_share(metric) else 1.0
+
+
+def count(n: int, word: str) -> str:
+    """Return '1 run' or '3 runs'."""
+    return f"{n} {word}{'' if n == 1 else 's'}"

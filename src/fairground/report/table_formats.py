@@ -1,0 +1,160 @@
+"""The result table written out: for the terminal, Markdown, CSV and LaTeX."""
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING
+
+from fairground.report.headings import clean, heading, is_share, shorten, show_interval
+from fairground.report.tables import ResultTable, TableCell, TableRow
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MARKS = {"best": "★", "level": "≈", "": ""}
+
+
+def caption(table: ResultTable) -> str:
+    """Return what a reader must know to read the numbers."""
+    shares = "in per cent, " if all(is_share(metric) for metric in table.metrics) else ""
+    counts = sorted({row.n_done for row in table.rows if row.n_done})
+    seeds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) if counts else "no"
+    spread = (
+        f"mean ± half of the {100 * table.level:g} % t-interval" if counts[-1:] > [1] else "single runs, no interval"
+    )
+    text = f"Scores on the {table.split} classes, {shares}{spread}, over {seeds} seed{'' if counts == [1] else 's'}."
+    return f"{text} {legend(table)}".strip()
+
+
+def legend(table: ResultTable) -> str:
+    """Return what the marks in the table mean, as far as they occur."""
+    standings = {cell.standing for row in table.rows for cell in row.cells.values()}
+    words = {
+        "best": "★ better than every other method: paired on shared seeds, corrected over all pairs (Holm).",
+        "level": "≈ the highest mean and what no such test separates from it.",
+    }
+    return " ".join(text for standing, text in words.items() if standing in standings)
+
+
+def text(table: ResultTable) -> str:
+    """Return the table as plain aligned text, for logs and pipes."""
+    grid = [_headings(table), *([shorten(row.label, 48), _count(row), *_cells(table, row)] for row in table.rows)]
+    widths = [max(len(line[column]) for line in grid) for column in range(len(grid[0]))]
+    lines = [
+        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))])
+        for line in grid
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines) + f"\n{caption(table)}\n"
+
+
+def rich_table(table: ResultTable, *, width: int | None = None) -> "Table":
+    """Return the table for a terminal of `width` columns, drawn by rich; metrics that do not fit are counted below."""
+    from rich.table import Table
+    from rich.text import Text
+
+    metrics = _metrics_that_fit(table, width)
+    n_hidden = len(table.metrics) - len(metrics)
+    hidden = f" {n_hidden} more metric{'s' if n_hidden > 1 else ''} did not fit." if n_hidden else ""
+    drawn = Table(caption=caption(table) + hidden, caption_justify="left", header_style="bold")
+    for column, name in enumerate(["method", "n", *(heading(metric) for metric in metrics)]):
+        drawn.add_column(name, justify="right" if column else "left", no_wrap=column > 0)
+    for row in table.rows:
+        # As Text: a label in square brackets must not be taken for rich's own markup.
+        cells = [Text(_cell(metric, row.cells[metric]), style=_style(row.cells[metric])) for metric in metrics]
+        drawn.add_row(Text(shorten(row.label, 60)), _count(row), *cells)
+    return drawn
+
+
+def markdown(table: ResultTable) -> str:
+    """Return the table in Markdown."""
+    names = [_escape_markdown(name) for name in _headings(table)]
+    lines = [names, ["---", *(["---:"] * (len(names) - 1))]]
+    lines += [[_escape_markdown(row.label), _count(row), *_cells(table, row)] for row in table.rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{caption(table)}\n"
+
+
+def csv_text(table: ResultTable) -> str:
+    """Return the table as CSV with unrounded numbers: mean, low and high of each metric."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    columns = [f"{metric} {part}" for metric in table.metrics for part in ("mean", "low", "high")]
+    writer.writerow(["method", "runs done", "runs", "split", "level", *columns])
+    for row in table.rows:
+        numbers: list[float | None] = []
+        for metric in table.metrics:
+            interval = row.cells[metric].interval
+            numbers += [None] * 3 if interval is None else [interval.mean, interval.low, interval.high]
+        writer.writerow([_disarm(clean(row.label)), row.n_done, row.n_runs, table.split, table.level, *numbers])
+    return out.getvalue()
+
+
+def latex(table: ResultTable) -> str:
+    """Return the table in LaTeX with booktabs rules; the best is bold."""
+    names = [_escape_latex(name) for name in _headings(table)]
+    lines = [r"\begin{tabular}{l" + "r" * (len(names) - 1) + "}", r"\toprule", " & ".join(names) + r" \\", r"\midrule"]
+    for row in table.rows:
+        cells = [_latex_cell(metric, row.cells[metric]) for metric in table.metrics]
+        lines.append(" & ".join([_escape_latex(row.label), _escape_latex(_count(row)), *cells]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}", "% " + caption(table).replace("\n", " ")]
+    return "\n".join(lines) + "\n"
+
+
+def _metrics_that_fit(table: ResultTable, width: int | None) -> list[str]:
+    """Keep the leading columns as long as a terminal has room for them: a number cut short would be a wrong number."""
+    if width is None:
+        return list(table.metrics)
+    room = width - 24 - 3 - len("n of n")
+    kept: list[str] = []
+    for metric in table.metrics:
+        cells = (_cell(metric, row.cells[metric]) for row in table.rows)
+        room -= 3 + max(len(heading(metric)), *(len(cell) for cell in cells))
+        if room < 0 and kept:
+            break
+        kept.append(metric)
+    return kept
+
+
+def _headings(table: ResultTable) -> list[str]:
+    return ["method", "n", *(heading(metric) for metric in table.metrics)]
+
+
+def _count(row: TableRow) -> str:
+    return str(row.n_done) if row.n_done == row.n_runs else f"{row.n_done} of {row.n_runs}"
+
+
+def _cells(table: ResultTable, row: TableRow) -> list[str]:
+    return [_cell(metric, row.cells[metric]) for metric in table.metrics]
+
+
+def _cell(metric: str, cell: TableCell) -> str:
+    if cell.interval is None:
+        return "-"
+    return f"{show_interval(metric, cell.interval)} {MARKS[cell.standing]}".rstrip()
+
+
+def _style(cell: TableCell) -> str:
+    return {"best": "bold green", "level": "green", "": ""}[cell.standing]
+
+
+def _latex_cell(metric: str, cell: TableCell) -> str:
+    if cell.interval is None:
+        return "--"
+    number = show_interval(metric, cell.interval).replace("±", r"\pm")
+    inner = rf"\mathbf{{{number}}}" if cell.standing == "best" else number
+    return f"${inner}$" + (r"$^{\approx}$" if cell.standing == "level" else "")
+
+
+def _escape_markdown(label: str) -> str:
+    marks = re.sub(r"([\\`*_\[\]|#~])", r"\\\1", clean(label))
+    return marks.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _escape_latex(label: str) -> str:
+    words = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return re.sub(r"[\\~^&%$#_{}]", lambda m: words.get(m[0], "\\" + m[0]), clean(label))
+
+
+def _disarm(label: str) -> str:
+    """Keep a spreadsheet from running a label as a formula."""
+    return f"'{label}" if label.startswith(("=", "+", "-", "@")) else label

@@ -1,0 +1,1 @@
+"""Exact ranking of everything against everything."""

@@ -1,0 +1,87 @@
+"""The counting of `ranks`, written in torch for embeddings that live on another device and should stay there.
+
+Scores of a block of queries are made in one product, so that thresholds and what they are compared with are the same
+numbers. The same rules hold: higher score first, equal scores by number, left-out pairs nowhere.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.retrieval.ranks import Ranked, Relevant
+
+#: scores held at once, and comparisons made at once
+N_SCORES = 2**24
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSearchPlan:
+    """Queries (m, d) in search order and distinct references (u, d) on one device; the rest as in `Pairing`.
+
+    `kind` (n,) says which distinct row each reference in search order is.
+    """
+
+    queries: Tensor
+    references: Tensor
+    kind: Tensor
+    numbers: Tensor
+    own: Tensor
+    half_lengths: Tensor | None = None
+    query_groups: Tensor | None = None
+    reference_groups: Tensor | None = None
+
+    def scores(self, start: int, stop: int) -> Tensor:
+        """Return the scores of queries start..stop with all references."""
+        scores = self.queries[start:stop] @ self.references.T
+        if self.half_lengths is not None:
+            scores -= self.half_lengths
+        scores = scores[:, self.kind]
+        here = (self.own[start:stop] >= 0).nonzero()[:, 0]
+        scores[here, self.own[start:stop][here]] = -torch.inf
+        if self.query_groups is not None and self.reference_groups is not None:
+            scores.masked_fill_(self.query_groups[start:stop, None] == self.reference_groups, -torch.inf)
+        return scores
+
+
+def rank_on_device(pairing: DeviceSearchPlan, relevant: Relevant) -> Ranked:
+    """Return the ranked relevant references of the queries `relevant` speaks of."""
+    offsets = relevant.offsets
+    n_queries = len(offsets) - 1
+    step = max(1, N_SCORES // len(pairing.kind))
+    ranks = [np.empty(0, np.int32)]
+    scores = [np.empty(0, np.float32)]
+    for begin in range(0, n_queries, step):
+        end = min(begin + step, n_queries)
+        tile = pairing.scores(relevant.start + begin, relevant.start + end)
+        query = np.repeat(np.arange(end - begin), np.diff(offsets[begin : end + 1]))
+        where = relevant.where[offsets[begin] : offsets[end]]
+        rank, score = _places(pairing, tile, query, where)
+        order = np.lexsort((rank, query))
+        ranks.append(rank[order])
+        scores.append(score[order])
+    return Ranked(relevant.start, offsets, np.concatenate(ranks), np.concatenate(scores[1:] or scores))
+
+
+def _places(
+    pairing: DeviceSearchPlan, tile: Tensor, query: np.ndarray, where: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rank and score of each (query, place) in a block of scores."""
+    rows = torch.as_tensor(query, device=tile.device, dtype=torch.long)
+    columns = torch.as_tensor(where, device=tile.device, dtype=torch.long)
+    threshold = tile[rows, columns]
+    number = pairing.numbers[columns]
+    counts = [torch.empty(0, dtype=torch.long, device=tile.device)]
+    for some in _stretches(len(rows), max(1, N_SCORES // tile.shape[1])):
+        theirs, mine = tile[rows[some]], threshold[some, None]
+        above = (theirs > mine) | ((theirs == mine) & (pairing.numbers < number[some, None]))
+        counts.append(above.sum(1))
+    ranks = 1 + torch.cat(counts)
+    return ranks.cpu().numpy().astype(np.int32), threshold.cpu().numpy()
+
+
+def _stretches(length: int, step: int) -> Iterator[slice]:
+    for begin in range(0, length, step):
+        yield slice(begin, min(begin + step, length))

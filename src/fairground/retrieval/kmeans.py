@@ -1,0 +1,169 @@
+"""k-means (Lloyd) at data-set scale: exact assignments by tiles of products, the same for any number of threads.
+
+Each round assigns every point to its nearest centroid and moves centroids to the mean of their points. A point whose
+own centroid stood still can only change to one that moved, so a round compares such points with the moved centroids
+alone; that changes nothing but the time. A centroid left without points moves to the point farthest from its own.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import torch
+
+from fairground.errors import require
+from fairground.retrieval.threads import share_out, share_stretches
+from fairground.retrieval.tiles import edge_for
+
+ROUNDS = 20
+
+
+class Clusters(NamedTuple):
+    """`assignment` (n,) of points to `centroids` (k, d); `inertia` is the sum of squared distances to them."""
+
+    assignment: np.ndarray
+    centroids: np.ndarray
+    inertia: float
+    n_rounds: int
+
+
+def kmeans(
+    points: np.ndarray, n_clusters: int, *, generator: torch.Generator, rounds: int = ROUNDS, threads: int = 1
+) -> Clusters:
+    """Cluster `points` (n, d) from `n_clusters` points drawn at random, in at most `rounds` rounds."""
+    n = len(points)
+    require(1 <= n_clusters <= n, f"n_clusters must be in 1..{n}, the number of points; got {n_clusters}")
+    drawn = torch.randperm(n, generator=generator)[:n_clusters].numpy()
+    centroids = points[drawn]
+    state = _State(points, centroids, threads)
+    done = 0
+    for done in range(1, rounds + 1):  # noqa: B007
+        if not state.assign() or not state.move():
+            break
+    state.assign()
+    return Clusters(state.assignment, state.centroids, float(state.squared_distances().sum()), done)
+
+
+class _State:
+    """Points, centroids and who belongs where, between rounds."""
+
+    def __init__(self, points: np.ndarray, centroids: np.ndarray, threads: int) -> None:
+        self.points = points
+        self.centroids = centroids
+        self.threads = threads
+        self.edge = edge_for(len(points), len(centroids))
+        self.assignment = np.full(len(points), -1, np.int32)
+        self.best = np.full(len(points), -np.inf, points.dtype)
+        self.has_moved = np.ones(len(centroids), bool)
+
+    def assign(self) -> bool:
+        """Assign every point to its nearest centroid; tell whether anything changed."""
+        before = self.assignment.copy()
+        has_lost = (before < 0) | self.has_moved[before]
+        self.best[has_lost] = -np.inf
+        self._compare(np.flatnonzero(has_lost), np.arange(len(self.centroids)))
+        self._compare(np.flatnonzero(~has_lost), np.flatnonzero(self.has_moved))
+        self.has_moved[:] = False
+        return bool((before != self.assignment).any())
+
+    def _compare(self, rows: np.ndarray, chosen: np.ndarray) -> None:
+        if len(rows) == 0 or len(chosen) == 0:
+            return
+        edge = self.edge
+        blocks = [chosen[begin : begin + edge] for begin in range(0, len(chosen), edge)]
+        tiles = [_padded(self.centroids[block], edge) for block in blocks]
+        halves = [np.einsum("ij,ij->i", tile, tile) / 2 for tile in tiles]
+        numbers = [block.astype(np.int32) for block in blocks]
+
+        def work(begin: int, product: np.ndarray) -> None:
+            mine = rows[begin : begin + edge]
+            left = _padded(self.points[mine], edge)
+            best, nearest = self.best[mine], self.assignment[mine]
+            for tile, half, number in zip(tiles, halves, numbers, strict=True):
+                np.matmul(left, tile.T, out=product)
+                take_best(product, half, number, best, nearest)
+            self.best[mine], self.assignment[mine] = best, nearest
+
+        share_out(range(0, len(rows), edge), lambda: np.empty((edge, edge), self.points.dtype), work, self.threads)
+
+    def move(self) -> bool:
+        """Move centroids to the mean of their points; tell whether any moved."""
+        sizes = np.bincount(self.assignment, minlength=len(self.centroids))
+        if (sizes == 0).any():
+            self._fill(np.flatnonzero(sizes == 0), sizes)
+        order = np.argsort(self.assignment, kind="stable")
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        new = np.empty_like(self.centroids)
+
+        def work(begin: int, end: int) -> None:
+            average(self.points, order, offsets, new, begin, end)
+
+        share_stretches(len(new), 256, work, self.threads)
+        self.has_moved = (new != self.centroids).any(1)
+        self.centroids = new
+        return bool(self.has_moved.any())
+
+    def _fill(self, empty: np.ndarray, sizes: np.ndarray) -> None:
+        """Give each empty cluster the farthest point of a cluster that can spare one."""
+        for row in np.argsort(-self.squared_distances(), kind="stable"):
+            if len(empty) == 0:
+                return
+            if sizes[self.assignment[row]] > 1:
+                sizes[self.assignment[row]] -= 1
+                self.assignment[row], sizes[empty[0]] = empty[0], 1
+                empty = empty[1:]
+
+    def squared_distances(self) -> np.ndarray:
+        """Return the squared distance of every point to its centroid."""
+        out = np.empty(len(self.points))
+
+        def work(begin: int, end: int) -> None:
+            gap = self.points[begin:end].astype(np.float64) - self.centroids[self.assignment[begin:end]]
+            out[begin:end] = np.einsum("ij,ij->i", gap, gap)
+
+        share_stretches(len(out), 4096, work, self.threads)
+        return out
+
+
+def _padded(rows: np.ndarray, edge: int) -> np.ndarray:
+    block = np.zeros((edge, rows.shape[1]), rows.dtype)
+    block[: len(rows)] = rows
+    return block
+
+
+@numba.njit(nogil=True, cache=True, fastmath=True)
+def _highest(products: np.ndarray, half: np.ndarray, n: int) -> float:
+    highest = products[0] - half[0]
+    for j in range(1, n):
+        highest = max(highest, products[j] - half[j])
+    return highest  # type: ignore[no-any-return]
+
+
+@numba.njit(nogil=True, cache=True)
+def take_best(
+    product: np.ndarray, half: np.ndarray, numbers: np.ndarray, best: np.ndarray, nearest: np.ndarray
+) -> None:
+    """Take over, row by row, the best score in a tile where it beats the best so far; of equals the lowest number."""
+    for i in range(len(best)):
+        highest = _highest(product[i], half, len(numbers))
+        if highest > best[i] or (highest == best[i] and numbers[0] < nearest[i]):
+            for j in range(len(numbers)):
+                if product[i, j] - half[j] == highest:
+                    if highest > best[i] or numbers[j] < nearest[i]:
+                        nearest[i] = numbers[j]
+                    break
+            best[i] = highest
+
+
+@numba.njit(nogil=True, cache=True)
+def average(points: np.ndarray, order: np.ndarray, offsets: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
+    """Write the mean of each cluster's points, summed in float64 in the order of the points."""
+    total = np.empty(points.shape[1])
+    for cluster in range(start, stop):
+        for axis in range(len(total)):
+            total[axis] = 0.0
+        for k in range(offsets[cluster], offsets[cluster + 1]):
+            for axis in range(len(total)):
+                total[axis] += points[order[k], axis]
+        for axis in range(len(total)):
+            out[cluster, axis] = total[axis] / (offsets[cluster + 1] - offsets[cluster])

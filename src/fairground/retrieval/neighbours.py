@@ -1,0 +1,51 @@
+"""The k nearest references of every query: exact, equal scores in the order of the references' numbers."""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from fairground.retrieval.search_plan import SearchPlan, TileWorker
+from fairground.retrieval.threads import share_out
+
+
+class Neighbours(NamedTuple):
+    """Numbers and scores (n_queries, k) of the nearest references, nearest first; -1 where there are fewer than k."""
+
+    numbers: np.ndarray
+    scores: np.ndarray
+
+
+def nearest(pairing: SearchPlan, k: int, *, threads: int) -> Neighbours:
+    """Return the `k` nearest references of each query, queries in the pairing's order."""
+    n = pairing.queries.n
+    numbers = np.full((n, k), -1, np.int32)
+    best = np.full((n, k), -np.inf, pairing.queries.dtype)
+
+    def work(row: int, hand: TileWorker) -> None:
+        rows = slice(row * pairing.edge, row * pairing.edge + pairing.queries.length(row))
+        for column in range(pairing.references.n_tiles):
+            pairing.multiply(*pairing.canonical(row, column), hand.product)
+            scores = pairing.scores(row, column, hand.product, hand)
+            index = pairing.references.index[column * pairing.edge : (column + 1) * pairing.edge]
+            take_nearest(scores, index, best[rows], numbers[rows])
+
+    share_out(range(pairing.queries.n_tiles), pairing.hand, work, threads)
+    return Neighbours(numbers, best)
+
+
+@numba.njit(nogil=True, cache=True)
+def take_nearest(scores: np.ndarray, index: np.ndarray, best: np.ndarray, numbers: np.ndarray) -> None:
+    """Insert a tile's scores into each query's list of the nearest so far."""
+    k = best.shape[1]
+    for i in range(best.shape[0]):
+        for j in range(len(index)):
+            score, number = scores[i, j], index[j]
+            last = best[i, k - 1]
+            if score < last or score == -np.inf or (score == last and number > numbers[i, k - 1] >= 0):
+                continue
+            at = k - 1
+            while at > 0 and (best[i, at - 1] < score or (best[i, at - 1] == score and numbers[i, at - 1] > number)):
+                best[i, at], numbers[i, at] = best[i, at - 1], numbers[i, at - 1]
+                at -= 1
+            best[i, at], numbers[i, at] = score, number

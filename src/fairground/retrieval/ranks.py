@@ -1,0 +1,162 @@
+"""Exact places of every query's relevant references, without sorting and without the whole matrix of scores.
+
+A reference's place is one plus the number of references that score higher, or equal with a smaller number. So it is
+enough to read each relevant reference's score (its threshold) out of the tile that holds it, and then to count, tile by
+tile, the scores above each threshold. Both passes use the same products (`tiles`), so that a reference never stands
+above itself. When queries and references are one set, a tile serves its rows and, transposed, its columns.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from fairground.retrieval import rank_counts, rank_thresholds
+from fairground.retrieval.rank_thresholds import Thresholds
+from fairground.retrieval.search_plan import SearchPlan, TileWorker
+from fairground.retrieval.threads import share_out, share_stretches
+
+#: bytes of products kept from the first pass for the second
+KEPT_BYTES = 2**28
+#: queries sorted by one thread at a time
+STEP = 256
+
+
+class Relevant(NamedTuple):
+    """Relevant references of queries start..: places `where[offsets[q]:offsets[q + 1]]` in the references' order.
+
+    Within a query they are in the order of their numbers.
+    """
+
+    start: int
+    offsets: np.ndarray
+    where: np.ndarray
+
+
+class Ranked(NamedTuple):
+    """For queries start..: the places in the ranking of their relevant references, best first, and their scores."""
+
+    start: int
+    offsets: np.ndarray
+    ranks: np.ndarray
+    scores: np.ndarray
+
+
+def blocks(n_relevant: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
+    """Yield stretches of queries that have at most `limit` relevant references together, or are a single query."""
+    ends = np.cumsum(n_relevant)
+    start = 0
+    while start < len(ends):
+        done = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, done + limit, side="right")))
+        yield start, stop
+        start = stop
+
+
+def rank(pairing: SearchPlan, relevant: Relevant, *, threads: int) -> Ranked:
+    """Return the ranked relevant references of the queries `relevant` speaks of."""
+    work = _Block(pairing, relevant, threads)
+    work.read()
+    work.sort()
+    return Ranked(relevant.start, relevant.offsets, work.count() + 1, work.scores)
+
+
+def relevant_scores(pairing: SearchPlan, relevant: Relevant, *, threads: int) -> np.ndarray:
+    """Return the score of every relevant reference, in the order listed."""
+    work = _Block(pairing, relevant, threads)
+    work.read()
+    return work.scores
+
+
+class _Block:
+    """A block of queries on its way from lists of relevant references to their places."""
+
+    def __init__(self, pairing: SearchPlan, relevant: Relevant, threads: int) -> None:
+        self.pairing = pairing
+        self.threads = threads
+        self.start = relevant.start
+        self.offsets = relevant.offsets
+        self.n_queries = len(relevant.offsets) - 1
+        self.where = relevant.where.copy()
+        self.scores = np.empty(len(relevant.where), pairing.queries.dtype)
+        self.kept: dict[tuple[int, int], np.ndarray] = {}
+
+    def read(self) -> None:
+        """Fill in the scores of the relevant references."""
+        edge, n_columns = self.pairing.edge, self.pairing.references.n_tiles
+        rows = np.repeat((self.start + np.arange(self.n_queries)) // edge, np.diff(self.offsets))
+        is_wanted = np.zeros((self.pairing.queries.n_tiles, n_columns), bool)
+        is_wanted[rows, self.where // edge] = True
+        wanted: list[int] = np.flatnonzero(is_wanted).tolist()
+        n_kept = KEPT_BYTES // (edge * edge * self.scores.itemsize)
+
+        def work(task: int, hand: TileWorker) -> None:
+            row, column = divmod(task, n_columns)
+            tile, first, last = self._tile(row, column, hand, n_kept=n_kept)
+            rank_counts.read_thresholds(tile, first, last - first, column * edge, self.offsets, self.where, self.scores)
+
+        share_out(wanted, self.pairing.hand, work, self.threads)
+
+    def sort(self) -> None:
+        """Put each query's references best first; equal ones stay in the order of their numbers."""
+
+        def work(begin: int, end: int) -> None:
+            rank_thresholds.sort_thresholds(self.offsets, self.scores, self.where, begin, end)
+
+        share_stretches(self.n_queries, STEP, work, self.threads)
+
+    def count(self) -> np.ndarray:
+        """Return how many references stand above each relevant one."""
+        edge, n_columns = self.pairing.edge, self.pairing.references.n_tiles
+        is_whole = self.pairing.is_mirrored and self.n_queries == self.pairing.queries.n
+        rows = range(self.start // edge, (self.start + self.n_queries - 1) // edge + 1)
+        tasks = ((row, column) for row in rows for column in range(row if is_whole else 0, n_columns))
+        above = self._thresholds()
+        index = self.pairing.references.index
+
+        def count(row: int, column: int, hand: TileWorker, product: np.ndarray | None) -> None:
+            tile, first, last = self._tile(row, column, hand, product)
+            numbers = index[column * edge : (column + 1) * edge]
+            rank_counts.count_tile(tile, first, last - first, column * edge, numbers, above, hand.counts)
+
+        def work(task: tuple[int, int], hand: TileWorker) -> None:
+            row, column = task
+            count(row, column, hand, None)
+            if is_whole and row != column:
+                count(column, row, hand, self.kept.pop((row, column), hand.product))
+
+        hands = share_out(tasks, lambda: self.pairing.hand(len(self.where)), work, self.threads)
+        counts: np.ndarray = sum((hand.counts for hand in hands[1:]), hands[0].counts)
+        rank_counts.accumulate(self.offsets, counts)
+        return counts
+
+    def _thresholds(self) -> Thresholds:
+        most = int(np.diff(self.offsets).max(initial=0))
+        n_entries = len(self.where) * rank_thresholds.FINENESS if most >= rank_thresholds.MANY else 0
+        table = np.empty(n_entries, np.uint16 if most < 2**16 else np.uint32)
+
+        def work(begin: int, end: int) -> None:
+            rank_thresholds.fill_table(self.offsets, self.scores, table, begin, end)
+
+        if n_entries:
+            share_stretches(self.n_queries, STEP, work, self.threads)
+        numbers = self.pairing.references.index[self.where]
+        return Thresholds(self.offsets, self.scores, self.where, numbers, table)
+
+    def _tile(
+        self, row: int, column: int, hand: TileWorker, product: np.ndarray | None = None, *, n_kept: int = 0
+    ) -> tuple[np.ndarray, int, int]:
+        """Return the block's scores in a tile, and its first and last + 1 query there, from the block's start."""
+        key = self.pairing.canonical(row, column)
+        product = self.kept.get(key) if product is None else product
+        if product is None:
+            is_kept = len(self.kept) < n_kept
+            product = np.empty_like(hand.product) if is_kept else hand.product
+            self.pairing.multiply(*key, product)
+            if is_kept:
+                self.kept[key] = product
+        scores = self.pairing.scores(row, column, product, hand)
+        begin = row * self.pairing.edge
+        first = max(begin - self.start, 0)
+        last = min(begin + self.pairing.queries.length(row) - self.start, self.n_queries)
+        return scores[first + self.start - begin :], first, last

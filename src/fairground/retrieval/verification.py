@@ -1,0 +1,113 @@
+"""Where every impostor pair stands among the genuine pairs, counted exactly, one tile of pairs at a time.
+
+Genuine similarities are sorted once; each pair's similarity then finds its place among them through a table and a
+short search. Genuine pairs are counted with the rest and taken out afterwards: their similarities come from the same
+products, so each is found exactly at its own place.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from fairground.retrieval.search_plan import SearchPlan, TileWorker
+from fairground.retrieval.threads import share_out
+
+
+class PairCounts(NamedTuple):
+    """For each genuine similarity: how many pairs are exactly as similar, how many more; and how many pairs in all."""
+
+    equal: np.ndarray
+    above: np.ndarray
+    n_pairs: int
+
+
+class _Counts:
+    def __init__(self, pairing: SearchPlan, n: int) -> None:
+        self.hand: TileWorker = pairing.hand()
+        self.between = np.zeros(n + 1, np.int64)
+        self.equal = np.zeros(n + 1, np.int64)
+
+
+def count_pairs(pairing: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairCounts:
+    """Return how all pairs (not left out) stand among the similarities `genuine`, ascending and without repeats."""
+    rows, columns = pairing.queries.n_tiles, pairing.references.n_tiles
+    table = _table(genuine)
+    # Twins' scores are copied along columns only: a tile and its mirror image may then differ in the last bit.
+    is_half = pairing.is_one_set and pairing.twins is None
+    tasks = ((row, column) for row in range(rows) for column in range(row if is_half else 0, columns))
+
+    def work(task: tuple[int, int], counts: _Counts) -> None:
+        row, column = task
+        pairing.multiply(*pairing.canonical(row, column), counts.hand.product)
+        scores = pairing.scores(row, column, counts.hand.product, counts.hand)
+        scores = scores[: pairing.queries.length(row), : pairing.references.length(column)]
+        # Within one set a tile off the diagonal stands for its mirror image too.
+        place(scores, genuine, table, 2 if is_half and row != column else 1, counts.between, counts.equal)
+
+    hands = share_out(tasks, lambda: _Counts(pairing, len(genuine)), work, threads)
+    between = np.sum([hand.between for hand in hands], axis=0)
+    equal = np.sum([hand.equal for hand in hands], axis=0)
+    n_pairs = int(between.sum() + equal.sum())
+    # A pair placed beyond t is more similar than t, and so is one that equals a higher similarity.
+    above = np.cumsum((between + equal)[::-1])[::-1][1:]
+    return PairCounts(equal[:-1], above, n_pairs)
+
+
+def _table(genuine: np.ndarray) -> np.ndarray:
+    """Return, for each of many equal stretches of similarity, how many genuine ones lie in stretches before it."""
+    n_entries = max(4 * len(genuine), 64)
+    stretch = stretch_of(genuine, genuine[0], table_scale(genuine, n_entries), n_entries)
+    return np.searchsorted(stretch, np.arange(n_entries + 1)).astype(np.uint32)
+
+
+def table_scale(genuine: np.ndarray, n_entries: int) -> float:
+    """Return how many stretches one unit of similarity covers."""
+    width = float(genuine[-1]) - float(genuine[0])
+    return min((n_entries - 1) / width, 1e30) if width > 0 else 1.0
+
+
+@numba.njit(nogil=True, cache=True)
+def _stretch(score: float, lowest: float, scale: float, n_entries: int) -> int:
+    """Return a similarity's stretch. Rounding keeps the order, so a higher stretch means a higher similarity."""
+    return int(max(min((score - lowest) * scale, n_entries - 1.0), 0.0))
+
+
+@numba.njit(nogil=True, cache=True)
+def stretch_of(scores: np.ndarray, lowest: float, scale: float, n_entries: int) -> np.ndarray:
+    """Return the stretch of every similarity."""
+    out = np.empty(len(scores), np.int64)
+    for k in range(len(scores)):
+        out[k] = _stretch(scores[k], lowest, scale, n_entries)
+    return out
+
+
+@numba.njit(nogil=True, cache=True)
+def place(
+    scores: np.ndarray, genuine: np.ndarray, table: np.ndarray, weight: int, between: np.ndarray, equal: np.ndarray
+) -> None:
+    """Count each similarity of a tile at the first genuine one that is not lower; minus infinity is left out."""
+    n_entries = len(table) - 1
+    lowest = genuine[0]
+    width = np.float64(genuine[-1]) - np.float64(lowest)
+    scale = min((n_entries - 1) / width, 1e30) if width > 0 else 1.0
+    for i in range(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            score = scores[i, j]
+            if score < lowest:
+                if score > -np.inf:
+                    between[0] += weight
+                continue
+            entry = np.uint64(_stretch(score, lowest, scale, n_entries))
+            low = np.uint64(table[entry])
+            high = np.uint64(table[entry + np.uint64(1)])
+            while low < high:
+                middle = (low + high) >> np.uint64(1)
+                if genuine[middle] < score:
+                    low = middle + np.uint64(1)
+                else:
+                    high = middle
+            if low < np.uint64(len(genuine)) and genuine[low] == score:
+                equal[low] += weight
+            else:
+                between[low] += weight

@@ -1,0 +1,1 @@
+"""Draws of rows, and what batch samplers share."""

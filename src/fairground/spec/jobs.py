@@ -1,0 +1,128 @@
+"""The cells of a study, one for each data set and method, and the runs each of them asks for."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from fairground.errors import require
+from fairground.spec.load import load_run
+from fairground.spec.run import ROOM_OF, Part, RunSpec
+from fairground.spec.settings import Value
+from fairground.spec.space import LogReal, Range
+from fairground.spec.study import DataSpec, MethodSpec, StudySpec
+from fairground.spec.tunable import has_weights, tunable_of
+
+#: as MLRC searched the rate of a loss' own weights
+LOSS_RATE = LogReal(low=1e-6, high=1.0)
+#: stands for what only the user can say
+UNSAID = "(yours to say)"
+_SEARCHED_PARTS = ("loss", "miner", "regulariser")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyJob:
+    """One method on one data set within a study."""
+
+    study: StudySpec
+    data: DataSpec
+    method: MethodSpec
+
+    @property
+    def label(self) -> str:
+        """What the cell is called in stores and progress."""
+        return f"{self.data.label}/{self.method.label}"
+
+    def spec(
+        self,
+        *,
+        seed: int,
+        fold: int | None = None,
+        settings: Mapping[str, Value] | None = None,
+        test: bool,
+        unsaid: str | None = None,
+    ) -> RunSpec:
+        """Return one run of the cell with these settings; `test` false keeps the test split sealed.
+
+        `unsaid` stands for what only the user can say (where the images are), in a spec that is not to be run.
+        """
+        budget = self.study.budget
+        words = [
+            *self._placed(self.study.overrides),
+            *self._placed(self.data.words),
+            *self._placed(self.method.words),
+            *([f"training.epochs={budget.epochs}"] if budget.epochs else []),
+            *([f"training.batches_per_epoch={budget.batches_per_epoch}"] if budget.batches_per_epoch else []),
+            *self._fold_words(fold),
+            *(f"{key}={_word(value)}" for key, value in (settings or {}).items()),
+            f"seed={seed}",
+        ]
+        spec = load_run(protocol=self.data.protocol or self.study.protocol, overrides=_last_wins(words), unsaid=unsaid)
+        if test:
+            return spec
+        # A protocol that selects on the test split has no other split to be judged on.
+        require(
+            spec.evaluation.select_on == "validation",
+            f"{self.label}: protocol {spec.protocol} selects on the test split, so nothing can be searched under it",
+        )
+        return replace(spec, evaluation=replace(spec.evaluation, test=False))
+
+    def _placed(self, words: Iterable[str]) -> list[str]:
+        return [word.replace("{data}", self.data.label) for word in words]
+
+    def _fold_words(self, fold: int | None) -> list[str]:
+        folds = self.study.folds
+        if fold is None or (folds.n == 1 and not folds.split):
+            return []
+        named = [f"split={folds.split}"] if folds.split else []
+        return [*named, f"split.fold={fold}", f"split.n_folds={folds.n}"]
+
+    def ranges(self) -> dict[str, Range]:
+        """Return the ranges searched, by dotted setting, in a fixed order."""
+        search = self.study.search
+        found: dict[str, Range] = {}
+        if search.space == "tunable":
+            folds, seed = self.study.folds.used, self.study.search_seed
+            found = _tunable(self.spec(seed=seed, fold=folds[0], test=False, unsaid=UNSAID))
+        here = self.data.ranges.get(self.method.label, {})
+        found |= {**search.ranges, **self.method.ranges}
+        found |= {key: span for key, span in here.items() if span is not None}
+        return {key: found[key] for key in sorted(found) if here.get(key, found[key]) is not None}
+
+    def n_trials(self) -> int:
+        """Return how many trials the cell has: those of the study, or one where there is nothing to search."""
+        return min(self.study.search.trials, 1) if not self.ranges() else self.study.search.trials
+
+
+def jobs_of(study: StudySpec) -> list[StudyJob]:
+    """Return the cells of a study, data set by data set."""
+    return [
+        StudyJob(study=study, data=data, method=method)
+        for data in study.data
+        for method in study.methods
+        if not method.on or data.label in method.on
+    ]
+
+
+def _tunable(spec: RunSpec) -> dict[str, Range]:
+    found: dict[str, Range] = {}
+    for part in _SEARCHED_PARTS:
+        component: Part | None = getattr(spec, part)
+        if component is not None:
+            spans = tunable_of(ROOM_OF[part], component.name)
+            found |= {f"{part}.{key}": span for key, span in spans.items()}
+    if has_weights(spec.loss.name) and spec.loss.settings.get("learn_beta") is not False:
+        found["optimiser.loss_lr"] = LOSS_RATE
+    return found
+
+
+def _last_wins(words: Iterable[str]) -> list[str]:
+    """Return the words with one for each key: what is said later is nearer to the run."""
+    said: dict[str, str] = {}
+    for word in words:
+        key = word.partition("=")[0]
+        said.pop(key, None)
+        said[key] = word
+    return list(said.values())
+
+
+def _word(value: Value) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)

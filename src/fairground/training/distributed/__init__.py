@@ -1,0 +1,1 @@
+"""One training shared by several processes."""

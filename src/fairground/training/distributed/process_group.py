@@ -1,0 +1,75 @@
+"""The processes that train one model together: here the crew of one, which is every run not started by torchrun.
+
+What a run asks its crew for is all that differs between one process and many: `distributed.py` answers for many.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fairground.contracts.mixing import Mixing
+from fairground.contracts.model import Transform
+from fairground.contracts.table import Images
+from fairground.evaluation.embed import embed
+from fairground.training.checkpoint import Checkpoints
+
+
+class ProcessGroup:
+    """One process alone. The leader, of rank 0, is the one that writes files and speaks to the user."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process writes files and speaks."""
+        return self.rank == 0
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what the record should say about who trained."""
+        return ()
+
+    def ready(self, model: nn.Module) -> None:
+        """Make the network's layers take the whole batch for what it is."""
+
+    def own_share(self, transform: Transform) -> Transform:
+        """Return a transform that gives this process its share of every batch."""
+        return transform
+
+    def checkpoints(self, folder: Path) -> Checkpoints:
+        """Return the checkpoints of a run in this folder, written once however many train it."""
+        return Checkpoints(folder)
+
+    def forward(self, model: nn.Module, images: Tensor, mixing: Mixing | None) -> Tensor:
+        """Return the embeddings (b, d) of the whole batch, of which `images` are this process' share."""
+        embeddings: Tensor = model(images, mixing)
+        return embeddings
+
+    def gather(self, embeddings: Tensor) -> Tensor:
+        """Return everybody's embeddings, in order, for a loss that every process computes in full."""
+        return embeddings
+
+    def settle(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
+        """Make every gradient that of the whole batch; return the loss everybody agrees on."""
+        return value.item()
+
+    def embed(
+        self, model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None
+    ) -> Tensor:
+        """Return the embeddings of all `rows`, in order, without gradient."""
+        return embed(model, images, rows, transform, device=device)
+
+    def agree(self, find: Callable[[], Any]) -> Any:
+        """Return what the leader finds, as plain data; nobody else looks."""
+        return find()
+
+    def any(self, is_so: bool) -> bool:
+        """Tell whether it is so for anybody."""
+        return is_so
+
+
+ALONE = ProcessGroup()

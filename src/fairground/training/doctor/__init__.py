@@ -1,0 +1,1 @@
+"""Checks that watch a training run."""

@@ -1,0 +1,137 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fairground.audit.audit import audit
+from fairground.spec.load import load_run
+from tests.datasets.pictures import class_folders, picture
+
+
+def check(*words, split=False):
+    spec = load_run(overrides=[*words])
+    return audit(spec.data, spec.split if split else None)
+
+
+def folder(root, *words, split=False):
+    return check("data=folder", f"data.root={json.dumps(str(root))}", *words, split=split)
+
+
+def test_a_clean_folder(tmp_path):
+    found = folder(class_folders(tmp_path, ["a", "b", "c"]))
+    assert (found.n_images, found.n_classes) == (9, 3)
+    assert found.parts == {"all": (9, 3)}
+    assert found.unreadable == found.duplicates.images == found.near_duplicates.images == 0
+    assert found.image_sizes == {
+        "shorter_side_smallest": 16,
+        "shorter_side_median": 16,
+        "longer_side_largest": 20,
+        "distinct_sizes": 1,
+    }
+    assert found.failures == ()
+
+
+def test_class_sizes_by_hand(tmp_path):
+    class_folders(tmp_path, ["a"], per_class=6)
+    class_folders(tmp_path, ["b"], per_class=3)
+    class_folders(tmp_path, ["c"], per_class=1)
+    sizes = folder(tmp_path).class_sizes
+    assert (sizes["smallest"], sizes["median"], sizes["largest"], sizes["ratio"]) == (1, 3.0, 6, 6.0)
+    assert sizes["of_one_image"] == 1
+    # Mean difference of all ordered pairs (2 * (2 + 3 + 5) / 9) over twice the mean (20 / 3).
+    assert sizes["gini"] == pytest.approx((20 / 9) / (20 / 3))
+
+
+def test_unreadable_and_missing_files_are_named_and_the_rest_is_judged(tmp_path):
+    class_folders(tmp_path, ["a", "b"])
+    (tmp_path / "a" / "0.png").write_bytes(b"nothing like an image")
+    whole = (tmp_path / "a" / "1.png").read_bytes()
+    (tmp_path / "a" / "1.png").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "b" / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    found = folder(tmp_path)
+    assert (found.n_images, found.unreadable) == (7, 3)
+    assert [
+        name in sentence
+        for name, sentence in zip(("0.png", "1.png", "gone.png"), found.unreadable_examples, strict=True)
+    ]
+    assert found.duplicates.images == 0
+
+
+def test_copies_within_and_across_parts(tmp_path):
+    class_folders(tmp_path / "train", ["a", "b"])
+    class_folders(tmp_path / "test", ["c"], per_class=1)
+    # The third image of a again in a, and its first in the test part under another class.
+    shutil.copy(tmp_path / "train" / "a" / "2.png", tmp_path / "train" / "a" / "copy.png")
+    shutil.copy(tmp_path / "train" / "a" / "0.png", tmp_path / "test" / "c" / "leak.png")
+    # A larger, recompressed copy of the last image of b.
+    image = Image.open(tmp_path / "train" / "b" / "2.png").resize((40, 32))
+    image.save(tmp_path / "test" / "c" / "near.jpg", quality=80)
+    (tmp_path / "test" / "c" / "0.png").unlink()
+    picture(tmp_path / "test" / "c" / "own.png", 999)
+    found = folder(tmp_path)
+    assert found.parts == {"train": (7, 2), "test": (3, 1)}
+    copies = found.duplicates
+    assert (copies.images, copies.across_parts, copies.across_classes) == (4, 2, 2)
+    assert copies.examples == (
+        ("train/a/0.png", "test/c/leak.png"),
+        ("train/a/2.png", "train/a/copy.png"),
+    )
+    near = found.near_duplicates
+    assert (near.images, near.across_parts, near.across_classes) == (2, 2, 2)
+    assert near.examples == (("train/b/2.png", "test/c/near.jpg"),)
+    assert found.failures == ()
+
+
+def test_shared_classes_fail_loudly(tmp_path):
+    class_folders(tmp_path / "train", ["a", "b"])
+    class_folders(tmp_path / "val", ["b"])
+    class_folders(tmp_path / "test", ["a", "c"])
+    found = folder(tmp_path)
+    assert found.shared_classes == {"train, validation": ("b",), "train, test": ("a",)}
+    assert "TRAIN AND TEST SHARE 1 CLASSES (the first is 'a')" in found.failures[0]
+
+
+def test_boxes_of_one_photograph_are_not_copies(tmp_path):
+    picture(tmp_path / "photo.png", 1, size=(80, 40))
+    rows = ["photo.png,a,0,0,40,40", "photo.png,b,40,0,80,40", "photo.png,b,40,0,80,40", "photo.png,c,0,0,400,40"]
+    (tmp_path / "t.csv").write_text("path,label,x1,y1,x2,y2\n" + "\n".join(rows) + "\n")
+    found = check("data=table", f"data.path={json.dumps(str(tmp_path / 't.csv'))}")
+    assert found.duplicates.images == 2
+    assert found.duplicates.examples == (("photo.png", "photo.png"),)
+    assert found.unreadable == 1
+    assert "does not lie within image" in found.unreadable_examples[0]
+    assert found.image_sizes["distinct_sizes"] == 1
+
+
+def test_a_split_by_name_is_judged_instead_of_the_datas_own(tmp_path):
+    class_folders(tmp_path, [f"class {number}" for number in range(8)])
+    assert folder(tmp_path, "split=mlrc_folds", split=True).parts == {
+        "train": (9, 3),
+        "validation": (3, 1),
+        "test": (12, 4),
+    }
+    closed = folder(tmp_path, "split=closed_set", split=True)
+    assert closed.is_closed_set
+    assert len(closed.shared_classes["train, test"]) == 8
+    assert closed.failures
+
+
+def test_images_in_memory_and_features(tmp_path):
+    found = check("data=synthetic", "data.n_classes=4", "data.per_class=3")
+    assert found.parts == {"train": (6, 2), "test": (6, 2)}
+    assert found.near_duplicates is not None
+    features = np.random.default_rng(0).normal(size=(6, 4))
+    features[5] = features[0]
+    np.savez(tmp_path / "f.npz", features=features, labels=[0, 0, 1, 1, 2, 2])
+    found = check("data=features", f"data.path={json.dumps(str(tmp_path / 'f.npz'))}")
+    assert (found.duplicates.images, found.duplicates.across_classes) == (2, 2)
+    assert found.near_duplicates is None
+    assert found.image_sizes == {}
+
+
+def test_thousands_of_classes(tmp_path):
+    np.savez(tmp_path / "f.npz", features=np.arange(10000.0)[:, None], labels=np.arange(10000) // 2)
+    found = check("data=features", f"data.path={json.dumps(str(tmp_path / 'f.npz'))}")
+    assert (found.n_classes, found.class_sizes["gini"]) == (5000, 0.0)

@@ -1,0 +1,122 @@
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from fairground.cli.main import app
+from fairground.deploy.embedding_file import embed_to_file
+from fairground.deploy.inputs import read_inputs
+from fairground.deploy.model import PICTURES
+from fairground.deploy.model_folder import open_model
+from fairground.errors import FairgroundError
+from fairground.records.arrays import read_arrays
+
+KILLED_AFTER = 5
+
+
+def test_killed_without_warning_it_is_taken_up_and_gives_the_same_bytes(exported, tmp_path):
+    whole, out = tmp_path / "whole.npz", tmp_path / "killed.npz"
+    words = [sys.executable, "-m", "tests.deploy.killed", str(exported), "icons", str(out), str(KILLED_AFTER)]
+    died = subprocess.run(words, capture_output=True, timeout=200, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+    assert not out.exists()
+    noted = json.loads((tmp_path / "killed.npz.progress.json").read_text())
+    assert noted["done"] == KILLED_AFTER * PICTURES
+    model, material, told = open_model(exported), read_inputs("icons"), []
+    embed_to_file(model, material, whole)
+    embed_to_file(model, material, out, tell=lambda done, of: told.append(done))
+    assert told[0] == (KILLED_AFTER + 1) * PICTURES
+    assert (
+        read_arrays(out, ["embeddings"])["embeddings"].tobytes()
+        == read_arrays(whole, ["embeddings"])["embeddings"].tobytes()
+    )
+    arrays = read_arrays(out, ["files", "labels", "class_names"])
+    assert arrays["files"].tolist() == list(material.names)
+    assert arrays["labels"].tolist() == material.labels.tolist()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.npz", "whole.npz"]
+
+
+def test_other_data_or_another_scale_begin_anew(model, pictures, tmp_path):
+    material, out = read_inputs(pictures), tmp_path / "some.npy"
+    (tmp_path / "some.npy.progress.json").write_text(json.dumps({"identity": "other", "done": len(material)}))
+    np.save(tmp_path / "some.npy.partial", np.zeros((len(material), 16), np.float32))
+    (tmp_path / "some.npy.partial.npy").rename(tmp_path / "some.npy.partial")
+    embed_to_file(model, material, out)
+    rows = np.load(out)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    listed = json.loads((tmp_path / "some.json").read_text(encoding="utf-8"))
+    assert listed["files"] == list(material.names)
+    assert [listed["class_names"][label] for label in listed["labels"]] == [
+        name.split("/")[0] for name in listed["files"]
+    ]
+
+
+def test_files_and_arrays_of_the_same_pictures_embed_alike(model, icons, pictures):
+    found = model.embed(pictures)
+    material = read_inputs(pictures)
+    rows = np.flatnonzero(icons.labels == 0)[:6]
+    first = [number for number, name in enumerate(material.names) if name.startswith("bell/")]
+    whole = dict(model.blocks(icons.images))
+    from_array = np.concatenate([whole[begin] for begin in sorted(whole)])[rows]
+    assert np.allclose(found[first], from_array, atol=1e-5)
+
+
+def test_loose_images_one_image_and_a_table(model, pictures, tmp_path):
+    source = sorted(pictures.rglob("*.png"))
+    (tmp_path / "below").mkdir()
+    Image.open(source[0]).resize((90, 50)).convert("RGB").save(tmp_path / "a photo.jpg")
+    Image.open(source[1]).save(tmp_path / "below" / "b.png")
+    (tmp_path / "notes.txt").write_text("not a picture")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    material = read_inputs(tmp_path)
+    assert material.names == ("a photo.jpg", "below/b.png")
+    assert material.labels is None
+    assert model.embed(material).shape == (2, 16)
+    assert np.allclose(model.embed(tmp_path / "below" / "b.png"), model.embed(material)[1:], atol=1e-5)
+    (tmp_path / "list.csv").write_text("path,label\nbelow/b.png,x\na photo.jpg,y\n")
+    table = read_inputs(tmp_path / "list.csv")
+    assert (table.class_names, table.labels.tolist()) == (("x", "y"), [0, 1])
+
+
+def test_what_cannot_be_embedded_is_refused_in_a_sentence(model, tmp_path):
+    def refuses(complaint, data, out="x.npz"):
+        with pytest.raises(FairgroundError, match=complaint):
+            embed_to_file(model, read_inputs(data), tmp_path / out)
+
+    np.savez(tmp_path / "features.npz", features=np.zeros((4, 3), np.float32))
+    np.save(tmp_path / "bare.npy", np.zeros((4, 3), np.float32))
+    (tmp_path / "bad.npz").write_bytes(b"PK nothing")
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nno")
+    (tmp_path / "text.txt").write_text("hello")
+    (tmp_path / "empty").mkdir()
+    refuses("this model embeds pictures, but the data are features of width 3", tmp_path / "features.npz")
+    refuses("this model embeds pictures, but the data are features of width 3", tmp_path / "bare.npy")
+    refuses("not a readable .npz", tmp_path / "bad.npz")
+    refuses("broken.png", tmp_path / "broken.png")
+    refuses("is no folder of images, no image, no table", tmp_path / "text.txt")
+    refuses("no images in class folders", tmp_path / "empty")
+    refuses("there is nothing at 'ikons'.*Did you mean 'icons'", "ikons")
+    refuses("written as .npy or .npz", "icons", "x.txt")
+
+
+def test_the_command_answers_with_exit_code_2_and_no_traceback(trained, pictures, tmp_path):
+    home = ["--home", str(trained.home)]
+    good = CliRunner().invoke(
+        app, ["embed", trained.name, str(pictures), "-o", str(tmp_path / "e.npz"), "--json", *home]
+    )
+    assert json.loads(good.stdout) == {
+        "file": str(tmp_path / "e.npz"),
+        "n": 24,
+        "embedding_dim": 16,
+        "has_labels": True,
+        "left_out": [],
+    }
+    bad = CliRunner().invoke(app, ["embed", "nobody", str(pictures), "-o", str(tmp_path / "f.npz"), *home])
+    assert isinstance(bad.exception, FairgroundError)
+    assert bad.exception.exit_code == 2
+    assert "no run 'nobody'" in str(bad.exception)

@@ -1,0 +1,122 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from fairground.cli.main import app
+from fairground.deploy.model import Embedder
+from fairground.deploy.model_folder import open_model, write_model
+from fairground.deploy.onnx_file import example_inputs
+from fairground.errors import FairgroundError
+
+
+def copy(exported, tmp_path):
+    return shutil.copytree(exported, tmp_path / "copy")
+
+
+def test_a_folder_gives_the_same_embeddings_as_its_run(model, exported, pictures):
+    again = open_model(exported)
+    found = again.embed(pictures)
+    assert np.array_equal(model.embed(pictures), found)
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    raw = again.embed(pictures, raw=True)
+    assert not np.allclose(np.linalg.norm(raw, axis=1), 1, atol=1e-3)
+
+
+def test_the_facts_survive_the_file_and_the_card_says_them(trained, model, exported):
+    facts = open_model(exported).facts
+    assert facts.scores == model.facts.scores
+    assert facts.thresholds == model.facts.thresholds
+    assert facts.trunk == model.facts.trunk
+    assert (facts.run, facts.embedding_dim, facts.size, facts.channels) == (trained.name, 16, model.facts.size, 1)
+    assert facts.data_fingerprint == trained.record.provenance.data_fingerprint
+    card = (exported / "README.md").read_text(encoding="utf-8")
+    for said in (
+        trained.name,
+        facts.data_fingerprint,
+        facts.split_fingerprint,
+        "95 %",
+        "Limits",
+        "laptop",
+        "model.onnx",
+    ):
+        assert said in card
+
+
+def test_scores_are_the_records_with_intervals_over_classes(trained, model):
+    found = {(score.split, score.metric): score for score in model.facts.scores}
+    for split in ("validation", "test"):
+        score = found[split, "map@r"]
+        assert score.value == pytest.approx(trained.record.score("map@r", split), abs=1e-6)
+        assert score.low < score.value < score.high
+        assert score.confidence == 0.95
+
+
+def test_the_onnx_file_agrees_with_torch_for_batches_never_seen(exported):
+    import onnxruntime
+
+    again = open_model(exported)
+    inputs = example_inputs(again, 17).numpy()
+    session = onnxruntime.InferenceSession(exported / "model.onnx", providers=["CPUExecutionProvider"])
+    (found,) = session.run(["embeddings"], {"inputs": inputs})
+    with torch.no_grad():
+        wanted = Embedder(again.network, normalise=True).eval()(torch.from_numpy(inputs)).numpy()
+    assert np.abs(found - wanted).max() < 1e-4
+    assert again.facts.onnx.largest_difference < 1e-4
+
+
+def test_no_file_of_the_folder_is_a_pickle(exported):
+    assert {path.name for path in exported.iterdir()} == {
+        "weights.safetensors",
+        "model.json",
+        "README.md",
+        "model.onnx",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"trunk": {"name": "os:system"}}, "outside fairground"),
+        ({"version": 99}, "version 99"),
+        ({"format": "other"}, "not the model.json"),
+        ({"head": {"name": "linear", "embedding_dim": 8}}, "do not fit"),
+        ({"trunk": {"name": "small_konv"}}, "Did you mean 'small_conv'"),
+        ({"trunk": {"name": "small_conv", "depth": 3}}, "no setting 'trunk.depth'"),
+        ({"channels": "many"}, "damaged"),
+    ],
+)
+def test_a_folder_that_was_tampered_with_is_refused_in_a_sentence(exported, tmp_path, change, complaint):
+    folder = copy(exported, tmp_path)
+    data = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps({**data, **change}))
+    with pytest.raises(FairgroundError, match=complaint):
+        open_model(folder)
+
+
+def test_damaged_weights_are_noticed(exported, tmp_path):
+    folder = copy(exported, tmp_path)
+    data = bytearray((folder / "weights.safetensors").read_bytes())
+    data[-1] ^= 1
+    (folder / "weights.safetensors").write_bytes(data)
+    with pytest.raises(FairgroundError, match="checksum"):
+        open_model(folder)
+
+
+def test_nothing_of_somebody_elses_is_written_over(model, tmp_path):
+    (tmp_path / "diary.txt").write_text("mine")
+    with pytest.raises(FairgroundError, match="not empty and is no model folder"):
+        write_model(model, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
+
+
+def test_the_command_writes_the_folder_and_says_the_thresholds(trained, tmp_path):
+    words = ["export", trained.name[:6], "-o", str(tmp_path / "m"), "--home", str(trained.home)]
+    said = CliRunner().invoke(app, words)
+    assert said.exit_code == 0, said.output
+    assert "of pairs of one class" in said.output
+    assert (tmp_path / "m" / "model.json").is_file()
+    assert not (tmp_path / "m" / "model.onnx").exists()

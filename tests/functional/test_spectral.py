@@ -1,0 +1,38 @@
+import pytest
+import torch
+
+from fairground.functional.spectral import collapse_of
+
+
+def cloud(n=200, d=64):
+    return torch.randn(n, d, generator=torch.Generator().manual_seed(0))
+
+
+def test_a_healthy_cloud_is_not_collapsed():
+    seen = collapse_of(cloud())
+    assert seen.kind == "none"
+    assert not seen.is_collapsed
+    assert seen.spread == pytest.approx(1, abs=0.02)
+    assert 40 < seen.effective_dimensions <= 64
+
+
+def test_each_collapse_is_named():
+    one = cloud(1)
+    assert collapse_of(one + 0.001 * cloud()).kind == "point"
+    line = torch.linspace(-3, 3, 200)[:, None] * one + 0.05 * cloud()
+    assert collapse_of(line).kind == "line"
+    plane = cloud(200, 3) @ torch.eye(3, 256)
+    assert collapse_of(plane).kind == "few_dimensions"
+    assert "dimensions" in collapse_of(plane).sentence
+    assert collapse_of(torch.zeros(4, 16)).kind == "zero"
+    assert collapse_of(torch.full((4, 16), torch.nan)).kind == "not_finite"
+
+
+def test_two_dimensions_are_no_collapse_where_there_are_no_more():
+    assert collapse_of(cloud(200, 2)).kind == "none"
+
+
+def test_gradients_are_left_alone():
+    batch = cloud().requires_grad_()
+    collapse_of(batch)
+    assert batch.grad is None

@@ -1,0 +1,156 @@
+"""Each sink for real: what was told is read back by the package the sink writes for, and nothing is there twice."""
+
+import json
+
+import pytest
+from mlflow import MlflowClient
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from fairground.loggers.choose import NAMES, logger_named
+from fairground.loggers.logger import introduce, numbers_of, results_of
+from fairground.loggers.mlflow import EXPERIMENT
+from fairground.loggers.wandb import records
+from tests.records.factory import make_record
+
+RECORD = make_record(epochs=3)
+RUN = introduce(RECORD.name, RECORD.spec)
+EPOCHS = list(range(4))
+
+
+def tensorboard_numbers(home) -> dict[str, list[tuple[int, float]]]:
+    found = EventAccumulator(str(home / "tensorboard" / RUN.name))
+    found.Reload()
+    tags = found.Tags()["scalars"]
+    return {tag: [(event.step, event.value) for event in found.Scalars(tag)] for tag in tags}
+
+
+def mlflow_client(home) -> MlflowClient:
+    return MlflowClient(tracking_uri=f"sqlite:///{home / 'mlflow.db'}")
+
+
+def mlflow_runs(home) -> list:
+    client = mlflow_client(home)
+    return client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
+
+
+def mlflow_numbers(home) -> dict[str, list[tuple[int, float]]]:
+    (run,) = mlflow_runs(home)
+    client = mlflow_client(home)
+    histories = {name: client.get_metric_history(run.info.run_id, name) for name in run.data.metrics}
+    return {name: [(metric.step, metric.value) for metric in history] for name, history in histories.items()}
+
+
+def wandb_records(home) -> list:
+    paths = sorted(home.glob(f"wandb/offline-run-*/run-{RUN.name}.wandb"))
+    return [record for path in paths for record in records(path)]
+
+
+def wandb_numbers(home) -> dict[str, list[tuple[int, float]]]:
+    found: dict[str, list[tuple[int, float]]] = {}
+    for record in wandb_records(home):
+        row = {item.nested_key[0] if item.nested_key else item.key: item.value_json for item in record.history.item}
+        for tag, value in row.items():
+            if tag != "epoch" and not tag.startswith("_"):
+                found.setdefault(tag, []).append((json.loads(row["epoch"]), json.loads(value)))
+        for item in record.summary.update:
+            tag = item.nested_key[0] if item.nested_key else item.key
+            if tag.startswith("final/"):
+                found[tag] = [(3, json.loads(item.value_json))]
+    return found
+
+
+READ = {"tensorboard": tensorboard_numbers, "wandb": wandb_numbers, "mlflow": mlflow_numbers}
+
+
+def tell_half_then_all(name: str, home) -> None:
+    """Tell of the first epochs, let go as a stopped run does, and tell of all of them to a new sink."""
+    first = logger_named(name, RUN, home)
+    first.write(numbers_of(RECORD.epochs[:2]))
+    first.write(numbers_of(RECORD.epochs[:2]))
+    first.close("stopped")
+    second = logger_named(name, RUN, home)
+    second.write(numbers_of(RECORD.epochs))
+    second.write([*numbers_of(RECORD.epochs), *results_of(RECORD)])
+    second.close("done")
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def told(request, tmp_path_factory):
+    home = tmp_path_factory.mktemp(f"a home for {request.param}")
+    tell_half_then_all(request.param, home)
+    return request.param, home
+
+
+def test_every_number_is_there_once_and_in_order(told):
+    name, home = told
+    found = READ[name](home)
+    key = "validation/map_at_r" if name == "mlflow" else "validation/map@r"
+    assert [epoch for epoch, _ in found[key]] == EPOCHS
+    assert [value for _, value in found[key]] == pytest.approx([row.validation["map@r"] for row in RECORD.epochs])
+    # The untrained model has no loss.
+    assert [epoch for epoch, _ in found["train/loss"]] == EPOCHS[1:]
+    assert [value for _, value in found["train/step"]] == [40, 80, 120]
+    final = key.replace("validation/", "final/test/")
+    assert found[final] == [(3, pytest.approx(RECORD.score("map@r")))]
+    assert all(len({epoch for epoch, _ in rows}) == len(rows) for rows in found.values())
+
+
+def test_tensorboard_shows_the_settings_as_a_table(tmp_path):
+    tell_half_then_all("tensorboard", tmp_path)
+    found = EventAccumulator(str(tmp_path / "tensorboard" / RUN.name))
+    found.Reload()
+    (event,) = found.Tensors("settings")
+    text = event.tensor_proto.string_val[0].decode()
+    assert "| loss.margin | 0.1 |" in text
+    assert f"| run | {RUN.name} |" in text
+
+
+def test_a_torn_event_file_is_read_as_far_as_it_goes(tmp_path):
+    first = logger_named("tensorboard", RUN, tmp_path)
+    first.write(numbers_of(RECORD.epochs[:3]))
+    first.close("stopped")
+    (path,) = (tmp_path / "tensorboard" / RUN.name).iterdir()
+    path.write_bytes(path.read_bytes()[:-7])
+    second = logger_named("tensorboard", RUN, tmp_path)
+    second.write(numbers_of(RECORD.epochs))
+    second.close("done")
+    found = tensorboard_numbers(tmp_path)
+    assert all(len({epoch for epoch, _ in rows}) == len(rows) for rows in found.values())
+    # What the cut took away was told again.
+    assert [epoch for epoch, _ in found["train/step"]] == EPOCHS[1:]
+
+
+def test_wandb_knows_the_run_by_its_name_with_settings_and_tags(told):
+    name, home = told
+    if name != "wandb":
+        return
+    (begun, *_) = [record.run for record in wandb_records(home) if record.HasField("run")]
+    assert (begun.run_id, begun.project) == (RUN.name, "fairground")
+    assert set(begun.tags) == {RUN.name, "laptop", "icons"}
+    config = {item.key: json.loads(item.value_json) for item in begun.config.update}
+    assert config["loss.margin"] == "0.1"
+    # One folder for the first part and one for the second, under one id, which `wandb sync` joins.
+    assert len(list(home.glob("wandb/offline-run-*"))) in (1, 2)
+
+
+def test_a_torn_wandb_file_is_read_as_far_as_it_goes(told, tmp_path):
+    name, home = told
+    if name != "wandb":
+        return
+    path = sorted(home.glob("wandb/offline-run-*/*.wandb"))[-1]
+    whole = list(records(path))
+    torn = tmp_path / "torn.wandb"
+    torn.write_bytes(path.read_bytes()[:-5])
+    assert 0 < len(list(records(torn))) < len(whole)
+
+
+def test_mlflow_has_one_run_with_its_settings_its_tags_and_how_it_ended(told):
+    name, home = told
+    if name != "mlflow":
+        return
+    (run,) = mlflow_runs(home)
+    assert run.info.status == "FINISHED"
+    assert run.data.params["loss.margin"] == "0.1"
+    assert run.data.tags["fairground.run"] == RUN.name
+    assert run.data.tags["fairground.protocol"] == "laptop"
+    assert run.data.tags["fairground.state"] == "done"

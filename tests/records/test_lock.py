@@ -1,0 +1,40 @@
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from fairground.errors import StoreError
+from fairground.records.artefacts import RunFolder
+from fairground.records.lock import locked
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from fairground.records.artefacts import RunFolder
+from fairground.records.lock import claimed
+with claimed(RunFolder(Path(sys.argv[1]), "abc")):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_run_is_worked_on_by_one_process_until_that_process_is_gone(tmp_path):
+    folder = RunFolder(tmp_path, "abc")
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE)
+    assert holder.stdout.readline() == b"held\n"
+    complaint = rf"run abc is being worked on by another process \(process {holder.pid}\)"
+    with pytest.raises(StoreError, match=complaint), locked(folder):
+        pass
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.communicate()
+    with locked(folder):
+        pass
+
+
+def test_a_claim_ends_with_its_block_and_cannot_be_had_twice(tmp_path):
+    folder = RunFolder(tmp_path, "abc")
+    for _ in range(2):
+        with locked(folder), pytest.raises(StoreError, match="being worked on"), locked(folder):
+            pass

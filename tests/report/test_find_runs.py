@@ -1,0 +1,53 @@
+"""What a report is about: a whole study read back from its home, its joined models and its search beside it."""
+
+from functools import partial
+
+import pytest
+
+from fairground.errors import SealError
+from fairground.execution.choose import executor_named
+from fairground.report.figure import figures_of
+from fairground.report.find_runs import find_runs
+from fairground.report.sections import figure_inputs_of, places_of
+from fairground.spec.study_load import load_study
+from fairground.study.folder import folder_of
+from fairground.study.run_study import run_study
+
+JOBS = "tests.study.jobs"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    home = tmp_path_factory.mktemp("study")
+    hire = partial(executor_named, "inline", workers=1)
+    run_study(load_study("tiny"), home=home, hire=hire, job=f"{JOBS}:quadratic", join_job=f"{JOBS}:join")
+    return home
+
+
+def test_a_study_is_read_back_with_its_search_and_its_joined_models(home):
+    found = find_runs(["tiny"], home)
+    assert found.title == load_study("tiny").question
+    places = places_of(found.records)
+    assert set(places) == {("icons", "laptop"), ("icons", "laptop, concatenated")}
+    # Two methods of two repeats, their two folds averaged; and as many joined.
+    assert [len(records) for records in places.values()] == [4, 4]
+    material, contest = figure_inputs_of(("icons", "laptop"), places["icons", "laptop"], found.sources)
+    assert {row.label for row in material.table.rows} == {"contrastive", "triplet"}
+    assert set(material.searches) == {"contrastive", "triplet"}
+    assert contest.is_fair
+    assert {"traces", "sensitivity", "cost"} <= {plate.name for plate in figures_of(material)}
+
+
+def test_all_runs_of_a_home_leave_trials_out_and_joined_models_apart(home):
+    found = find_runs([], home)
+    assert len(found.records) == 2 * 2 * 2 + 4
+    assert {place[1] for place in places_of(found.records)} == {"laptop", "laptop, concatenated"}
+    assert found.title == ""
+
+
+def test_a_study_is_closed_until_its_selection_is_over(tmp_path):
+    study = load_study("tiny")
+    with folder_of(study, tmp_path).claimed(study):
+        pass
+    with pytest.raises(SealError, match="sealed until every method's settings are selected"):
+        find_runs(["tiny"], tmp_path)

@@ -1,0 +1,154 @@
+"""Ranks against plain loops, and the promise that neither blocks nor threads nor places change a digit."""
+
+import numpy as np
+import pytest
+import torch
+
+from fairground.evaluation import EmbeddingView
+from fairground.retrieval import rank_thresholds
+from fairground.retrieval.duplicate_rows import find_duplicate_rows
+from fairground.retrieval.search_plan import SearchPlan
+from fairground.retrieval.tiles import EDGE, Tiles, edge_for
+from tests.metrics.oracle import hit_lists
+
+
+def lattice(n, n_classes, d, seed=0):
+    """Points with whole coordinates: distances are exact in floating point, and many are equal."""
+    draw = np.random.default_rng(seed)
+    return draw.integers(-3, 4, (n, d)).astype(np.float32), draw.integers(n_classes, size=n)
+
+
+def gaussian(n, n_classes, d, seed=0):
+    draw = np.random.default_rng(seed)
+    labels = draw.integers(n_classes, size=n)
+    return (draw.normal(size=(n_classes, d))[labels] + 1.5 * draw.normal(size=(n, d))).astype(np.float32), labels
+
+
+def places(view):
+    """The places of each query's relevant references, by query."""
+    found = [None] * view.n_queries
+    for rows, ranking in view.rankings():
+        for k, row in enumerate(rows):
+            found[row] = ranking.ranks[ranking.offsets[k] : ranking.offsets[k + 1]].tolist()
+    return found
+
+
+def expected(points, labels, **others):
+    n = len(points)
+    lists = hit_lists(points, points, lambda i, j: labels[i] == labels[j], own=range(n), unit=False, **others)
+    return [[place for place, is_hit in enumerate(hits, 1) if is_hit] for hits in lists]
+
+
+# 40 and 300: one tile and several; 3 classes of 300 and one class of 130: many relevant references, found by table.
+@pytest.mark.parametrize(("n", "n_classes", "d"), [(40, 7, 3), (300, 90, 4), (300, 3, 2), (130, 1, 3), (540, 5, 2)])
+def test_agrees_with_a_loop_where_many_distances_are_equal(n, n_classes, d):
+    points, labels = lattice(n, n_classes, d)
+    assert places(EmbeddingView(points, labels, normalise=False)) == expected(points, labels)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("block", [None, 900, 20000])
+def test_blocks_and_threads_change_nothing(threads, block):
+    points, labels = gaussian(1100, 12, 24)
+    points[500:520] = points[3]
+    one = EmbeddingView(points, labels, threads=1)
+    other = EmbeddingView(points, labels, threads=threads, block=block)
+    assert places(one) == places(other)
+
+
+def test_one_set_and_two_equal_sets_rank_alike():
+    points, labels = lattice(700, 40, 3)
+    rows = np.arange(0, 700, 7)
+    whole = places(EmbeddingView(points, labels, normalise=False))
+    some = places(EmbeddingView(points, labels, normalise=False, query_rows=rows))
+    assert some == [whole[row] for row in rows]
+
+
+def test_the_table_and_the_comparisons_agree(monkeypatch):
+    points, labels = gaussian(500, 4, 8)
+    by_table = places(EmbeddingView(points, labels))
+    seen = []
+    for row, ranks in enumerate(by_table):
+        unit = points / np.linalg.norm(points.astype(np.float64), axis=1, keepdims=True)
+        scores = unit @ unit[row].astype(np.float64)
+        scores[row] = -np.inf
+        order = np.argsort(-scores, kind="stable")
+        seen.append((np.flatnonzero(labels[order[:-1]] == labels[row]) + 1).tolist() == ranks)
+    assert rank_thresholds.MANY < 500 / 4
+    assert np.mean(seen) > 0.99  # the loop above works in float64: a near-tie may fall the other way
+
+
+@pytest.mark.parametrize("d", [1, 7, 128, 500, 4096])
+@pytest.mark.parametrize("n_kinds", [40, 900])
+def test_equal_rows_score_equally_wherever_they_stand(d, n_kinds):
+    draw = np.random.default_rng(d)
+    kind = np.arange(2000) % n_kinds
+    rows = draw.normal(size=(n_kinds, d)).astype(np.float32)[kind]
+    tiles = Tiles(rows, np.arange(2000, dtype=np.int32), edge_for(2000), np.dtype(np.float32), True).in_memory()
+    twins = find_duplicate_rows(tiles, tiles)
+    assert twins.are_few == (n_kinds < EDGE or d == 1)  # in one dimension there are two directions
+    pairing = SearchPlan(queries=tiles, references=tiles, is_one_set=True, own=np.full(2000, -1), twins=twins)
+    hand = pairing.hand()
+    for row in range(tiles.n_tiles):
+        parts = []
+        for column in range(tiles.n_tiles):
+            pairing.multiply(*pairing.canonical(row, column), hand.product)
+            parts.append(pairing.scores(row, column, hand.product, hand).copy())
+        scores = np.concatenate(parts, axis=1)
+        assert (scores[:, :2000] == scores[:, :n_kinds][:, kind]).all()
+
+
+# float64 for many kinds: in float32 some two of them come nearer to each other than its rounding.
+@pytest.mark.parametrize(("n_kinds", "dtype"), [(30, np.float32), (550, np.float64)])
+def test_equal_embeddings_are_ranked_by_index(n_kinds, dtype):
+    draw = np.random.default_rng(0)
+    kind = draw.permutation(1200) % n_kinds
+    kinds = draw.normal(size=(n_kinds, 96)).astype(dtype)
+    labels = draw.integers(20, size=1200)
+    unit = kinds.astype(np.float64) / np.linalg.norm(kinds.astype(np.float64), axis=1, keepdims=True)
+    similarity = (unit @ unit.T)[np.ix_(kind, kind)]
+    np.fill_diagonal(similarity, -np.inf)
+    order = np.argsort(-similarity, axis=1, kind="stable")[:, :-1]
+    wanted = [(np.flatnonzero(labels[order[row]] == labels[row]) + 1).tolist() for row in range(1200)]
+    for block in (None, 9000):
+        assert places(EmbeddingView(kinds[kind], labels, threads=2, block=block)) == wanted
+
+
+def test_no_row_twice_means_no_twins():
+    rows = np.random.default_rng(0).normal(size=(300, 5)).astype(np.float32)
+    tiles = Tiles(rows, np.arange(300, dtype=np.int32), 64, np.dtype(np.float32), True).in_memory()
+    assert find_duplicate_rows(tiles, tiles) is None
+
+
+@pytest.mark.parametrize("is_raw", [True, False])
+def test_torch_counting_agrees(is_raw):
+    points, labels = lattice(230, 9, 3)
+    groups = np.arange(230) % 4
+    # Powers of two keep unit lengths exact as well.
+    rows = points if is_raw else np.eye(4, dtype=np.float32)[np.arange(230) % 4] * 2
+    for settings in ({}, {"groups": groups}, {"query_rows": np.arange(5, 200, 3)}):
+        on_cpu = EmbeddingView(rows, labels, normalise=not is_raw, **settings)
+        on_device = EmbeddingView(rows, labels, normalise=not is_raw, **settings)
+        on_device.embeddings = torch.from_numpy(rows)  # as it stays for a tensor on another device
+        assert places(on_cpu) == places(on_device)
+
+
+def test_torch_counting_agrees_in_bounded_blocks(monkeypatch):
+    points, labels = lattice(120, 3, 3)
+    view = EmbeddingView(points, labels, normalise=False)
+    view.embeddings = torch.from_numpy(points)
+    monkeypatch.setattr("fairground.retrieval.device_ranks.N_SCORES", 1000)
+    assert places(view) == expected(points, labels)
+
+
+def test_all_embeddings_equal_are_ranked_by_index():
+    labels = np.array([0, 1, 0, 1, 0])
+    view = EmbeddingView(np.ones((5, 3), np.float32), labels)
+    # Query 0 sees 1, 2, 3, 4; query 4 sees 0, 1, 2, 3.
+    assert places(view) == [[2, 4], [3], [1, 4], [2], [1, 3]]
+
+
+def test_float16_ranks_as_the_numbers_it_holds():
+    points, labels = lattice(90, 8, 4)
+    half = EmbeddingView(points.astype(np.float16), labels, normalise=False)
+    assert places(half) == expected(points, labels)

@@ -1,0 +1,90 @@
+"""Parts from outside the repository, named by dotted path."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Tuples
+from fairground.errors import InputError
+from fairground.losses import ContrastiveLoss
+from fairground.training.external import ExternalLoss, ExternalMiner
+from fairground.training.run import run
+from tests.training.tiny import tiny
+
+pml_losses = pytest.importorskip("pytorch_metric_learning.losses", reason="pytorch-metric-learning is not installed")
+pml_miners = pytest.importorskip("pytorch_metric_learning.miners")
+
+
+class HomeMadeLoss(Loss):
+    """The mean distance of everything from everything, for a user who wants no classes at all."""
+
+    def __init__(self, *, weight: float = 1.0) -> None:
+        super().__init__()
+        self.weight = weight
+
+    def compute(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        return self.weight * embeddings.square().mean()
+
+
+class RawModule(nn.Module):
+    """A module that knows nothing of us."""
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        return (embeddings.mean(0) * 0).sum() + embeddings.std(0).sum()
+
+
+HERE = "tests.training.test_external"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["loss=pytorch_metric_learning.losses:CircleLoss", "loss.m=0.3"],
+        ["loss=pytorch_metric_learning.losses:ArcFaceLoss", "loss.margin=20"],
+        ["loss=pytorch_metric_learning.losses:TripletMarginLoss", "miner=distance_weighted"],
+        ["loss=triplet", "miner=pytorch_metric_learning.miners:DistanceWeightedMiner"],
+        [
+            "loss=pytorch_metric_learning.losses:ContrastiveLoss",
+            "miner=pytorch_metric_learning.miners:MultiSimilarityMiner",
+        ],
+        [f"loss={HERE}:HomeMadeLoss", "loss.weight=0.5"],
+        [f"loss={HERE}:RawModule"],
+    ],
+)
+def test_an_outside_part_trains_repeats_and_keeps_the_record(words: list[str], tmp_path: Path) -> None:
+    spec = tiny("training.epochs=1", *words)
+    record = run(spec, home=tmp_path / "a")
+    assert record.state == "done"
+    assert run(spec, home=tmp_path / "b").digits() == record.digits()
+
+
+def test_an_outside_loss_gives_what_it_gives_by_itself() -> None:
+    embeddings, labels = torch.randn(12, 4), torch.arange(12) // 3
+    ours = ExternalLoss(module=pml_losses.ContrastiveLoss())(embeddings, labels)
+    assert torch.allclose(ours, ContrastiveLoss()(embeddings, labels))
+
+
+def test_outside_miners_hand_over_triplets_and_pairs() -> None:
+    embeddings, labels = torch.randn(12, 4), torch.arange(12) // 3
+    triplets = ExternalMiner(module=pml_miners.TripletMarginMiner(type_of_triplets="all"))(embeddings, labels)
+    pairs = ExternalMiner(module=pml_miners.MultiSimilarityMiner())(embeddings, labels)
+    assert type(triplets).__name__ == "Triplets"
+    assert type(pairs).__name__ == "Pairs"
+
+
+def test_settings_an_outside_class_does_not_take_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no setting 'loss.gama'. Did you mean 'gamma'\?"):
+        run(tiny("loss=pytorch_metric_learning.losses:CircleLoss", "loss.gama=3"), home=tmp_path)
+
+
+def test_without_the_package_the_refusal_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
+    monkeypatch.delitem(sys.modules, "pytorch_metric_learning.losses", raising=False)
+    with pytest.raises(InputError, match=r"pytorch_metric_learning.* is not installed"):
+        run(tiny("loss=pytorch_metric_learning.losses:CircleLoss"), home=tmp_path)

@@ -1,0 +1,63 @@
+"""Heads that start from the training split, and rows of tables that need no training at all."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fairground.errors import InputError
+from fairground.spec.load import load_run
+from fairground.spec.run import RunSpec
+from fairground.training.assemble import assemble
+from fairground.training.head_initialisation import start_head
+from fairground.training.run import run
+from tests.training.tiny import TINY
+
+
+def spec_of(*overrides: str) -> RunSpec:
+    words = [word for word in TINY if not word.startswith("head.")]
+    return load_run(overrides=list({word.partition("=")[0]: word for word in (*words, *overrides)}.values()))
+
+
+def test_a_pca_head_gives_centred_uncorrelated_embeddings_of_the_training_split() -> None:
+    parts = assemble(spec_of("head=pca", "head.embedding_dim=6"))
+    start_head(parts)
+    model = parts.model.eval()
+    with torch.no_grad():
+        embeddings = model(parts.transform.evaluate(parts.table.images, parts.parts.train)).double()
+    covariance = np.cov(embeddings.numpy().T)
+    assert embeddings.mean(0).abs().max() < 1e-3
+    assert np.abs(covariance - np.diag(np.diag(covariance))).max() < 1e-3 * covariance.max()
+    assert list(np.diag(covariance)) == sorted(np.diag(covariance), reverse=True)
+
+
+def test_a_run_that_was_stopped_goes_on_from_the_same_start_to_the_same_digits(tmp_path: Path) -> None:
+    spec = spec_of("head=pca", "head.embedding_dim=6", "training.epochs=1")
+    whole = run(spec, home=tmp_path / "whole")
+    batches = iter(range(100))
+    with pytest.raises(KeyboardInterrupt):
+        run(spec, home=tmp_path / "halved", should_stop=lambda: next(batches) == 2)
+    assert run(spec, home=tmp_path / "halved").digits() == whole.digits()
+
+
+@pytest.mark.parametrize("head", ["pca", "linear", "identity", "mlp"])
+def test_without_epochs_the_untrained_row_is_measured(head: str, tmp_path: Path) -> None:
+    dim = () if head == "identity" else ("head.embedding_dim=6",)
+    record = run(spec_of(f"head={head}", *dim, "training.epochs=0"), home=tmp_path)
+    assert record.state == "done"
+    assert len(record.epochs) == 1
+    assert record.score("map@r", "test") is not None
+
+
+def test_features_without_a_head_can_be_measured_but_not_trained(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(64, 5)).astype(np.float32)
+    np.savez(tmp_path / "made.npz", features=rows, labels=np.arange(64) // 4)
+    words = ["data=features", f"data.path={tmp_path / 'made.npz'}", "trunk=features", "transform=plain"]
+    words += ["head=identity", "training.batch_size=8", "sampler.per_class=2"]
+    spec = load_run(overrides=[*words, "training.epochs=1"])
+    with pytest.raises(InputError, match=r"trunk features with head identity has no weights to train.*epochs=0"):
+        assemble(spec)
+    record = run(load_run(overrides=[*words, "training.epochs=0"]), home=tmp_path)
+    assert record.state == "done"
+    assert record.score("recall@1", "test") is not None
