@@ -162,7 +162,7 @@ def _race(
     contest: "RaceSetup", book: "RaceState", *, workers: int, say: Callable[[str], None], is_quiet: bool
 ) -> "tuple[Found, bool]":
     """Race, choose and open the test split; after Ctrl-C return what is known, with the test split still sealed."""
-    from fairground.cli.race_progress import race_progress
+    from fairground.api.progress.race import race_progress
     from fairground.execution.processes import ProcessExecutor
     from fairground.recommend.run_race import RaceRun
 

@@ -47,7 +47,7 @@ def reproduce(
 
 def _repeat(name: str, repeats: int, home: Path, hired: _Hired, *, is_quiet: bool) -> "list[RunRecord]":
     """Return the record of the run, then those of its repeats by seed."""
-    from fairground.cli.study_progress import study_progress
+    from fairground.api.progress.study import study_progress
     from fairground.records.store import Store
     from fairground.spec.load import run_from_plain
     from fairground.study.run_specs import JOB, run_specs

@@ -132,7 +132,7 @@ def _plan(found: "StudySpec", home: Path, hired: _Hired, *, is_pilot: bool, as_j
     from fairground.study.run_specs import JOB, run_specs
 
     if is_pilot:
-        from fairground.cli.study_progress import study_progress
+        from fairground.api.progress.study import study_progress
 
         specs = pilots(found)
         with (
@@ -200,7 +200,7 @@ def _conduct(
     as_json: bool,
     is_quiet: bool,
 ) -> None:
-    from fairground.cli.study_progress import study_progress
+    from fairground.api.progress.study import study_progress
     from fairground.loggers.feed import fed
     from fairground.report.study_results import results_plain, results_text, write_study_page
     from fairground.spec.study import study_hash
