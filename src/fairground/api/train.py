@@ -145,7 +145,7 @@ def _train(
         return run(
             spec,
             home=store.root,
-            listen=feed.beside(listen, run=name),
+            listen=feed.with_events(listen, run=name),
             should_stop=should_stop,
             witness=(lambda what: store.note_event("test opened", name, what)) if crew.is_leader else None,
             crew=crew,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.options import HOME, AsJson, Home, Quiet, Sinks, Threads, WithDoctor
+from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet, Threads, WithDoctor
 
 if TYPE_CHECKING:
     from fairground.spec.run import RunSpec
@@ -33,7 +33,7 @@ def train(
     as_json: AsJson = False,
     quiet: Quiet = False,
     doctor: WithDoctor = True,
-    sinks: Sinks = None,
+    loggers: Loggers = None,
 ) -> None:
     """Train one model and measure it on the sealed test classes.
 
@@ -59,7 +59,7 @@ def train(
         return
     if is_leader() and not (quiet or as_json):
         print(card_text(declaration(spec)), end="\n\n", file=sys.stderr)
-    _train(spec, home=home, threads=threads, as_json=as_json, quiet=quiet, doctor=doctor, sinks=sinks)
+    _train(spec, home=home, threads=threads, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers)
 
 
 def resume(
@@ -68,7 +68,7 @@ def resume(
     as_json: AsJson = False,
     quiet: Quiet = False,
     doctor: WithDoctor = True,
-    sinks: Sinks = None,
+    loggers: Loggers = None,
 ) -> None:
     """Go on with a run that was stopped or killed; it ends with the digits it would have had anyway.
 
@@ -77,7 +77,7 @@ def resume(
     from fairground.api.train import spec_of_run
 
     spec = spec_of_run(run, home)
-    _train(spec, home=home, threads=None, as_json=as_json, quiet=quiet, doctor=doctor, sinks=sinks)
+    _train(spec, home=home, threads=None, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers)
 
 
 def _train(
@@ -88,21 +88,22 @@ def _train(
     as_json: bool,
     quiet: bool,
     doctor: bool,
-    sinks: list[str] | None,
+    loggers: list[str] | None,
 ) -> None:
     """Train, and print the record in the one process that prints."""
     from fairground.api.train import is_leader, train_spec
     from fairground.cli.list_show import print_record
 
     try:
-        run = train_spec(spec, home=home, threads=threads, doctor=doctor, loggers=sinks or [], quiet=quiet or as_json)
+        run = train_spec(spec, home=home, threads=threads, doctor=doctor, loggers=loggers or [], quiet=quiet or as_json)
     except KeyboardInterrupt as stop:
         _print_stop(spec, home, stop)
         raise typer.Exit(130) from None
-    if is_leader():
-        if not (run.is_new or as_json):
-            print(f"run {run.name} is already done; here is its record", file=sys.stderr)
-        print_record(run.record, as_json=as_json)
+    if not is_leader():
+        return
+    if not (run.is_new or as_json):
+        print(f"run {run.name} is already done; here is its record", file=sys.stderr)
+    print_record(run.record, as_json=as_json)
     if run.state != "done":
         raise typer.Exit(1)
 
