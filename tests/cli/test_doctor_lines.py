@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.cli.list_show import print_record
 from fairground.api.progress.study import study_progress
+from fairground.cli.list_show import print_record
 from fairground.records.record import Finding
 from tests.records.factory import make_record
 

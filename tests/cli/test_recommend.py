@@ -25,7 +25,7 @@ def here(monkeypatch):
 
 @pytest.mark.parametrize("text", ["", "30", "5 apples", "m30", "-3m", "0s"])
 def test_a_time_nobody_can_read_is_refused(text):
-    with pytest.raises(InputError, match="time (takes|must)"):
+    with pytest.raises(InputError, match=r"time (takes|must)"):
         command.seconds_of(text)
 
 

@@ -44,7 +44,9 @@ def _text(key: str, value: Any, *, is_inner: bool = False) -> str:
     if isinstance(value, str | os.PathLike):
         return _quoted(os.fspath(value), is_inner=is_inner)
     if isinstance(value, Mapping):
-        entries = (f"{json.dumps(str(inner))} = {_text(key, item, is_inner=True)}" for inner, item in value.items())
+        entries = (
+            f"{_quoted(str(inner), is_inner=True)} = {_text(key, item, is_inner=True)}" for inner, item in value.items()
+        )
         return f"{{{', '.join(entries)}}}"
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return f"[{', '.join(_text(key, item, is_inner=True) for item in value)}]"
@@ -55,4 +57,5 @@ def _text(key: str, value: Any, *, is_inner: bool = False) -> str:
 
 def _quoted(text: str, *, is_inner: bool) -> str:
     is_plain = not is_inner and text == text.strip() and (parse_value(text) == text or text.lower() == "none")
-    return text if is_plain else json.dumps(text, ensure_ascii=False)
+    # TOML writes text as JSON does, but for one sign that it wants escaped.
+    return text if is_plain else json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
