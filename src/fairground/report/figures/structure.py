@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PLACE = 50
+PAGE_ORDER = 50
 LEAST_RUNS = 4
 #: the measures of the paper, with the sign it writes
 MEASURES = {"pi_intra": "π intra", "pi_inter": "π inter", "pi_ratio": "π intra / π inter", "rho": "\u03c1"}
@@ -45,14 +45,14 @@ class Cloud:
         return "none" if np.isnan(self.r) else f"{self.r:+.2f}"
 
 
-def clouds_of(material: FigureInputs) -> list[Cloud]:
+def clouds_of(inputs: FigureInputs) -> list[Cloud]:
     """Return a cloud for every measure that enough runs have."""
-    metric, split = material.habitual, material.table.split
+    metric, split = inputs.habitual, inputs.table.split
     found = []
     for measure in MEASURES:
         points = [
             (method.label, run.score(measure, "train"), run.score(metric, split))
-            for method in material.methods
+            for method in inputs.methods
             for run in method.done
         ]
         known = [(label, x, y) for label, x, y in points if x is not None and y is not None]
@@ -66,22 +66,22 @@ def clouds_of(material: FigureInputs) -> list[Cloud]:
     return found
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when runs recorded analyses of their training split."""
-    clouds = clouds_of(material)
+    clouds = clouds_of(inputs)
     if not clouds:
         return None
-    axis = f"{heading(material.habitual)}{unit(material.habitual)}"
+    axis = f"{heading(inputs.habitual)}{unit(inputs.habitual)}"
     told = ", ".join(f"{MEASURES[cloud.measure]} {cloud.told}" for cloud in clouds)
     n_runs = max(len(cloud.x) for cloud in clouds)
     return ReportFigure(
         name="structure",
         title="Retrieval against the structure of the training embeddings",
         sentence=(
-            f"{axis} on {material.table.split} classes against measures of the training classes' embeddings, a point a "
+            f"{axis} on {inputs.table.split} classes against measures of the training classes' embeddings, a point a "
             f"run, {count(n_runs, 'run')}; correlations: {told}. As figure 5 of Roth et al., 2020."
         ),
-        draw=lambda is_narrow: _drawn(clouds, axis, material, is_narrow),
+        draw=lambda is_narrow: _drawn(clouds, axis, inputs, is_narrow),
         height=2.9 * -(-len(clouds) // 2) + 0.5,
         narrow_height=2.5 * len(clouds) + 0.9,
         columns=("measure", "r", "runs"),
@@ -89,22 +89,22 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _drawn(clouds: list[Cloud], axis: str, material: FigureInputs, is_narrow: bool) -> Draw:
+def _drawn(clouds: list[Cloud], axis: str, inputs: FigureInputs, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         for axes, cloud in zip(axes_in(figure, len(clouds), is_narrow=is_narrow), clouds, strict=True):
-            _draw_one(axes, cloud, axis, material, palette)
+            _draw_one(axes, cloud, axis, inputs, palette)
         present = {label for cloud in clouds for label in cloud.labels}
-        entries = [(label, series) for label, series in material.series.items() if label in present]
+        entries = [(label, series) for label, series in inputs.series.items() if label in present]
         legend_below(figure, entries, palette, is_narrow=is_narrow, lines=False)
 
     return draw
 
 
-def _draw_one(axes: "Axes", cloud: Cloud, axis: str, material: FigureInputs, palette: Palette) -> None:
+def _draw_one(axes: "Axes", cloud: Cloud, axis: str, inputs: FigureInputs, palette: Palette) -> None:
     plain_axes(axes, palette)
     for label in dict.fromkeys(cloud.labels):
         here = np.array([other == label for other in cloud.labels])
-        series = material.series[label]
+        series = inputs.series[label]
         colour, sign = palette.colour(series), sign_of(series)
         axes.plot(cloud.x[here], cloud.y[here], sign, color=colour, markersize=5.5, alpha=0.75, markeredgewidth=0)
     if not np.isnan(cloud.r) and len(cloud.x) > 2:
