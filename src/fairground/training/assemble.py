@@ -69,13 +69,13 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     classes, train_labels = np.unique(table.labels[parts.train], return_inverse=True)
     labels = torch.from_numpy(train_labels.astype(np.int64))
     model = build_model(spec.trunk, spec.head, spec.training, channels=table.images.channels, seed=spec.seed).to(device)
-    facts = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
-    loss = _loss(spec, facts).to(device)
+    supplied = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
+    loss = _loss(spec, supplied).to(device)
     miner = _miner(spec, loss)
     regulariser = _regulariser(spec, loss, miner)
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[parts.train])
-    sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
-    sampler = build("sampler", spec.sampler, sampler_facts)
+    sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
+    sampler = build("sampler", spec.sampler, sampler_arguments)
     transform = build_transform(spec.transform, model)
     resized = spec.transform.settings.get("shorter_side")
     if isinstance(resized, int):
@@ -162,9 +162,9 @@ def build_transform(part: Part, model: EmbeddingModel) -> Transform:
     return found
 
 
-def _loss(spec: RunSpec, facts: Mapping[str, object]) -> Loss:
+def _loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
     with _seeded(spec.seed, "init_loss"):
-        loss = build("loss", spec.loss, facts)
+        loss = build("loss", spec.loss, supplied)
     return loss if isinstance(loss, Loss) else ExternalLoss(module=loss)
 
 

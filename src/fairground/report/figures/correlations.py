@@ -40,13 +40,13 @@ def correlations_of(inputs: FigureInputs) -> Correlations | None:
     """Return the matrix over the runs that have all metrics; nothing from few runs or metrics."""
     metrics = inputs.table.metrics[:_MOST_METRICS]
     rows = [[run.score(metric, inputs.table.split) for metric in metrics] for m in inputs.methods for run in m.done]
-    whole = [row for row in rows if None not in row]
-    if len(metrics) < 3 or len(whole) < LEAST_RUNS:
+    overall = [row for row in rows if None not in row]
+    if len(metrics) < 3 or len(overall) < LEAST_RUNS:
         return None
-    values = np.array(whole, dtype=float)
+    values = np.array(overall, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
         matrix = np.corrcoef(values.T)
-    return Correlations(metrics=tuple(metrics), matrix=matrix, n_runs=len(whole))
+    return Correlations(metrics=tuple(metrics), matrix=matrix, n_runs=len(overall))
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:

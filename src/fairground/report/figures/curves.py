@@ -63,17 +63,17 @@ def draw_on(axes: "Axes", curves: Curves, palette: Palette, *, has_legend: bool)
     axes.grid(visible=False, axis="x")
     # The best last, so that it lies on top.
     for curve in reversed(curves.curves):
-        is_told_apart = curve.series is not None
+        is_distinguished = curve.series is not None
         colour = palette.colour(curve.series)
-        if is_told_apart:
+        if is_distinguished:
             axes.fill_between(curve.epochs, curve.lows, curve.highs, color=colour, alpha=0.14, linewidth=0)
         axes.plot(
             curve.epochs,
             curve.means,
             color=colour,
             linestyle=dash_of(curve.series),
-            linewidth=2.0 if is_told_apart else 0.8,
-            alpha=1.0 if is_told_apart else 0.45,
+            linewidth=2.0 if is_distinguished else 0.8,
+            alpha=1.0 if is_distinguished else 0.45,
             marker="o" if len(curve.epochs) == 1 else None,
             markersize=4,
         )

@@ -45,7 +45,7 @@ def distributions_of(inputs: FigureInputs) -> Distributions:
             if len({flat[method.key].get(key) for method in inside}) > 1:
                 for method in inside:
                     levels.setdefault(flat[method.key].get(key, "none"), []).extend(relative[method.key])
-        if 2 <= len(levels) <= _MOST_LEVELS and not _is_told(key, found, flat):
+        if 2 <= len(levels) <= _MOST_LEVELS and not _is_reported(key, found, flat):
             found[key] = {level: np.array(values) for level, values in levels.items() if values}
     return {key: levels for key, levels in list(found.items())[:_MOST_FACTORS] if len(levels) > 1}
 
@@ -78,7 +78,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _is_told(key: str, found: Iterable[str], flat: Mapping[str, Mapping[str, str]]) -> bool:
+def _is_reported(key: str, found: Iterable[str], flat: Mapping[str, Mapping[str, str]]) -> bool:
     """Tell whether a setting parts the methods as one that is already shown does, and so would say nothing new."""
 
     def parted(by: str) -> list[int]:

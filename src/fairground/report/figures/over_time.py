@@ -59,7 +59,7 @@ def dated_of(inputs: FigureInputs) -> list[Dated]:
         loss = inputs.settings(method).get("loss", "")
         year, scores = year_of(loss), inputs.scores(method, inputs.habitual)
         if year is not None and scores and loss not in best:
-            claimed = _claimed(loss, inputs.dataset) if inputs.habitual in ("recall@1", "precision@1") else ()
+            claimed = _published_claims(loss, inputs.dataset) if inputs.habitual in ("recall@1", "precision@1") else ()
             best[loss] = Dated(loss=loss, year=year, score=fmean(scores), n_runs=len(scores), claimed=claimed)
     return sorted(best.values(), key=lambda dated: (dated.year, dated.loss))
 
@@ -92,7 +92,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _claimed(loss: str, dataset: str) -> tuple[float, ...]:
+def _published_claims(loss: str, dataset: str) -> tuple[float, ...]:
     rows = [row for row in published_rows() if row.loss == loss and row.dataset == dataset]
     return tuple(row.right_value for row in rows if row.metric in ("recall@1", "precision@1"))
 

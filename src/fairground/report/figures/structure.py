@@ -40,7 +40,7 @@ class Cloud:
     r: float
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """The correlation in words."""
         return "none" if np.isnan(self.r) else f"{self.r:+.2f}"
 
@@ -72,20 +72,20 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     if not clouds:
         return None
     axis = f"{heading(inputs.habitual)}{unit(inputs.habitual)}"
-    told = ", ".join(f"{MEASURES[cloud.measure]} {cloud.told}" for cloud in clouds)
+    words = ", ".join(f"{MEASURES[cloud.measure]} {cloud.words}" for cloud in clouds)
     n_runs = max(len(cloud.x) for cloud in clouds)
     return ReportFigure(
         name="structure",
         title="Retrieval against the structure of the training embeddings",
         sentence=(
             f"{axis} on {inputs.table.split} classes against measures of the training classes' embeddings, a point a "
-            f"run, {count(n_runs, 'run')}; correlations: {told}. As figure 5 of Roth et al., 2020."
+            f"run, {count(n_runs, 'run')}; correlations: {words}. As figure 5 of Roth et al., 2020."
         ),
         draw=lambda is_narrow: _drawn(clouds, axis, inputs, is_narrow),
         height=2.9 * -(-len(clouds) // 2) + 0.5,
         narrow_height=2.5 * len(clouds) + 0.9,
         columns=("measure", "r", "runs"),
-        numbers=tuple((MEASURES[cloud.measure], cloud.told, str(len(cloud.x))) for cloud in clouds),
+        numbers=tuple((MEASURES[cloud.measure], cloud.words, str(len(cloud.x))) for cloud in clouds),
     )
 
 
@@ -111,6 +111,6 @@ def _draw_one(axes: "Axes", cloud: Cloud, axis: str, inputs: FigureInputs, palet
         slope, height = np.polyfit(cloud.x, cloud.y, 1)
         ends = np.array([cloud.x.min(), cloud.x.max()])
         axes.plot(ends, slope * ends + height, color=palette.soft, linewidth=1.2, linestyle=(0, (4, 3)))
-    axes.set_title(f"r = {cloud.told}", fontsize=10, color=palette.ink, loc="right")
+    axes.set_title(f"r = {cloud.words}", fontsize=10, color=palette.ink, loc="right")
     axes.set_xlabel(MEASURES[cloud.measure], color=palette.soft)
     axes.set_ylabel(axis, color=palette.soft, fontsize=9)
