@@ -13,7 +13,7 @@ from fairground.audit.near_duplicates import MIN_BITS, N_BITS, THRESHOLD, count_
 from fairground.contracts.split import Split
 from fairground.contracts.table import ImageTable
 from fairground.images.photo_dataset import PhotoDataset, Photos
-from fairground.spec.run import Part
+from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset, build_split
 
 #: how many examples of copies are kept, and how many sentences about files that cannot be read
@@ -75,7 +75,7 @@ class _Rows:
     scans: ImageScan
 
 
-def audit(data: Part, split: Part | None = None, progress: Progress = lambda *_: None) -> Audit:
+def audit(data: ComponentSpec, split: ComponentSpec | None = None, progress: Progress = lambda *_: None) -> Audit:
     """Look at every image of a data set, and at its parts: those `split` makes, else those the data set has."""
     dataset = build_dataset(data)
     if isinstance(dataset, PhotoDataset):

@@ -20,7 +20,7 @@ from fairground.deploy.model_card import card_of
 from fairground.deploy.onnx_file import write_onnx
 from fairground.errors import DataError, FairgroundError, InputError, require
 from fairground.records.artefacts import write_atomically
-from fairground.spec.run import Part, TrainingSpec
+from fairground.spec.run import ComponentSpec, TrainingSpec
 from fairground.training.assemble import best_device, build_model, build_transform
 from fairground.training.checkpoint import from_bytes, to_bytes
 
@@ -95,7 +95,9 @@ def require_place(folder: Path, mark: str, what: str) -> None:
     require(is_free, f"'{folder}' is not empty and is no {what}; name a new folder")
 
 
-def _untrained(part: Part) -> Part:
+def _untrained(part: ComponentSpec) -> ComponentSpec:
     """The trained weights are in the folder: whatever file training began from need not be there."""
     cleared = {"weights": None, "weights_sha256": ""}
-    return Part(name=part.name, settings={key: cleared.get(key, value) for key, value in part.settings.items()})
+    return ComponentSpec(
+        name=part.name, settings={key: cleared.get(key, value) for key, value in part.settings.items()}
+    )

@@ -108,9 +108,9 @@ class _Block:
     def count(self) -> np.ndarray:
         """Return how many references stand above each relevant one."""
         edge, n_columns = self.plan.edge, self.plan.references.n_tiles
-        is_whole = self.plan.is_mirrored and self.n_queries == self.plan.queries.n
+        is_mirrored = self.plan.is_mirrored and self.n_queries == self.plan.queries.n
         rows = range(self.start // edge, (self.start + self.n_queries - 1) // edge + 1)
-        tasks = ((row, column) for row in rows for column in range(row if is_whole else 0, n_columns))
+        tasks = ((row, column) for row in rows for column in range(row if is_mirrored else 0, n_columns))
         above = self._thresholds()
         index = self.plan.references.index
 
@@ -122,7 +122,7 @@ class _Block:
         def work(task: tuple[int, int], workspace: TileWorker) -> None:
             row, column = task
             count(row, column, workspace, None)
-            if is_whole and row != column:
+            if is_mirrored and row != column:
                 count(column, row, workspace, self.kept.pop((row, column), workspace.product))
 
         workspaces = share_out(tasks, lambda: self.plan.workspace(len(self.where)), work, self.threads)

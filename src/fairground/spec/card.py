@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fairground.spec.run import Part, RunSpec
+from fairground.spec.run import ComponentSpec, RunSpec
 from fairground.spec.settings import Value
 
 
@@ -54,7 +54,7 @@ _NORMALISE: Mapping[bool | None, str] = {
 _LONE: Mapping[str, str] = {"drop": "left out", "zero": "counted as misses"}
 
 
-def _part(part: Part | None) -> str:
+def _part(part: ComponentSpec | None) -> str:
     if part is None:
         return "none"
     settings = ", ".join(f"{key} {_shown(value)}" for key, value in part.settings.items())

@@ -9,7 +9,7 @@ from fairground.spec.settings import Value
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ComponentSpec:
     """A component by name, with its settings complete: every default spelt out."""
 
     name: str
@@ -108,15 +108,15 @@ class RunSpec:
     """Everything that decides the digits of a run. Where it runs, and how it is watched, is not part of it."""
 
     protocol: str
-    data: Part
-    split: Part
-    transform: Part
-    trunk: Part
-    head: Part
-    loss: Part
-    miner: Part | None
-    regulariser: Part | None
-    sampler: Part
+    data: ComponentSpec
+    split: ComponentSpec
+    transform: ComponentSpec
+    trunk: ComponentSpec
+    head: ComponentSpec
+    loss: ComponentSpec
+    miner: ComponentSpec | None
+    regulariser: ComponentSpec | None
+    sampler: ComponentSpec
     optimiser: OptimiserSpec
     training: TrainingSpec
     evaluation: EvaluationSpec

@@ -15,7 +15,7 @@ from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.split import Split
 from fairground.errors import require
-from fairground.spec.run import ROOM_OF, Part
+from fairground.spec.run import ROOM_OF, ComponentSpec
 
 #: what pytorch-metric-learning calls the arguments that we supply
 _SUPPLIED_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}
@@ -33,19 +33,19 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def build_dataset(part: Part) -> Dataset:
+def build_dataset(part: ComponentSpec) -> Dataset:
     """Return a data set by name, nothing of it read yet."""
     found: Dataset = build("data", part, {})
     return found
 
 
-def build_split(part: Part) -> Split:
+def build_split(part: ComponentSpec) -> Split:
     """Return a split by name."""
     found: Split = build("split", part, {})
     return found
 
 
-def build(key: str, part: Part, supplied: Mapping[str, object]) -> Any:
+def build(key: str, part: ComponentSpec, supplied: Mapping[str, object]) -> Any:
     """Construct a component: its settings from the spec, what it needs to know of the run from `supplied`."""
     kind = find(ROOM_OF[key], part.name)
     parameters = inspect.signature(kind).parameters

@@ -96,7 +96,7 @@ WELL = {
 
 @pytest.mark.parametrize("name", SIGNS)
 def test_a_sign_says_yes(name: str) -> None:
-    diagnosis = SIGNS[name].look(ILL[name])
+    diagnosis = SIGNS[name].check(ILL[name])
     assert diagnosis is not None
     assert diagnosis.sentence
     assert not diagnosis.sentence.endswith(".")
@@ -106,7 +106,7 @@ def test_a_sign_says_yes(name: str) -> None:
 @pytest.mark.parametrize("name", SIGNS)
 def test_a_sign_says_no(name: str) -> None:
     for well in (patient(), patient(observations=(LOOK,) * 9, checkups=(CHECKUP,) * 3), *WELL[name]):
-        assert SIGNS[name].look(well) is None
+        assert SIGNS[name].check(well) is None
 
 
 def test_history_survives_plain_data_and_stays_short() -> None:

@@ -74,7 +74,7 @@ class TorchrunGroup(ProcessGroup):
         """Return the embeddings of the whole batch, with gradient to this process' share."""
         if mixing is not None:
             own = shard_slice(len(mixing.partner), self.rank, self.size)
-            mixing = mixing._replace(partner=mixing.partner[own], whole=lambda hidden: all_gather(hidden, use="own"))
+            mixing = mixing._replace(partner=mixing.partner[own], gather=lambda hidden: all_gather(hidden, use="own"))
         # Dropout draws from torch's global stream: every process needs masks of its own, and the stream the same.
         common = int(torch.randint(2**62, ()))
         torch.manual_seed(common + 1 + self.rank)
@@ -91,11 +91,11 @@ class TorchrunGroup(ProcessGroup):
         network_gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
         own_gradients = [weight.grad for weight in loss.parameters() if weight.grad is not None]
         agreed = value.detach().reshape(1) / self.size
-        for whole in own_gradients:
-            whole.div_(self.size)
+        for gradient in own_gradients:
+            gradient.div_(self.size)
         _sum_all([*network_gradients, *own_gradients, agreed])
         number, own = float(agreed), value.item()
-        # Not a number is no disagreement: everybody then hears that the run diverged.
+        # Not a number is no disagreement: everybody then sees that the run diverged.
         require(
             not abs(number - own) > 1e-3 * max(1.0, abs(own)),
             f"the processes disagree about the loss: process {self.rank} has {own}, all together {number}; "
