@@ -163,6 +163,7 @@ def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, comp
     assert complaint in capsys.readouterr().err
 
 
+ROOT = Path(__file__).parents[2]
 PRETENDED = """
 from functools import partial
 from fairground.study import run_study

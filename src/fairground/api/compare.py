@@ -21,7 +21,7 @@ from fairground.spec.tunable import tunable_of
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Comparison:
+class MethodComparison:
     """A comparison of methods: `str` is what `fairground compare` prints."""
 
     result: ComparisonResult
@@ -59,7 +59,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         fair = "fair" if self.is_fair else "unfair"
-        return f"<Comparison of {len(self.result.table.rows)} methods by {self.metric}: {fair}>"
+        return f"<MethodComparison of {len(self.result.table.rows)} methods by {self.metric}: {fair}>"
 
 
 def compare(
@@ -68,7 +68,7 @@ def compare(
     anyway: bool = False,
     home: str | os.PathLike[str] | None = None,
     quiet: bool = False,
-) -> Comparison:
+) -> MethodComparison:
     """Compare methods fairly and print one table with paired verdicts, or refuse with every reason.
 
     `runs` are what `fg.runs` and `fg.train` return, names of runs, or hashes of methods; all finished runs of the home
@@ -84,14 +84,16 @@ def compare(
     return found
 
 
-def comparison_of(records: Iterable[RunRecord], *, homes: Sequence[Path], metric: str | None = None) -> Comparison:
+def comparison_of(
+    records: Iterable[RunRecord], *, homes: Sequence[Path], metric: str | None = None
+) -> MethodComparison:
     """Return the comparison of the methods of some runs, fair or not, with hints at repeats that lie unused."""
     kept = list(records)
     is_any = any(record.state == "done" for record in kept)
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
     result = ComparisonResult.from_records(kept, metric=metric, ranges=searched_ranges(kept))
     hints = (hint for home in homes for hint in _hints(Store(home), kept))
-    return Comparison(result=result, hints=tuple(hints))
+    return MethodComparison(result=result, hints=tuple(hints))
 
 
 def records_to_compare(store: Store, names: Iterable[str]) -> list[RunRecord]:

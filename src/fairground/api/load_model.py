@@ -22,7 +22,7 @@ Embeddable = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Embeddi
 
 
 class Model(UsableModel):
-    """A trained network with its transform and what is known of it; `facts` say the rest."""
+    """A trained network with its transform and what is known of it; `metadata` says the rest."""
 
     def embed(self, data: Embeddable, *, raw: bool = False, quiet: bool = False) -> np.ndarray:
         """Return the embeddings (n, d) in the order given.
@@ -39,7 +39,7 @@ class Model(UsableModel):
         return np.concatenate(blocks)
 
     def export(self, folder: str | os.PathLike[str], *, onnx: bool = False) -> ModelMetadata:
-        """Write the model as a folder that can be handed on, and return the facts in it."""
+        """Write the model as a folder that can be handed on, and return what it says of itself."""
         return write_model(self, Path(folder), onnx=onnx)
 
 

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairground.api.compare import searched_ranges
@@ -58,13 +58,12 @@ def report(
     names, folder = _named(what, None if home is None else Path(home))
     cards = [read_audit(Path(path)) for path in audits]
     found = find_runs(names, folder)
-    found = found.looked_at(metric=metric, ranges=searched_ranges(found.records))
+    found = replace(found, metric=metric, ranges=searched_ranges(found.records), title=title or found.title)
     page = folder / "report.html" if out is None else Path(out)
     with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet):
         from fairground.report.page import build_page
 
-        heading = title or found.title or f"{len(found.records)} runs"
-        build_page(found.records, title=heading, out=page, sources=found.sources, audits=cards)
+        build_page(found, out=page, audits=cards)
         tables = _write_tables(found, page, formats)
         drawn = _write_figures(found, Path(figures_in or page.with_name(f"{page.stem}-figures")), figures)
     return Report(
@@ -89,35 +88,35 @@ def _named(what: Sequence[str | Run | Runs], home: Path | None) -> tuple[list[st
     return names, places[0]
 
 
-def _write_tables(found: RunSet, page: Path, kinds: Sequence[str]) -> list[Path]:
+def _write_tables(runs: RunSet, page: Path, kinds: Sequence[str]) -> list[Path]:
     from fairground.report import table_formats
-    from fairground.report.sections import figure_inputs_of, places_of
+    from fairground.report.sections import figure_inputs_of
 
     written = []
-    places = places_of(found.records)
-    for place, records in places.items() if kinds else ():
-        table = figure_inputs_of(place, records, found.sources)[0].table
+    sections = runs.sections()
+    for key, section in sections.items() if kinds else ():
+        table = figure_inputs_of(key, section)[0].table
         for kind in kinds:
-            path = page.with_name(f"{page.stem}{_suffix(place, len(places))}.{kind}")
+            path = page.with_name(f"{page.stem}{_suffix(key, len(sections))}.{kind}")
             write_atomically(path, getattr(table_formats, FORMATS[kind])(table).encode())
             written.append(path)
     return written
 
 
-def _write_figures(found: RunSet, folder: Path, kind: str) -> list[Path]:
+def _write_figures(runs: RunSet, folder: Path, kind: str) -> list[Path]:
     from fairground.report.figure_files import write_figures
-    from fairground.report.sections import figure_inputs_of, places_of
+    from fairground.report.sections import figure_inputs_of
 
     written: list[Path] = []
-    places = places_of(found.records)
-    for place, records in places.items() if kind else ():
-        inputs = figure_inputs_of(place, records, found.sources)[0]
-        prefix = _suffix(place, len(places)).lstrip("-")
+    sections = runs.sections()
+    for key, section in sections.items() if kind else ():
+        inputs = figure_inputs_of(key, section)[0]
+        prefix = _suffix(key, len(sections)).lstrip("-")
         written += write_figures(inputs, folder, kind, prefix=f"{prefix}-" if prefix else "")
     return written
 
 
-def _suffix(place: tuple[str, str], n_places: int) -> str:
+def _suffix(key: tuple[str, str], n_sections: int) -> str:
     """Return what tells the files of several data sets apart, of signs that any file system takes."""
-    words = re.sub(r"[^a-z0-9]+", "-", "-".join(place).lower()).strip("-")[:60]
-    return f"-{words}" if n_places > 1 else ""
+    words = re.sub(r"[^a-z0-9]+", "-", "-".join(key).lower()).strip("-")[:60]
+    return f"-{words}" if n_sections > 1 else ""

@@ -15,7 +15,7 @@ from fairground.loggers.feed import fed
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report import table_formats
-from fairground.report.study_results import parts_of, results_plain, results_text, write_study_page
+from fairground.report.study_results import results_plain, results_text, tables_of, write_study_page
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import load_study, study_names
 from fairground.study.folder import find_begun, folder_of
@@ -45,7 +45,7 @@ class StudyResult:
         """Return the tables, one per data set; fold models separated and, where there are several, joined."""
         require(kind in FORMATS, f"a table is one of {', '.join(FORMATS)}; got '{kind}'")
         write = getattr(table_formats, FORMATS[kind])
-        parts = parts_of(self.results)
+        parts = tables_of(self.results)
         comment = {"tex": "% ", "csv": "# "}.get(kind, "")
         titles = [f"{comment}{part.title}\n" if len(parts) > 1 else "" for part in parts]
         return "\n".join(title + write(part.table) for title, part in zip(titles, parts, strict=True))

@@ -119,7 +119,7 @@ def _joined() -> "AbstractContextManager[ProcessGroup | None]":
 
 
 def _agreed(group: "ProcessGroup | None", find: Callable[[], Any]) -> Any:
-    return find() if group is None else group.agree(find)
+    return find() if group is None else group.broadcast_object(find)
 
 
 def _train(
@@ -135,8 +135,8 @@ def _train(
     from fairground.training.distributed.process_group import ALONE
     from fairground.training.run import run
 
-    crew, name = group or ALONE, name_of(spec)
-    title, is_quiet = f"{spec.loss.name} {name}", quiet or not crew.is_leader
+    group, name = group or ALONE, name_of(spec)
+    title, is_quiet = f"{spec.loss.name} {name}", quiet or not group.is_leader
     with (
         _threads(threads),
         training_progress(title, select_by=spec.evaluation.select_by, is_quiet=is_quiet) as listen,
@@ -147,8 +147,8 @@ def _train(
             home=store.root,
             listen=feed.with_events(listen, run=name),
             should_stop=should_stop,
-            witness=(lambda what: store.note_event("test opened", name, what)) if crew.is_leader else None,
-            crew=crew,
+            witness=(lambda what: store.note_event("test opened", name, what)) if group.is_leader else None,
+            group=group,
             is_watched=doctor,
         )
 

@@ -41,7 +41,7 @@ def report(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write one self-contained page: the answer, the tables, the papers' figures, maps, galleries and warnings.
+    """Write one self-contained page: the headline, the tables, the papers' figures, maps, galleries and warnings.
 
     The page opens in any browser, from a disk or a mail, and asks no other host for anything.
 

@@ -1,7 +1,7 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
 from fairground.evaluation.analyses import analyse
 from fairground.evaluation.bootstrap import Bootstrap
-from fairground.evaluation.bootstrap import Interval
+from fairground.evaluation.bootstrap import BootstrapInterval
 from fairground.evaluation.ensemble import EnsembleScores
 from fairground.evaluation.ensemble import concatenate
 from fairground.evaluation.ensemble import evaluate_ensemble
@@ -13,10 +13,10 @@ from fairground.evaluation.view import EmbeddingView
 
 __all__ = [
     "Bootstrap",
+    "BootstrapInterval",
     "EmbeddingView",
     "EnsembleScores",
     "Evaluation",
-    "Interval",
     "analyse",
     "concatenate",
     "evaluate",

@@ -1,4 +1,4 @@
-"""Whether an answer can be believed: verdicts on pairs in words, who is how probably best, and what would settle it."""
+"""How far a headline can be trusted: verdicts on pairs in words, who is how probably best, and what would settle it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ class Confidence:
     n_seeds: int
 
 
-def confidence_of(contest: ComparisonResult, values: Mapping[str, Mapping[int, float]]) -> Confidence | None:
+def confidence_of(comparison: ComparisonResult, values: Mapping[str, Mapping[int, float]]) -> Confidence | None:
     """Return what the paired tests say; nothing for one method alone."""
     if len(values) < 2:
         return None
-    read = contest.verdicts_to_read()
+    read = comparison.verdicts_to_read()
     return Confidence(
-        sentences=tuple(shorten(sentence(verdict, contest.metric), 400) for verdict in read),
-        n_more=len(contest.verdicts) - len(read),
-        chances=_chances(contest, values),
+        sentences=tuple(shorten(sentence(verdict, comparison.metric), 400) for verdict in read),
+        n_more=len(comparison.verdicts) - len(read),
+        chances=_chances(comparison, values),
         n_seeds=len(_shared(values)),
     )
 
@@ -46,12 +46,12 @@ def _shared(values: Mapping[str, Mapping[int, float]]) -> list[int]:
     return [seed for seed in first if all(seed in other for other in others)]
 
 
-def _chances(contest: ComparisonResult, values: Mapping[str, Mapping[int, float]]) -> tuple[Chance, ...]:
-    if not is_share(contest.metric) or len(_shared(values)) < 2:
+def _chances(comparison: ComparisonResult, values: Mapping[str, Mapping[int, float]]) -> tuple[Chance, ...]:
+    if not is_share(comparison.metric) or len(_shared(values)) < 2:
         return ()
     found = probability_of_best(values)
-    leader = contest.best[0]
-    with_leader = [verdict for verdict in contest.verdicts if leader in (verdict.a, verdict.b)]
+    leader = comparison.best[0]
+    with_leader = [verdict for verdict in comparison.verdicts if leader in (verdict.a, verdict.b)]
     against = {verdict.b if verdict.a == leader else verdict.a: verdict for verdict in with_leader}
     chances = []
     for label, probability in sorted(found.items(), key=lambda item: -item[1]):
@@ -61,6 +61,6 @@ def _chances(contest: ComparisonResult, values: Mapping[str, Mapping[int, float]
         if verdict is not None and not verdict.is_separated:
             settled = "nobody knows how many" if needed is None else f"about {needed} more"
         chances.append(
-            Chance(label=label, probability=probability, is_among_best=label in contest.best, settled_by=settled)
+            Chance(label=label, probability=probability, is_among_best=label in comparison.best, settled_by=settled)
         )
     return tuple(chances)

@@ -18,7 +18,7 @@ from fairground.report.methods import Method, methods_of
 from fairground.statistics.groups import best_group
 from fairground.statistics.intervals import LEVEL, Interval, t_interval
 
-Standing = Literal["best", "level", ""]
+Mark = Literal["best", "level", ""]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class TableCell:
 
     values: tuple[float, ...]
     interval: Interval | None
-    standing: Standing
+    mark: Mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ class ResultTable:
     def without_marks(self) -> "ResultTable":
         """Return the table with nobody called best: for runs that may not be compared."""
         rows = [
-            replace(row, cells={metric: replace(cell, standing="") for metric, cell in row.cells.items()})
+            replace(row, cells={metric: replace(cell, mark="") for metric, cell in row.cells.items()})
             for row in self.rows
         ]
         return replace(self, rows=tuple(rows))
@@ -117,7 +117,7 @@ class ResultTable:
     @property
     def has_marks(self) -> bool:
         """Tell whether any cell is marked, so that the marks need explaining."""
-        return any(cell.standing for row in self.rows for cell in row.cells.values())
+        return any(cell.mark for row in self.rows for cell in row.cells.values())
 
 
 def _opened_split(methods: Sequence[Method]) -> SplitName:
@@ -141,12 +141,12 @@ def _primary(methods: Sequence[Method], metrics: Sequence[str]) -> str:
 def _column(methods: Sequence[Method], metric: str, split: SplitName, level: float) -> list[TableCell]:
     values = [tuple(method.values(metric, split)) for method in methods]
     intervals = [t_interval(some, level=level) if some else None for some in values]
-    standings: list[Standing] = [""] * len(methods)
+    marks: list[Mark] = [""] * len(methods)
     if is_share(metric):
-        standings = _standings([values_by_seed(method, metric, split) for method in methods], level)
+        marks = _marks([values_by_seed(method, metric, split) for method in methods], level)
     return [
-        TableCell(values=some, interval=interval, standing=standing)
-        for some, interval, standing in zip(values, intervals, standings, strict=True)
+        TableCell(values=some, interval=interval, mark=mark)
+        for some, interval, mark in zip(values, intervals, marks, strict=True)
     ]
 
 
@@ -160,12 +160,12 @@ def values_by_seed(method: Method, metric: str, split: SplitName) -> dict[int, f
     return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
 
 
-def _standings(values: Sequence[Mapping[int, float]], level: float) -> list[Standing]:
+def _marks(values: Sequence[Mapping[int, float]], level: float) -> list[Mark]:
     known = {str(i): found for i, found in enumerate(values) if found}
     if len(known) < 2 or any(len(found) == 1 for found in known.values()):
         return [""] * len(values)
     members = best_group(known, level=level).members
-    mark: Standing = "best" if len(members) == 1 else "level"
+    mark: Mark = "best" if len(members) == 1 else "level"
     return [mark if str(i) in members else "" for i in range(len(values))]
 
 

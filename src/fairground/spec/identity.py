@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fairground.spec.run import Part, RunSpec
+from fairground.spec.run import ComponentSpec, RunSpec
 from fairground.spec.settings import Value
 
 NAME_LENGTH = 12
@@ -37,7 +37,7 @@ def method_of(spec: RunSpec) -> str:
 
 
 def _plain(value: object) -> Value:
-    if isinstance(value, Part):
+    if isinstance(value, ComponentSpec):
         return {"name": value.name, **value.settings}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}

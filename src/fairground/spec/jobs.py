@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from fairground.errors import require
 from fairground.spec.load import load_run
-from fairground.spec.run import ROOM_OF, Part, RunSpec
+from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec
 from fairground.spec.settings import Value
 from fairground.spec.space import LogReal, Range
 from fairground.spec.study import DataSpec, MethodSpec, StudySpec
@@ -105,7 +105,7 @@ def jobs_of(study: StudySpec) -> list[StudyJob]:
 def _tunable(spec: RunSpec) -> dict[str, Range]:
     found: dict[str, Range] = {}
     for part in _SEARCHED_PARTS:
-        component: Part | None = getattr(spec, part)
+        component: ComponentSpec | None = getattr(spec, part)
         if component is not None:
             spans = tunable_of(ROOM_OF[part], component.name)
             found |= {f"{part}.{key}": span for key, span in spans.items()}

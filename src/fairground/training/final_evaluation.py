@@ -25,14 +25,14 @@ def final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> t
 
 def selecting_scores(training: Training) -> tuple[Score, ...]:
     """Return the validation scores of the epoch selected so far; none where the test split selects."""
-    chosen = next((row for row in training.place.rows if row.epoch == training.place.best_epoch), None)
+    chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
     return tuple(Score(metric=name, split="validation", value=value) for name, value in judged.items())
 
 
 def _test_scores(training: Training, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
     embeddings = training.embed(rows)
-    scores: dict[str, float] = training.crew.agree(lambda: _judge_test(training, embeddings, rows, folder))
+    scores: dict[str, float] = training.group.broadcast_object(lambda: _judge_test(training, embeddings, rows, folder))
     return scores
 
 
@@ -50,8 +50,11 @@ def _judge_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder
     folder.sign()
     if spec.evaluation.report == "selected":
         return dict(found.scores)
-    looks = [row.validation for row in training.place.rows if row.epoch > 0 and row.validation]
-    return {name: max(look[name] for look in looks) if looks else value for name, value in found.scores.items()}
+    validations = [row.validation for row in training.progress.rows if row.epoch > 0 and row.validation]
+    return {
+        name: max(validation[name] for validation in validations) if validations else value
+        for name, value in found.scores.items()
+    }
 
 
 def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:
@@ -59,7 +62,7 @@ def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:
     if not training.spec.evaluation.analyses:
         return {}
     embeddings = training.embed(training.parts.parts.train)
-    values: dict[str, float] = training.crew.agree(lambda: _judge_train(training, embeddings, folder))
+    values: dict[str, float] = training.group.broadcast_object(lambda: _judge_train(training, embeddings, folder))
     return values
 
 
