@@ -14,15 +14,35 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import KernelResult
 from fairground.errors import require
-from fairground.functional.distances import normalize_rows, tangent_projection
 from fairground.kernels import compiled_hinges
+from fairground.kernels.normalize import normalize_rows, tangent_projection
 
 #: matrix (n, n) -> the loss, and its slope (n, n) at every entry of the matrix
 Rule = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 #: vectors (n, d) -> the loss, and its gradient (n, d) by the vectors
 Work = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+def kernel_of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> KernelResult:
+    """Return the rule's loss of x_i . x_j, the cosines if the embeddings are to be normalised, and its gradient."""
+    return kernel_of_vectors(embeddings, lambda vectors: _products(vectors, rule), normalise=normalise)
+
+
+def kernel_of_distances(embeddings: Tensor, rule: Rule, *, normalise: bool) -> KernelResult:
+    """Return the rule's loss of ||x_i - x_j||, which it must leave as they are; a distance of 0 has a slope of 0."""
+    return kernel_of_vectors(embeddings, lambda vectors: _distances(vectors, rule, normalise), normalise=normalise)
+
+
+def kernel_of_vectors(embeddings: Tensor, work: Work, *, normalise: bool) -> KernelResult:
+    """Return the loss that `work` finds for the embeddings or for their unit vectors, and its gradient."""
+    if not normalise:
+        return KernelResult(*work(embeddings))
+    units, inverse = normalize_rows(embeddings)
+    value, gradient = work(units)
+    return KernelResult(value, tangent_projection(gradient, units, inverse))
 
 
 def of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> Tensor:

@@ -83,7 +83,7 @@ class ArcFaceLoss(Loss):
         self.roth_icml_no_margin = roth_icml_no_margin
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "arc_face")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the angle to the own class widened by the margin."""

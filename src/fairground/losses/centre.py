@@ -43,7 +43,7 @@ class CentreLoss(Loss):
         self.biases = torch.nn.Parameter(torch.zeros(n_classes))
         self.centres = class_vectors((n_classes, embedding_dim), "uniform", "centre")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy plus the weighted mean squared distance to the own centre."""

@@ -45,7 +45,7 @@ class CosFaceLoss(Loss):
         self.scale = scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "cos_face")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""

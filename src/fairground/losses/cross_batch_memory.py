@@ -80,7 +80,7 @@ class CrossBatchMemoryLoss(Loss):
         for count in ("pointer", "filled", "step"):
             self.register_buffer(count, torch.zeros((), dtype=torch.long))
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the wrapped loss over the batch and the memory; in training, remember the batch."""

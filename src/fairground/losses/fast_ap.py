@@ -39,7 +39,7 @@ class FastApLoss(Loss):
         require(bins >= 2, f"fast_ap.bins must be at least 2; got {bins}")
         self.bins = bins
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""

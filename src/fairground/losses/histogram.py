@@ -41,7 +41,7 @@ class HistogramLoss(Loss):
         self.nodes = nodes
         self.roth_code = roth_code
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the overlap of the two histograms; 0 without a positive or without a negative pair."""

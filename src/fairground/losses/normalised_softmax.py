@@ -43,7 +43,7 @@ class NormalisedSoftmaxLoss(Loss):
         self.temperature = temperature
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "normalised_softmax")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over cosines / temperature."""

@@ -49,7 +49,7 @@ class ProxyAnchorLoss(Loss):
         self.proxies = nn.Parameter(torch.empty(n_classes, embedding_dim))
         nn.init.kaiming_normal_(self.proxies, mode="fan_out")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the pull of the proxies present plus the push of all proxies."""

@@ -57,7 +57,7 @@ class ProxyNcaLoss(Loss):
         self.power = power
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean of -log of the share of the own proxy."""

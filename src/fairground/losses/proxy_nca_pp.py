@@ -46,7 +46,7 @@ class ProxyNcaPpLoss(Loss):
         self.temperature = temperature
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca_pp")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over -d^2 / T; the constant 2 of d^2 = 2 - 2 cos cancels in the softmax."""

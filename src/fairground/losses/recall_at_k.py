@@ -55,7 +55,7 @@ class RecallAtKLoss(Loss):
         self.count_temperature = count_temperature
         self.query_in_ranking = query_in_ranking
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""

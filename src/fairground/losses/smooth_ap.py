@@ -41,7 +41,7 @@ class SmoothApLoss(Loss):
         self.temperature = temperature
         self.query_in_ranking = query_in_ranking
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""

@@ -78,7 +78,7 @@ class SoftTripleLoss(Loss):
         bound = 1 / sqrt(n_classes * n_centres)
         self.centres = nn.Parameter(torch.empty(n_classes, n_centres, embedding_dim).uniform_(-bound, bound))
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over the softly chosen centres, plus the pull between a class's centres."""

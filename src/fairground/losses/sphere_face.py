@@ -49,7 +49,7 @@ class SphereFaceLoss(Loss):
         self.scale = scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "sphere_face")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over cosines times embedding length, the own angle multiplied."""

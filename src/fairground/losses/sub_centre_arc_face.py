@@ -76,7 +76,7 @@ class SubCentreArcFaceLoss(Loss):
         self.fallback = fallback
         self.weights = class_vectors((n_classes, n_centres, embedding_dim), initialisation, name)
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
