@@ -68,3 +68,17 @@ def group_sums(values: Tensor, group: Tensor, n: int, *, plus_one: bool = False,
 def softplus(values: Tensor) -> Tensor:
     """Return log(1 + exp(values)) to the last digit: torch switches to the identity above 20 unless told to wait."""
     return functional.softplus(values, threshold=80)
+
+
+#: stands for the logarithm of 0: minus infinity itself has no second derivative
+NOTHING = -1e30
+
+
+def weighted_logsumexp(values: Tensor, weights: Tensor) -> Tensor:
+    """Return log sum_j weights_ij exp(values_ij) of every row; about NOTHING, with gradient 0, where no weight is."""
+    return torch.where(weights > 0, values + weights.clamp_min(1).log(), NOTHING).logsumexp(-1)
+
+
+def masked_softmax(values: Tensor, mask: Tensor) -> Tensor:
+    """Return the softmax of every row over its marked entries; 0 elsewhere, also where a row has none."""
+    return torch.where(mask, torch.where(mask, values, NOTHING).softmax(-1), 0)

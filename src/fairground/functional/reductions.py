@@ -14,11 +14,6 @@ def zero_of(embeddings: Tensor) -> Tensor:
     return embeddings.sum() * 0
 
 
-def masked_logsumexp(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-    """Return log sum exp over the marked entries; minus infinity, with zero gradient, where none is marked."""
-    return torch.where(mask, values, -torch.inf).logsumexp(dim)
-
-
 def mean_nonzero(terms: Tensor) -> Tensor:
     """Return the sum over the number of terms above zero (`mean_nz`); 0 when there is none."""
     return terms.sum() / (terms > 0).sum().clamp_min(1)
@@ -28,6 +23,12 @@ def mean_hinges(excess: Tensor, reduction: str) -> Tensor:
     """Return the mean of [excess]_+ over all entries (`mean_all`) or over those above 0 (`mean_nz`); 0 for none."""
     hinges = excess.relu()
     return mean_nonzero(hinges) if reduction == "mean_nz" else hinges.sum() / max(1, hinges.numel())
+
+
+def weighted_mean(terms: Tensor, weights: Tensor, reduction: str = "mean_all") -> Tensor:
+    """Return sum w t / sum w over all terms (`mean_all`) or over those above 0 (`mean_nz`); 0 for none."""
+    counted = weights * (terms > 0) if reduction == "mean_nz" else weights
+    return (weights * terms).sum() / counted.sum().clamp_min(1)
 
 
 def with_norm_penalty(loss: Tensor, embeddings: Tensor, weight: float, power: Literal[1, 2]) -> Tensor:

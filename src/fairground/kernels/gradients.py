@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fairground.contracts.loss import KernelResult
 from fairground.errors import require
-from fairground.kernels import compiled_hinges
+from fairground.kernels.distance_matrix import distances_from_products, gradient_by_products
 from fairground.kernels.normalize import normalize_rows, tangent_projection
 
 #: matrix (n, n) -> the loss, and its slope (n, n) at every entry of the matrix
@@ -69,9 +69,9 @@ def _products(vectors: Tensor, rule: Rule) -> tuple[Tensor, Tensor]:
 def _distances(vectors: Tensor, rule: Rule, are_units: bool) -> tuple[Tensor, Tensor]:
     matrix = vectors @ vectors.T
     if vectors.is_cpu:
-        compiled_hinges.distances_from_products(matrix.numpy(), False)
+        distances_from_products(matrix.numpy(), False)
         loss, slopes = rule(matrix)
-        compiled_hinges.symmetric_pulls(slopes.numpy(), matrix.numpy(), 1.0, False)
+        gradient_by_products(slopes.numpy(), matrix.numpy(), False)
     else:
         squares = matrix.diagonal()
         squares = (squares + squares.unsqueeze(1)).sub_(matrix, alpha=2).clamp_min_(0).fill_diagonal_(0)
