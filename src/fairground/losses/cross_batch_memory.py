@@ -27,6 +27,7 @@ from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.triplets import list_triplets
+from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, Range
 
 
@@ -38,6 +39,12 @@ class CrossBatchMemoryLoss(Loss):
     only, and is part of the state.
     """
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Wang, Zhang, Huang and Scott",
+        title="Cross-batch memory for embedding learning",
+        venue="CVPR",
+        year=2020,
+    )
     tunable: ClassVar[Mapping[str, Range]] = {"size": Integer(low=128, high=4096)}
     memory: Tensor
     memory_labels: Tensor
