@@ -26,8 +26,10 @@ def squared_distances(left: Tensor, right: Tensor) -> Tensor:
     if left is not right:
         lengths = left.square().sum(1, keepdim=True) + right.square().sum(1)
         return torch.addmm(lengths, left, right.T, alpha=-2).clamp_min(0)
-    lengths = left.square().sum(1)
-    squares = lengths.unsqueeze(1) - 2 * (left @ left.T) + lengths
+    products = left @ left.T
+    # On the diagonal, so that identical rows are at a distance of 0 and not of what two orders of summing leave.
+    lengths = products.diagonal()
+    squares = lengths.unsqueeze(1) - 2 * products + lengths
     is_itself = torch.eye(len(left), dtype=torch.bool, device=left.device)
     return squares.clamp_min(0).masked_fill(is_itself, 0)
 
