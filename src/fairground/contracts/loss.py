@@ -68,7 +68,7 @@ class Loss(nn.Module, ABC):
         wide = embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
         labels = labels.long()
         with _without_autocast(wide):
-            if not _is_eager() or not wide.is_cpu:
+            if not is_eager() or not wide.is_cpu:
                 return self.formula(wide, labels, tuples, generator=generator)
             if self.n_classes is not None and labels.is_cpu and len(labels):
                 self._refuse_unknown(labels, self.n_classes)
@@ -172,7 +172,7 @@ class _KernelStep(torch.autograd.Function):
 _kernel_step: Callable[..., Tensor] = _KernelStep.apply
 
 
-def _is_eager() -> bool:
+def is_eager() -> bool:
     """Tell whether operations run at once on plain tensors, neither traced nor transformed."""
     # torch has no public word for "inside a transform of torch.func"; autograd.Function itself asks this.
     return not torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active()

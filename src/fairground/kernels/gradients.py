@@ -45,6 +45,11 @@ def kernel_of_vectors(embeddings: Tensor, work: Work, *, normalise: bool) -> Ker
     return KernelResult(value, tangent_projection(gradient, units, inverse))
 
 
+def no_gradient(embeddings: Tensor) -> KernelResult:
+    """Return 0 with a zero gradient: what a loss says when there is nothing to learn from."""
+    return KernelResult(embeddings.new_zeros(()), torch.zeros_like(embeddings))
+
+
 def of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> Tensor:
     """Return the rule's loss of x_i . x_j, the cosines if the embeddings are to be normalised first."""
     return with_gradient(embeddings, lambda vectors: _products(vectors, rule), normalise=normalise)
