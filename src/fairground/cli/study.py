@@ -181,10 +181,14 @@ def run(
 
     plan = plan_of(found, home=home)
     total = plan.n_search + plan.n_final
+    is_pruned = plan.n_search > 0 and found.search.pruning != "none"
     try:
         with (
             fed(loggers, home) as feed,
-            study_progress(total, metric=found.selection.metric, is_quiet=is_quiet) as (watch, on_record),
+            study_progress(total, metric=found.selection.metric, is_quiet=is_quiet, is_pruned=is_pruned) as (
+                watch,
+                on_record,
+            ),
         ):
             results = run_study(
                 found,
