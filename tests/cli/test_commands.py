@@ -77,7 +77,7 @@ def test_a_run_like_another_differs_by_what_was_said(home: Path, capsys: pytest.
     changed = {key for key in spec if spec[key] != record.spec[key]}
     assert changed == {"loss", "training"}
     assert fairground(*words, "--protocol", "features") == 2
-    assert "leave --protocol and --config out" in capsys.readouterr().err
+    assert "leave the protocol and the config out" in capsys.readouterr().err
     assert fairground(*words, "los=triplet") == 2
     assert "Did you mean 'loss'" in capsys.readouterr().err
 

@@ -67,7 +67,7 @@ def _specs(seeds: int) -> "dict[tuple[str, int], RunSpec]":
 
 
 def _run(specs: "list[RunSpec]", home: Path, *, workers: int, is_quiet: bool) -> "list[RunRecord]":
-    from fairground.cli.study_progress import study_progress
+    from fairground.api.progress.study import study_progress
     from fairground.execution.processes import ProcessExecutor
     from fairground.records.store import Store
     from fairground.spec.identity import name_of
