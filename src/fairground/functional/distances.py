@@ -29,7 +29,7 @@ def squared_distances(left: Tensor, right: Tensor) -> Tensor:
     products = left @ left.T
     # On the diagonal, so that identical rows are at a distance of 0 and not of what two orders of summing leave.
     lengths = products.diagonal()
-    squares = lengths.unsqueeze(1) - 2 * products + lengths
+    squares = lengths.unsqueeze(1) + lengths - 2 * products
     is_itself = torch.eye(len(left), dtype=torch.bool, device=left.device)
     return squares.clamp_min(0).masked_fill(is_itself, 0)
 
