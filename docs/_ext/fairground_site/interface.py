@@ -22,7 +22,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("fairground.api.report", "Report", "api/report"),
         ("fairground.api.study", "StudyResult", "api/study"),
         ("fairground.api.recommend", "RecommendResult", "api/recommend"),
-        ("fairground.api.load_model", "Model", "api/load_model"),
+        ("fairground.api.load_model", "LoadedModel", "api/load_model"),
     ),
     "Measuring embeddings": (
         ("fairground.evaluation", "evaluate", "evaluation/scores"),
