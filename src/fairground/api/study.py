@@ -95,7 +95,7 @@ def study(
     require(threads >= 1, f"threads must be at least 1; got {threads}")
     options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
     found = find_study([name, *words_of(changes)], folder)
-    return conduct(found, home=folder, options=options, storage=storage, loggers=loggers, quiet=quiet)
+    return run_found_study(found, home=folder, options=options, storage=storage, loggers=loggers, quiet=quiet)
 
 
 def find_study(words: Sequence[str], home: Path, *, is_begun: bool = False) -> StudySpec:
@@ -107,7 +107,7 @@ def find_study(words: Sequence[str], home: Path, *, is_begun: bool = False) -> S
     return begun or load_study(name, changes=changes)
 
 
-def conduct(
+def run_found_study(
     found: StudySpec,
     *,
     home: Path,
@@ -118,10 +118,11 @@ def conduct(
 ) -> StudyResult:
     """Run a study from wherever it is, write its page, and return what it found."""
     plan = plan_of(found, home=home)
-    total = plan.n_search + plan.n_final
+    total, metric = plan.n_search + plan.n_final, found.selection.metric
+    is_pruned = plan.n_search > 0 and found.search.pruning != "none"
     with (
         fed(loggers, home) as feed,
-        study_progress(total, metric=found.selection.metric, is_quiet=quiet) as (watch, on_record),
+        study_progress(total, metric=metric, is_quiet=quiet, is_pruned=is_pruned) as (watch, on_record),
     ):
         results = run_study(
             found,

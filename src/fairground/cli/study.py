@@ -154,10 +154,10 @@ def run(
     is_quiet: bool,
 ) -> None:
     """Run a study and print what it found; after Ctrl-C, how to go on."""
-    from fairground.api.study import conduct
+    from fairground.api.study import run_found_study
 
     try:
-        result = conduct(found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet)
+        result = run_found_study(found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet)
     except KeyboardInterrupt:
         where = "" if home == HOME else f" --home {home}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)

@@ -95,10 +95,6 @@ class TrialStore:
         is_pruned = trial.state == "pruned"
         study.tell(trial.number, state=getattr(optuna.trial.TrialState, "PRUNED" if is_pruned else "FAIL"))
 
-    def optuna_study(self, job: str) -> "optuna.Study":
-        """Return the job as Optuna's own study, for its analyses."""
-        return self._optuna(job)
-
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold a shared book while the block lasts; the study's folder has a lock of its own for this machine."""
