@@ -13,6 +13,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("fairground", "train", "api/train"),
         ("fairground", "runs", "api/runs"),
         ("fairground", "compare", "api/compare"),
+        ("fairground", "compare_values", "statistics/comparison"),
         ("fairground", "report", "api/report"),
         ("fairground", "study", "api/study"),
         ("fairground", "recommend", "api/recommend"),
@@ -22,7 +23,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("fairground.api.report", "Report", "api/report"),
         ("fairground.api.study", "StudyResult", "api/study"),
         ("fairground.api.recommend", "RecommendResult", "api/recommend"),
-        ("fairground.api.load_model", "Model", "api/load_model"),
+        ("fairground.api.load_model", "LoadedModel", "api/load_model"),
     ),
     "Measuring embeddings": (
         ("fairground.evaluation", "evaluate", "evaluation/scores"),

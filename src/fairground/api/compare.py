@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.api.home import home_folder
-from fairground.api.run import Run, Runs
+from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
 from fairground.errors import InputError, require
 from fairground.fairness.told import trials_of
@@ -63,7 +63,7 @@ class MethodComparison:
 
 
 def compare(
-    *runs: Runs | Run | str,
+    *runs: RunList | Run | str,
     metric: str | None = None,
     anyway: bool = False,
     home: str | os.PathLike[str] | None = None,
@@ -115,7 +115,7 @@ def searched_ranges(records: Iterable[RunRecord]) -> dict[str, Range]:
     return found
 
 
-def _records(runs: Iterable[Runs | Run | str], home: Path) -> list[RunRecord]:
+def _records(runs: Iterable[RunList | Run | str], home: Path) -> list[RunRecord]:
     """Return each run once."""
     store, found, is_named = Store(home), dict[str, RunRecord](), False
     for what in runs:
@@ -128,7 +128,7 @@ def _records(runs: Iterable[Runs | Run | str], home: Path) -> list[RunRecord]:
     return list(found.values()) if is_named else records_to_compare(store, [])
 
 
-def _homes(runs: Iterable[Runs | Run | str], home: Path) -> list[Path]:
+def _homes(runs: Iterable[RunList | Run | str], home: Path) -> list[Path]:
     """Return where the runs lie, each place once."""
     found: list[Path] = []
     for what in runs:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fairground.api.home import home_folder
-from fairground.api.run import Run, Runs
+from fairground.api.run import Run, RunList
 from fairground.api.words import Setting, words_of
 from fairground.catalogue import canonical, nearest
 from fairground.errors import require
@@ -23,7 +23,7 @@ def runs(
     state: State | None = "done",
     trials: bool = False,
     **settings: Setting,
-) -> Runs:
+) -> RunList:
     """Return the runs of a home: all, those named, or those with certain settings.
 
     `names` are runs by name, or enough of its beginning, and methods by hash. The keywords are those of `train`:
@@ -40,7 +40,7 @@ def runs(
     for key in wanted:
         _require_known(key, records)
     kept = [record for record in records if all(_setting(record, key) == value for key, value in wanted.items())]
-    return Runs([Run(record=record, home=folder) for record in kept])
+    return RunList([Run(record=record, home=folder) for record in kept])
 
 
 def named_records(store: Store, names: Sequence[str]) -> list[RunRecord]:
