@@ -77,8 +77,8 @@ def _records(store: "Store", words: Sequence[str]) -> "list[RunRecord]":
 def searched_ranges(records: "Iterable[RunRecord]") -> "dict[str, Range]":
     """Return the ranges of the components of searched runs."""
     from fairground.fairness.told import trials_of
+    from fairground.spec.declarations import tunable_of
     from fairground.spec.run import ROOM_OF
-    from fairground.spec.tunable import tunable_of
 
     found: dict[str, Range] = {}
     for record in records:

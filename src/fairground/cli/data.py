@@ -91,7 +91,7 @@ def data_words(path: Path | None, dataset: str | None) -> list[str]:
     """Return the override words that name a data set: by its kind if said, otherwise by what lies at the path."""
     from fairground.catalogue import canonical
     from fairground.errors import require
-    from fairground.spec.settings import settings_of
+    from fairground.spec.declarations import settings_of
 
     name = canonical("datasets", dataset) if dataset is not None else _kind(path or Path())
     if path is None:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range
 
 
@@ -20,6 +21,7 @@ class BatchSampler(ABC):
     `needs_embeddings`; training then calls `fill` once before the first step and `observe` after every step.
     """
 
+    reference: ClassVar[Reference | None] = None
     tunable: ClassVar[Mapping[str, Range]] = {}
     needs_embeddings: ClassVar[bool] = False
     _plan: Tensor | None = None

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from fairground.errors import require
+from fairground.spec.declarations import is_learnable, tunable_of
 from fairground.spec.load import load_run
 from fairground.spec.run import ROOM_OF, Part, RunSpec
 from fairground.spec.settings import Value
 from fairground.spec.space import LogReal, Range
 from fairground.spec.study import DataSpec, MethodSpec, StudySpec
-from fairground.spec.tunable import has_weights, tunable_of
 
 #: as MLRC searched the rate of a loss' own weights
 LOSS_RATE = LogReal(low=1e-6, high=1.0)
@@ -109,7 +109,7 @@ def _tunable(spec: RunSpec) -> dict[str, Range]:
         if component is not None:
             spans = tunable_of(ROOM_OF[part], component.name)
             found |= {f"{part}.{key}": span for key, span in spans.items()}
-    if has_weights(spec.loss.name) and spec.loss.settings.get("learn_beta") is not False:
+    if is_learnable(spec.loss.name) and spec.loss.settings.get("learn_beta") is not False:
         found["optimiser.loss_lr"] = LOSS_RATE
     return found
 
