@@ -7,6 +7,7 @@ from fairground.errors import require
 from fairground.spec.declarations import is_learnable, tunable_of
 from fairground.spec.load import load_run
 from fairground.spec.run import ROOM_OF, Part, RunSpec
+from fairground.spec.search_procedure import SearchProcedure
 from fairground.spec.settings import Value
 from fairground.spec.space import LogReal, Range
 from fairground.spec.study import DataSpec, MethodSpec, StudySpec
@@ -86,6 +87,23 @@ class StudyJob:
         found |= {**search.ranges, **self.method.ranges}
         found |= {key: span for key, span in here.items() if span is not None}
         return {key: found[key] for key in sorted(found) if here.get(key, found[key]) is not None}
+
+    def search_procedure(self) -> SearchProcedure | None:
+        """Return how the cell's settings are searched; None where its words say them."""
+        study = self.study
+        if not study.search.trials:
+            return None
+        return SearchProcedure(
+            trials=self.n_trials(),
+            sampler=study.search.sampler,
+            startup=study.search.startup,
+            pruning=study.search.pruning,
+            metric=study.selection.metric,
+            over=study.selection.over,
+            n_folds=study.folds.n,
+            folds=study.folds.used,
+            ranges=self.ranges(),
+        )
 
     def n_trials(self) -> int:
         """Return how many trials the cell has: those of the study, or one where there is nothing to search."""
