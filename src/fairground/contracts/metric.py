@@ -112,6 +112,10 @@ class Metric:
     higher_is_better: ClassVar[bool] = True
     is_share: ClassVar[bool] = True
 
+    def is_better(self, score: float, other: float) -> bool:
+        """Tell whether a score is better than another, not only as good."""
+        return score > other if self.higher_is_better else score < other
+
 
 class RankingMetric(Metric, ABC):
     """One value a query; the score is their mean."""

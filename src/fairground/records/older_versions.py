@@ -1,11 +1,12 @@
 """Records of versions 1 and 2 brought to the fields of version 3.
 
-Before version 3 a record said some things in its notes alone, each in one fixed form. They are read back here, once, when
-such a record is opened, and nowhere else; records are kept for years, and what they say must stay comparable. The notes
+Before version 3 a record said some things in its notes alone, each in one fixed form. They are read back here when such
+a record is opened, and nowhere else: records are kept for years, and what they say must stay comparable. The notes
 themselves stay for people.
 
     "search: 50 trials"                  settings were searched; also `search.trials` of the spec
-    "selected on the test split: ..."    what chose; else `evaluation.select_on` of the spec, else validation if looked at
+    "selected on the test split: ..."    what chose; the spec's `evaluation.select_on` goes before it, and validation
+                                         scores come after it
     "clustered with 5 seeds"             how often k-means was started
     "closed set: ..."                    test classes were trained on; so do all splits named closed_set
     "known bug switched on: ..."         a bug of published code is reproduced
