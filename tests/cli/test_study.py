@@ -72,7 +72,7 @@ def test_a_study_ends_with_both_tables_and_a_page(begun):
 
 
 def test_json_says_the_same_to_a_program(plain):
-    cell = plain["cells"][0]
+    cell = plain["jobs"][0]
     assert cell["trials"]["done"] == 2
     assert cell["separated"]["map@r"]["n"] == cell["concatenated"]["map@r"]["n"] == 2
     assert len(cell["expected_best"]) == 2
@@ -93,7 +93,7 @@ def test_status_tells_trials_seal_and_who(begun, capsys):
 def test_a_plan_counts_and_knows_the_cost_of_what_was_run(begun, capsys):
     assert fairground("study", "plan", "mlrc2020/all", "--home", str(begun / "home")) == 0
     assert "8,400 trainings to search, 1,680 after selection" in capsys.readouterr().out
-    assert fairground("study", "plan", str(begun / "mine.toml"), *options(begun), "--pilot", "--json") == 0
+    assert fairground("study", "plan", str(begun / "mine.toml"), *options(begun), "--measure", "--json") == 0
     plan = json.loads(capsys.readouterr().out)
     assert (plan["search_runs"], plan["final_runs"]) == (8, 8)
     assert plan["seconds"] > 0
@@ -111,7 +111,7 @@ def test_a_study_is_evaluated_joined_with_other_metrics(begun, plain, capsys):
     words = ("evaluate", "mine", "--split", "test", "--ensemble", "--home", str(begun / "home"))
     assert fairground(*words, "--json") == 0
     usual = json.loads(capsys.readouterr().out)
-    table = plain["cells"][0]["concatenated"]["map@r"]["mean"]
+    table = plain["jobs"][0]["concatenated"]["map@r"]["mean"]
     assert sum(repeat["map@r"] for repeat in usual[0]["concatenated"]) / 2 == pytest.approx(table, abs=1e-12)
     assert fairground(*words, "--metrics", "nmi") == 0
     assert "toy/triplet  concatenated  test nmi" in capsys.readouterr().out
@@ -121,7 +121,7 @@ def test_a_study_is_evaluated_joined_with_other_metrics(begun, plain, capsys):
 
 def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
     assert fairground("reproduce", "mine", "--repeats", "3", *options(begun), "--json") == 0
-    cells = json.loads(capsys.readouterr().out)["cells"]
+    cells = json.loads(capsys.readouterr().out)["jobs"]
     assert cells[0]["separated"]["map@r"]["n"] == 3
     store = Store(begun / "home")
     run = next(name for name in store.names(state="done") if store.get(name).spec["evaluation"]["test"])

@@ -271,7 +271,7 @@ def test_an_empty_home_says_how_to_fill_it_and_is_not_made(tmp_path):
 @pytest.fixture
 def study(home):
     found = load_study("tiny")
-    with folder_of(found, home).claimed(found):
+    with folder_of(found, home).locked(found):
         pass
     return found
 
@@ -286,8 +286,8 @@ def test_a_study_is_shown_with_how_far_it_is(home, study):
     store = Store(home)
     chosen = Selected(settings={"loss.margin": 0.1}, trial=0, score=0.5, n_trials=4)
     seal = Seal(store, study)
-    cell = next(cell for cell in jobs_of(study) if "riplet" in cell.label)
-    seal.end_selection({cell.label: chosen})
+    job = next(job for job in jobs_of(study) if "riplet" in job.label)
+    seal.end_selection({job.label: chosen})
     seen.refresh()
     assert not seen.studies[0].is_sealed
     assert seen.complaints == []

@@ -46,20 +46,20 @@ def test_a_killed_driver_lets_go_of_the_book(url: str) -> None:
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, url], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    book = TrialStore(url, study="00ab")
-    with pytest.raises(StoreError, match="study 00ab is being searched by another driver"), book.held():
+    trial_store = TrialStore(url, study="00ab")
+    with pytest.raises(StoreError, match="study 00ab is being searched by another driver"), trial_store.locked():
         pass
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
     deadline = time.monotonic() + 20
     while True:
         try:
-            with book.held():
+            with trial_store.locked():
                 break
         except StoreError:
             assert time.monotonic() < deadline, "the server never noticed that the driver was gone"
             time.sleep(0.1)
-    book.close()
+    trial_store.close()
 
 
 def test_a_server_that_is_not_there_is_a_sentence_without_the_password() -> None:

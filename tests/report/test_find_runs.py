@@ -19,8 +19,8 @@ JOBS = "tests.study.jobs"
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     home = tmp_path_factory.mktemp("study")
-    hire = partial(executor_named, "inline", workers=1)
-    run_study(load_study("tiny"), home=home, hire=hire, job=f"{JOBS}:quadratic", join_job=f"{JOBS}:join")
+    spawn = partial(executor_named, "inline", workers=1)
+    run_study(load_study("tiny"), home=home, spawn=spawn, run_job=f"{JOBS}:quadratic", join_job=f"{JOBS}:join")
     return home
 
 
@@ -47,7 +47,7 @@ def test_all_runs_of_a_home_leave_trials_out_and_joined_models_apart(home):
 
 def test_a_study_is_closed_until_its_selection_is_over(tmp_path):
     study = load_study("tiny")
-    with folder_of(study, tmp_path).claimed(study):
+    with folder_of(study, tmp_path).locked(study):
         pass
     with pytest.raises(SealError, match="sealed until every method's settings are selected"):
         find_runs(["tiny"], tmp_path)

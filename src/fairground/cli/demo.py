@@ -48,7 +48,7 @@ def demo(
 
     specs = _specs(seeds)
     names = {method_of(spec): name for (name, _), spec in specs.items()}
-    records = _conduct(list(specs.values()), home, workers=workers, is_quiet=quiet or as_json)
+    records = _run(list(specs.values()), home, workers=workers, is_quiet=quiet or as_json)
     sources = Sources(folders=folders_of(records, home))
     out = home / "demo"
     page = build_page(
@@ -73,18 +73,17 @@ def _specs(seeds: int) -> "dict[tuple[str, int], RunSpec]":
     }
 
 
-def _conduct(specs: "list[RunSpec]", home: Path, *, workers: int, is_quiet: bool) -> "list[RunRecord]":
+def _run(specs: "list[RunSpec]", home: Path, *, workers: int, is_quiet: bool) -> "list[RunRecord]":
     from fairground.execution.processes import ProcessExecutor
     from fairground.records.store import Store
-    from fairground.study.run_specs import JOB, run_specs
+    from fairground.study.scheduler import JOB, Scheduler
 
-    store = Store(home)
-    records = []
     with _progress(specs, is_quiet=is_quiet) as watch, ProcessExecutor(JOB, workers=workers, watch=watch) as executor:
-        for record in run_specs(specs, store=store, executor=executor):
-            records.append(record)
+
+        def on_record(record: "RunRecord") -> None:
             watch({"kind": "done", "run": record.name, "record": record})
-    return records
+
+        return Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
 
 
 @contextmanager
@@ -119,13 +118,13 @@ def _bars(specs: "list[RunSpec]") -> Iterator[Watch]:
     columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     columns_with_loss = (*columns, TextColumn("{task.fields[loss]}"))
     with Progress(*columns_with_loss, console=Console(stderr=True)) as progress:
-        whole = progress.add_task("runs", total=len(specs), loss="")
+        overall = progress.add_task("runs", total=len(specs), loss="")
         tasks: dict[str, TaskID] = {}
 
         def watch(event: Mapping[str, Any]) -> None:
             run = event.get("run", "")
             if event["kind"] == "done":
-                progress.advance(whole)
+                progress.advance(overall)
                 if run in tasks:
                     progress.remove_task(tasks.pop(run))
             elif event["kind"] == "batch":

@@ -15,9 +15,9 @@ Home = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while working.")]
-Sinks = Annotated[
+Loggers = Annotated[
     list[str] | None,
-    typer.Option("--sink", help="Also tell tensorboard, wandb (offline) or mlflow; may be given several times."),
+    typer.Option("--logger", help="Also log to tensorboard, wandb (offline) or mlflow; may be given several times."),
 ]
 WithDoctor = Annotated[
     bool,

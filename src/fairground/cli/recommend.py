@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairground.audit.audit import Audit
     from fairground.recommend.race_setup import RaceSetup
     from fairground.recommend.race_state import RaceState
-    from fairground.recommend.run_race import Found
+    from fairground.recommend.run_race import RaceResult
 
 #: the share of classes that validates where a method is known and only the best epoch is to be found
 FEW = 0.1
@@ -60,19 +60,19 @@ def recommend(
     Or: fairground recommend features.npz --time 2m training.epochs=20
     """
     begun, seconds = time.monotonic(), _seconds(limit)
-    said: list[str] = []
-    say = _teller(said, is_quiet=quiet or as_json)
-    contest, audit = _look(data, words or [], protocol, seed, seconds * workers, say=say, is_quiet=quiet or as_json)
+    sentences: list[str] = []
+    say = _printer(sentences, is_quiet=quiet or as_json)
+    setup, audit = _inspect(data, words or [], protocol, seed, seconds * workers, say=say, is_quiet=quiet or as_json)
     from fairground.recommend.race_state import RaceState, race_name
 
-    book = RaceState(home=home, name=race_name(contest.plain()), limit=seconds, begun=begun)
-    with book.opened():
-        found, is_stopped = _race(contest, book, workers=workers, say=say, is_quiet=quiet or as_json)
-        told = _end(contest, book, found, audit, said)
+    state = RaceState(home=home, name=race_name(setup.plain()), limit=seconds, begun=begun)
+    with state.opened():
+        found, is_stopped = _race(setup, state, workers=workers, say=say, is_quiet=quiet or as_json)
+        summary = _write_results(setup, state, found, audit, sentences)
     if as_json:
-        print(json.dumps({**told, "is_over": book.is_over}))
+        print(json.dumps({**summary, "is_over": state.is_over}))
     else:
-        _print(told, found, contest.study.selection.metric, home)
+        _print(summary, found, setup.study.selection.metric, home)
         if is_stopped:
             print("stopped; nothing is lost. The same command goes on from here.", file=sys.stderr)
     if is_stopped:
@@ -91,18 +91,18 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _teller(said: list[str], *, is_quiet: bool) -> Callable[[str], None]:
+def _printer(sentences: list[str], *, is_quiet: bool) -> Callable[[str], None]:
     """Return what says a sentence to the user, and keeps it for the page."""
 
     def say(sentence: str) -> None:
-        said.append(sentence)
+        sentences.append(sentence)
         if not is_quiet:
             print(sentence, file=sys.stderr)
 
     return say
 
 
-def _look(
+def _inspect(
     data: str,
     words: list[str],
     protocol: str | None,
@@ -144,8 +144,8 @@ def _look(
     say(f"{'; '.join(parts)}.".capitalize())
     say(choice.sentence)
     label = "icons" if is_named else Path(data).stem or Path(data).name
-    contest = race_setup(choice, label=label, data=named, words=[*_unsaid(division.words, words), *words], seed=seed)
-    return contest, found
+    setup = race_setup(choice, label=label, data=named, words=[*_unsaid(division.words, words), *words], seed=seed)
+    return setup, found
 
 
 def _said(words: list[str], key: str) -> list[str]:
@@ -159,79 +159,81 @@ def _unsaid(chosen: tuple[str, ...], words: list[str]) -> list[str]:
 
 
 def _race(
-    contest: "RaceSetup", book: "RaceState", *, workers: int, say: Callable[[str], None], is_quiet: bool
-) -> "tuple[Found, bool]":
+    setup: "RaceSetup", state: "RaceState", *, workers: int, say: Callable[[str], None], is_quiet: bool
+) -> "tuple[RaceResult, bool]":
     """Race, choose and open the test split; after Ctrl-C return what is known, with the test split still sealed."""
     from fairground.cli.race_progress import race_progress
     from fairground.execution.processes import ProcessExecutor
     from fairground.recommend.run_race import RaceRun
 
-    with race_progress(book, metric=contest.study.selection.metric, is_quiet=is_quiet) as (watch, heard):
-        course = RaceRun(
-            contest,
-            book=book,
-            hire=lambda job, watch: ProcessExecutor(job, workers=workers, watch=watch),
+    with race_progress(state, metric=setup.study.selection.metric, is_quiet=is_quiet) as (watch, on_record):
+        race = RaceRun(
+            setup,
+            state=state,
+            spawn=lambda job, watch: ProcessExecutor(job, workers=workers, watch=watch),
             watch=watch,
-            heard=heard,
+            on_record=on_record,
         )
         try:
-            with course:
-                if book.is_over:
+            with race:
+                if state.is_over:
                     say("This race is over, and its test classes are open: here is what it found.")
                 else:
-                    say(course.prepare_told())
-                course.race()
-                return course.choose(), False
+                    say(race.plan_sentence())
+                race.race()
+                return race.choose(), False
         except KeyboardInterrupt:
             say("Stopped. Ending with what is known: the ranking, the model so far and the page (Ctrl-C again leaves).")
-            return course.known(), True
+            return race.result_so_far(), True
 
 
-def _end(contest: "RaceSetup", book: "RaceState", found: "Found", audit: "Audit", said: list[str]) -> dict[str, Any]:
+def _write_results(
+    setup: "RaceSetup", state: "RaceState", found: "RaceResult", audit: "Audit", sentences: list[str]
+) -> dict[str, Any]:
     """Write the model and the page; return everything as JSON-ready data."""
     from fairground.deploy.model_folder import open_model, write_model
     from fairground.report.advice import advice_of, standings_plain
     from fairground.report.race_page import write_race_page
     from fairground.spec.load import run_from_plain
 
-    metric = contest.study.selection.metric
+    metric = setup.study.selection.metric
     run = found.recommendation.chosen.best_run(metric)
     advice = advice_of(found.recommendation, metric=metric, is_sealed=found.is_sealed)
-    write_model(open_model(run.name, home=book.home), book.model)
+    write_model(open_model(run.name, home=state.home), state.model)
     page = write_race_page(
         found,
-        title=f"Which method for {contest.study.data[0].label}?",
-        told=said,
+        title=f"Which method for {setup.study.data[0].label}?",
+        steps=sentences,
         advice=advice,
         audit=dataclasses.asdict(audit),
         metric=metric,
-        home=book.home,
-        out=book.page,
+        home=state.home,
+        out=state.page,
     )
     return {
-        "race": book.name,
+        "race": state.name,
         "advice": advice,
         "page": str(page),
         "chosen": found.recommendation.chosen.label,
         "metric": metric,
         "standings": standings_plain(found.standings),
         "baselines": standings_plain(found.baselines),
-        "model": str(book.model),
+        "model": str(state.model),
         "model_run": run.name,
         "validation_share": run_from_plain(run.spec).split.settings.get("validation", 0.0),
-        "seconds": round(book.seconds(), 1),
+        "seconds": round(state.seconds(), 1),
     }
 
 
-def _print(told: dict[str, Any], found: "Found", metric: str, home: Path) -> None:
+def _print(summary: dict[str, Any], found: "RaceResult", metric: str, home: Path) -> None:
     from fairground.report.advice import standings_text
 
     print(standings_text(found.standings, found.baselines, metric=metric))
-    for sentence in told["advice"]:
+    for sentence in summary["advice"]:
         print(sentence)
-    model = Path(told["model"]).absolute()
-    print(f"page:  {Path(told['page']).absolute()}  (open it in any browser)")
+    model = Path(summary["model"]).absolute()
+    print(f"page:  {Path(summary['page']).absolute()}  (open it in any browser)")
     print(f"model: {model}  (try: fairground embed {model} YOUR_IMAGES -o embeddings.npz)")
-    if told["validation_share"] > FEW and not found.recommendation.is_baseline:
-        words = ("--home", str(home), "--like", told["model_run"], f"split.validation={FEW}")
+    if summary["validation_share"] > FEW and not found.recommendation.is_baseline:
+        words = ("--home", str(home), "--like", summary["model_run"], f"split.validation={FEW}")
         print(f"more:  fairground train {shlex.join(words)}  (the same method on more of your classes)")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fairground.records.record import RunRecord
 
 Watch = Callable[[Mapping[str, Any]], None]
-Heard = Callable[["RunRecord"], None]
+OnRecord = Callable[["RunRecord"], None]
 
 
 def warn(event: Mapping[str, Any]) -> None:
@@ -20,7 +20,7 @@ def warn(event: Mapping[str, Any]) -> None:
 
 
 class RunBars:
-    """Bars of runs by name; `progress` must have a column for the field `told`."""
+    """Bars of runs by name; `progress` must have a column for the field `status`."""
 
     def __init__(self, progress: "Progress") -> None:
         self._progress = progress
@@ -34,10 +34,10 @@ class RunBars:
             return
         run = event["run"]
         if run not in self._tasks:
-            self._tasks[run] = self._progress.add_task(title(run), total=event["of"] * event["batches"], told="")
+            self._tasks[run] = self._progress.add_task(title(run), total=event["of"] * event["batches"], status="")
         done = (event["epoch"] - 1) * event["batches"] + event["batch"]
-        told = f"epoch {event['epoch']}, loss {event['loss']:.4f}"
-        self._progress.update(self._tasks[run], completed=done, told=told)
+        status = f"epoch {event['epoch']}, loss {event['loss']:.4f}"
+        self._progress.update(self._tasks[run], completed=done, status=status)
 
     def end(self, run: str) -> None:
         """Take the bar of a run away."""
@@ -45,7 +45,7 @@ class RunBars:
             self._progress.remove_task(self._tasks.pop(run))
 
 
-def signs_told(record: "RunRecord") -> str:
+def signs_found(record: "RunRecord") -> str:
     """Name what the doctor found; the sentences are in `fairground show` and in the report."""
     return f"  doctor: {', '.join(finding.sign for finding in record.findings)}" if record.findings else ""
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fairground.cli.run_bars import Heard, RunBars, Watch, signs_told, warn
+from fairground.cli.run_bars import OnRecord, RunBars, Watch, signs_found, warn
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
 
 
 @contextmanager
-def study_progress(total: int, *, metric: str, is_quiet: bool) -> Iterator[tuple[Watch, Heard]]:
+def study_progress(total: int, *, metric: str, is_quiet: bool) -> Iterator[tuple[Watch, OnRecord]]:
     """Yield what to tell of runs under way, and of their records; `total` is how many runs there can be."""
     if is_quiet:
         yield lambda _: None, lambda _: None
@@ -37,7 +37,7 @@ def _title(record: "RunRecord") -> str:
 
 
 def _result(record: "RunRecord", metric: str) -> str:
-    return f"{_outcome(record, metric)}{signs_told(record)}"
+    return f"{_outcome(record, metric)}{signs_found(record)}"
 
 
 def _outcome(record: "RunRecord", metric: str) -> str:
@@ -49,7 +49,7 @@ def _outcome(record: "RunRecord", metric: str) -> str:
 
 
 @contextmanager
-def _bars(total: int, metric: str) -> Iterator[tuple[Watch, Heard]]:
+def _bars(total: int, metric: str) -> Iterator[tuple[Watch, OnRecord]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -58,14 +58,14 @@ def _bars(total: int, metric: str) -> Iterator[tuple[Watch, Heard]]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[status]}"),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        whole = progress.add_task("runs (pruning may save some)", total=total, told="")
+        overall = progress.add_task("runs (pruning may save some)", total=total, status="")
         bars = RunBars(progress)
 
-        def heard(record: "RunRecord") -> None:
+        def on_record(record: "RunRecord") -> None:
             bars.end(record.name)
-            progress.update(whole, advance=1, told=f"{_title(record)}: {_result(record, metric)}")
+            progress.update(overall, advance=1, status=f"{_title(record)}: {_result(record, metric)}")
 
-        yield bars.watch, heard
+        yield bars.watch, on_record

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.options import HOME, AsJson, Home, Quiet, Sinks, Threads, WithDoctor
+from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet, Threads, WithDoctor
 
 if TYPE_CHECKING:
     from fairground.loggers.feed import Feed
@@ -42,7 +42,7 @@ def train(
     as_json: AsJson = False,
     quiet: Quiet = False,
     doctor: WithDoctor = True,
-    sinks: Sinks = None,
+    loggers: Loggers = None,
 ) -> None:
     """Train one model and measure it on the sealed test classes.
 
@@ -73,7 +73,7 @@ def train(
         return
     if not (quiet or as_json or int(os.environ.get("RANK", "0"))):
         print(card_text(declaration(spec)), end="\n\n", file=sys.stderr)
-    _work(spec, home=home, threads=threads, as_json=as_json, is_quiet=quiet, is_watched=doctor, sinks=sinks)
+    _work(spec, home=home, threads=threads, as_json=as_json, is_quiet=quiet, is_watched=doctor, loggers=loggers)
 
 
 def resume(
@@ -82,14 +82,14 @@ def resume(
     as_json: AsJson = False,
     quiet: Quiet = False,
     doctor: WithDoctor = True,
-    sinks: Sinks = None,
+    loggers: Loggers = None,
 ) -> None:
     """Go on with a run that was stopped or killed; it ends with the digits it would have had anyway.
 
     Example: fairground resume 3f2a
     """
     spec = _spec_of(run, home)
-    _work(spec, home=home, threads=None, as_json=as_json, is_quiet=quiet, is_watched=doctor, sinks=sinks)
+    _work(spec, home=home, threads=None, as_json=as_json, is_quiet=quiet, is_watched=doctor, loggers=loggers)
 
 
 def _spec_of(run: str, home: Path, overrides: list[str] | None = None) -> "RunSpec":
@@ -109,7 +109,7 @@ def _work(
     as_json: bool,
     is_quiet: bool,
     is_watched: bool,
-    sinks: list[str] | None,
+    loggers: list[str] | None,
 ) -> None:
     from fairground.cli.list_show import print_record
     from fairground.loggers.feed import fed
@@ -119,7 +119,7 @@ def _work(
     name = name_of(spec)
     store = Store(home)
     is_leader = os.environ.get("RANK", "0") == "0"
-    with fed(sinks or [] if is_leader else [], home) as feed:
+    with fed(loggers or [] if is_leader else [], home) as feed:
         with _joined() as crew:
             is_done = _is_done(name, store) if crew is None else crew.agree(lambda: _is_done(name, store))
             record = (
@@ -186,7 +186,7 @@ def _run(
             return run(
                 spec,
                 home=store.root,
-                listen=feed.beside(listen, run=name),
+                listen=feed.with_events(listen, run=name),
                 should_stop=should_stop,
                 witness=(lambda what: store.note_event("test opened", name, what)) if crew.is_leader else None,
                 crew=crew,

@@ -32,7 +32,7 @@ def serve() -> None:
     try:
         while (order := jobs.get()) is not None:
             busy.set()
-            reply = perform(order["job"], order["argument"], lambda told: _send(replies, {"told": told}))
+            reply = perform(order["job"], order["argument"], lambda event: _send(replies, {"told": event}))
             busy.clear()
             _send(replies, reply)
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairground.recommend.run_race import Found
+from fairground.recommend.run_race import RaceResult
 from fairground.records.record import RunRecord
 from fairground.report.advice import RANKING, ranking_of
 from fairground.report.audits import audit_card
@@ -17,17 +17,17 @@ from fairground.report.summary import Summary
 
 
 def write_race_page(
-    found: Found,
+    found: RaceResult,
     *,
     title: str,
-    told: Sequence[str],
+    steps: Sequence[str],
     advice: Sequence[str],
     audit: Mapping[str, Any],
     metric: str,
     home: Path,
     out: Path,
 ) -> Path:
-    """Write the page; `told` is how data, network and plan were chosen, `audit` what `data check --json` says."""
+    """Write the page; `steps` is how data, network and plan were chosen, `audit` what `data check --json` says."""
     trained = [run for standing in found.recommendation.leaders for run in standing.runs]
     untrained = [run for standing in found.baselines for run in standing.runs]
     records = [*trained, *(_apart(run) for run in untrained)]
@@ -40,7 +40,7 @@ def write_race_page(
         audits=[audit_card(audit, title=title)],
         story=Summary(
             sentences=tuple(advice),
-            told=tuple(told),
+            steps=tuple(steps),
             columns=(RANKING[0], *(f"{heading(metric)}, {split}" for split in RANKING[1:3]), *RANKING[3:]),
             rows=tuple(tuple(row) for row in ranking_of((*found.standings, *found.baselines), metric=metric)),
         ),

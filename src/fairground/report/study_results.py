@@ -37,13 +37,13 @@ class Part:
 def parts_of(results: Sequence[JobResult]) -> list[Part]:
     """Return the tables of a study: for each data set separated and, where folds were joined, concatenated."""
     parts = []
-    for label in dict.fromkeys(result.cell.data.label for result in results):
-        found = [result for result in results if result.cell.data.label == label]
-        n_folds = len(found[0].cell.study.folds.used)
+    for label in dict.fromkeys(result.job.data.label for result in results):
+        found = [result for result in results if result.job.data.label == label]
+        n_folds = len(found[0].job.study.folds.used)
         apart = f"{label}, separated: the mean over {n_folds} fold models of a repeat" if n_folds > 1 else label
         joined = f"{label}, concatenated: the {n_folds} fold models of a repeat joined into one"
-        parts.append(_part(apart, label, False, {result.cell.method.label: _apart(result) for result in found}))
-        parts.append(_part(joined, label, True, {result.cell.method.label: result.joined for result in found}))
+        parts.append(_part(apart, label, False, {result.job.method.label: _apart(result) for result in found}))
+        parts.append(_part(joined, label, True, {result.job.method.label: result.joined for result in found}))
     return [part for part in parts if part.records]
 
 
@@ -61,19 +61,19 @@ def results_plain(results: Sequence[JobResult]) -> list[dict[str, Any]]:
     tables = [(part.data, part.is_joined, part.table) for part in parts_of(results)]
     found = []
     for result in results:
-        cell = result.cell
+        job = result.job
         scores = {
             "concatenated" if is_joined else "separated": _scores(row, table.metrics)
             for data, is_joined, table in tables
             for row in table.rows
-            if data == cell.data.label and row.label == cell.method.label
+            if data == job.data.label and row.label == job.method.label
         }
-        ranges = cell.ranges() if result.trials else {}
+        ranges = job.ranges() if result.trials else {}
         selected = result.selected
         found.append(
             {
-                "data": cell.data.label,
-                "method": cell.method.label,
+                "data": job.data.label,
+                "method": job.method.label,
                 "trials": counts(result.trials),
                 "seconds": round(sum(trial.seconds for trial in result.trials), 1),
                 "settings": dict(selected.settings) if selected else None,
@@ -107,7 +107,7 @@ def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSe
         if result.trials and result.runs:
             flat = flatten(result.runs[0].spec)
             place = (flat.get("data", "?"), flat.get("protocol", "?"))
-            searches.setdefault(place, {})[result.cell.method.label] = result.trials
+            searches.setdefault(place, {})[result.job.method.label] = result.trials
     sources = Sources(folders=folders_of(records, home), searches=searches, names=names)
     return RunSet(records=tuple(records), sources=sources, title=title)
 
@@ -120,7 +120,7 @@ def _part(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence
 
 def _apart(result: JobResult) -> list[RunRecord]:
     """Return a record for every repeat with its folds averaged; a repeat that lost a fold counts as unfinished."""
-    n_folds = len(result.cell.study.folds.used)
+    n_folds = len(result.job.study.folds.used)
     repeats = [result.runs[i : i + n_folds] for i in range(0, len(result.runs), n_folds)]
     kept: list[RunRecord] = []
     for runs in repeats:
@@ -130,7 +130,7 @@ def _apart(result: JobResult) -> list[RunRecord]:
 
 
 def _told(result: JobResult) -> list[str]:
-    label = result.cell.label
+    label = result.job.label
     lines = []
     if result.trials:
         states = ", ".join(f"{n} {state}" for state, n in counts(result.trials).items() if n)
@@ -141,7 +141,7 @@ def _told(result: JobResult) -> list[str]:
     if result.selected.trial is not None:
         settings = ", ".join(f"{key}={value}" for key, value in result.selected.settings.items())
         lines.append(f"  trial {result.selected.trial} selected, validation {result.selected.score:.4f}: {settings}")
-        lines += [f"  warning: {word}" for word in on_bounds(result.cell.ranges(), result.selected.settings)]
+        lines += [f"  warning: {word}" for word in on_bounds(result.job.ranges(), result.selected.settings)]
     return [*lines, *(f"  warning: not joined: {word}" for word in dict.fromkeys(result.complaints))]
 
 

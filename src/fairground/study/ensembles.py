@@ -1,6 +1,6 @@
 """The fold models of one repeat joined into one: which jobs that takes, and the record it leaves.
 
-The record carries the spec of its folds with `ensemble` said beside it, so that the guard will not let a joined model
+The record carries the spec of its folds with `ensemble` added, so that the fairness rules will not let a joined model
 share a table with single ones.
 """
 
@@ -24,8 +24,8 @@ def join(
     repeats: Sequence[Sequence[RunRecord]], *, store: Store, executor: Executor
 ) -> tuple[list[RunRecord], list[str]]:
     """Return a record for every repeat whose folds are all done, and a sentence for each that could not be joined."""
-    whole = [runs for runs in repeats if all(run.state == "done" for run in runs)]
-    wanted = {_name(runs): runs for runs in whole}
+    complete = [runs for runs in repeats if all(run.state == "done" for run in runs)]
+    wanted = {_name(runs): runs for runs in complete}
     stored = {name: store.get(name) for name in wanted if name in set(store.names(state="done"))}
     jobs = {json.dumps([run.name for run in runs]): (name, runs) for name, runs in wanted.items() if name not in stored}
     complaints = []

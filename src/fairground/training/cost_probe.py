@@ -1,6 +1,6 @@
 """What a run costs on this machine, by a few batches of it: the price list that a race is planned with.
 
-A pilot leaves no record and no file: it is no run, and nobody should mistake it for one.
+A cost probe leaves no record and no file: it is no run.
 """
 
 import tempfile
@@ -26,8 +26,8 @@ OPENING = 1.5
 
 
 def race_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
-    """Carry out a pilot or a run, for executors: a worker that has done the one has all in memory for the other."""
-    return probe_cost(job, tell) if job.get("pilot") else run_job(job, tell)
+    """Probe the cost of a run, or make it: a worker that has done the one has all in memory for the other."""
+    return probe_cost(job, tell) if job.get("is_cost_probe") else run_job(job, tell)
 
 
 def probe_cost(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
