@@ -7,12 +7,14 @@ time decides only whether one more step is begun. Nothing here opens the test sp
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from math import inf
 from statistics import fmean
 
 from fairground.recommend.race_plan import RacePlan, Rung, rungs_of
 from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.jobs import StudyJob
+from fairground.spec.metric_words import goodness
 from fairground.spec.run import RunSpec
 from fairground.spec.study import BudgetSpec, MethodSpec, StudySpec
 from fairground.study.scheduler import Request, Requests
@@ -107,10 +109,15 @@ class Race:
         return ranked
 
     def _validation_scores(self, record: RunRecord, epochs: int) -> list[float]:
-        """Return the validation scores up to an epoch: a run that once went further is judged as all others."""
+        """Return the validation scores up to an epoch, turned so that more is better.
+
+        A run that once went further is judged as all others.
+        """
         if record.state not in ("done", "pruned"):
             return []
-        return [row.validation[self.metric] for row in record.epochs if 0 < row.epoch <= epochs and row.validation]
+        rows = [row for row in record.epochs if 0 < row.epoch <= epochs and row.validation]
+        is_higher = record.higher_is_better(self.metric)
+        return [goodness(row.validation[self.metric], is_higher) for row in rows]
 
     def _seeds(self, methods: Sequence[MethodSpec], seeds: Sequence[int]) -> "Requests[Mapping[str, RunRecord]]":
         # Seed by seed, so that what is known early is known of all.
@@ -131,7 +138,7 @@ class Race:
         if not (all(has(name, rungs[0].epochs) for name in first) or allows(cost)):
             return
         ranked = yield from self._rungs(others, rungs)
-        best = max(self._first_scores(finalists), default=0.0)
+        best = max(self._first_scores(finalists), default=-inf)
         joining = [method for method, score in ranked if score > best]
         seeds = range(self.plan.seeds)
         needed = len(joining) * (len(seeds) * self.opening + (len(seeds) - 1) * self._run_seconds()) / self.workers
@@ -170,7 +177,8 @@ class Race:
 def promoted(scores: Mapping[str, Sequence[float]], n: int) -> set[str]:
     """Return who of the ranked goes on: half of `n` places to the best scores, half to the steepest climbs of the rest.
 
-    A climb is from the last look but one to the last. By scores alone whoever starts slowly would leave first.
+    More is better in `scores`. A climb is from the last look but one to the last. By scores alone whoever starts slowly
+    would leave first.
     """
     best = list(scores)[: (n + 1) // 2]
     rest = [label for label in scores if label not in best]

@@ -101,7 +101,7 @@ class BudgetSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionSpec:
-    """The declared rule: the trial with the highest `metric` on validation, `over` the folds."""
+    """The declared rule: the trial with the best `metric` on validation, `over` the folds."""
 
     metric: str = "map@r"
     over: Literal["mean"] = "mean"
