@@ -154,12 +154,12 @@ def test_of_many_pairs_those_with_the_best_are_printed():
 
 
 def test_what_would_settle_a_verdict():
-    def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r") -> str:
-        return sentence(pairwise({"a": a, "b": b})[0], metric)
+    def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r", word: str = "better") -> str:
+        return sentence(pairwise({"a": a, "b": b})[0], metric, word=word)
 
     better = said({0: 0.5, 1: 0.52, 2: 0.51}, {0: 0.3, 1: 0.31, 2: 0.31})
     assert better.startswith("a is better than b by 20.33 [18.90, 21.77] %, p 0.00027, 3 seeds")
-    assert "a is higher than b by" in said({0: 5.0, 1: 5.2, 2: 5.1}, {0: 3.0, 1: 3.1, 2: 3.1}, "seconds")
+    assert "a is higher than b by" in said({0: 5.0, 1: 5.2, 2: 5.1}, {0: 3.0, 1: 3.1, 2: 3.1}, "seconds", "higher")
     assert said({0: 0.5}, {0: 0.3}).endswith("a verdict needs at least two runs of each")
     assert said({0: 0.5, 1: 0.6}, {2: 0.5, 3: 0.55}).endswith("run both on the same seeds")
     assert said({0: 0.5, 1: 0.6}, {0: 0.5, 1: 0.6}).endswith("no number of seeds within reach would settle it")

@@ -20,7 +20,7 @@ from fairground.report.drawing import write_figure
 from fairground.report.figure import ReportFigure
 from fairground.report.figures import bars, critical_difference, curves
 from fairground.report.gallery import Gallery, read_gallery
-from fairground.report.headings import clean, duration, heading, is_share, shorten, show, show_interval, size
+from fairground.report.headings import clean, duration, heading, shorten, show, show_interval, size
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.report.sections import Drawing, Section, Sources, sections_of
 from fairground.report.summary import Summary
@@ -134,10 +134,10 @@ def figures_of_sections(panels: Sequence[Section]) -> ReportFigure | None:
         return None
     metric = metrics.pop()
     means = [
-        {label: sum(found.values()) / len(found) for label, found in panel.table.values().items()} for panel in panels
+        {label: sum(found.values()) / len(found) for label, found in panel.table.goodness().items()} for panel in panels
     ]
     labels = [label for label in means[0] if all(label in found for found in means)]
-    if not is_share(metric) or not labels:
+    if any(panel.table.higher_is_better.get(metric) is None for panel in panels) or not labels:
         return None
     return critical_difference.plate_over(
         {label: [found[label] for found in means] for label in labels}, blocks_are="data set", metric=metric

@@ -31,7 +31,7 @@ def legend(table: ResultTable) -> str:
     standings = {cell.standing for row in table.rows for cell in row.cells.values()}
     words = {
         "best": "★ better than every other method: paired on shared seeds, corrected over all pairs (Holm).",
-        "level": "≈ the highest mean and what no such test separates from it.",
+        "level": "≈ the best mean and what no such test separates from it.",
     }
     return " ".join(text for standing, text in words.items() if standing in standings)
 

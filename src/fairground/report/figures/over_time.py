@@ -79,7 +79,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
         title="Progress over the years",
         sentence=(
             f"{axis} of the best method with each of {len(dated)} losses ({count(n_runs, 'run')}) "
-            f"by the year of its paper; the fitted line gains {slope:+.2f} points a year.{claims} As figure 2 of "
+            f"by the year of its paper; the fitted line moves by {slope:+.2f} points a year.{claims} As figure 2 of "
             "Musgrave et al., 2020."
         ),
         draw=lambda is_narrow: _drawn(dated, axis, is_narrow),
