@@ -14,15 +14,40 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import KernelResult
 from fairground.errors import require
-from fairground.functional.distances import normalize_rows, tangent_projection
-from fairground.kernels import compiled_hinges
+from fairground.kernels.distance_matrix import distances_from_products, gradient_by_products
+from fairground.kernels.normalize import normalize_rows, tangent_projection
 
 #: matrix (n, n) -> the loss, and its slope (n, n) at every entry of the matrix
 Rule = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 #: vectors (n, d) -> the loss, and its gradient (n, d) by the vectors
 Work = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+def kernel_of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> KernelResult:
+    """Return the rule's loss of x_i . x_j, the cosines if the embeddings are to be normalised, and its gradient."""
+    return kernel_of_vectors(embeddings, lambda vectors: _products(vectors, rule), normalise=normalise)
+
+
+def kernel_of_distances(embeddings: Tensor, rule: Rule, *, normalise: bool) -> KernelResult:
+    """Return the rule's loss of ||x_i - x_j||, which it must leave as they are; a distance of 0 has a slope of 0."""
+    return kernel_of_vectors(embeddings, lambda vectors: _distances(vectors, rule, normalise), normalise=normalise)
+
+
+def kernel_of_vectors(embeddings: Tensor, work: Work, *, normalise: bool) -> KernelResult:
+    """Return the loss that `work` finds for the embeddings or for their unit vectors, and its gradient."""
+    if not normalise:
+        return KernelResult(*work(embeddings))
+    units, inverse = normalize_rows(embeddings)
+    value, gradient = work(units)
+    return KernelResult(value, tangent_projection(gradient, units, inverse))
+
+
+def no_gradient(embeddings: Tensor) -> KernelResult:
+    """Return 0 with a zero gradient: what a loss says when there is nothing to learn from."""
+    return KernelResult(embeddings.new_zeros(()), torch.zeros_like(embeddings))
 
 
 def of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> Tensor:
@@ -49,9 +74,9 @@ def _products(vectors: Tensor, rule: Rule) -> tuple[Tensor, Tensor]:
 def _distances(vectors: Tensor, rule: Rule, are_units: bool) -> tuple[Tensor, Tensor]:
     matrix = vectors @ vectors.T
     if vectors.is_cpu:
-        compiled_hinges.distances_from_products(matrix.numpy(), False)
+        distances_from_products(matrix.numpy(), False)
         loss, slopes = rule(matrix)
-        compiled_hinges.symmetric_pulls(slopes.numpy(), matrix.numpy(), 1.0, False)
+        gradient_by_products(slopes.numpy(), matrix.numpy(), False)
     else:
         squares = matrix.diagonal()
         squares = (squares + squares.unsqueeze(1)).sub_(matrix, alpha=2).clamp_min_(0).fill_diagonal_(0)

@@ -20,9 +20,9 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.functional.distances import distances, normalize
 from fairground.functional.pairs import pair_masks
 from fairground.functional.triplets import list_triplets
+from fairground.kernels.distances import distances, normalize
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
@@ -52,7 +52,7 @@ class AllHardMiner(Miner):
         """Return the triplets sorted by anchor."""
         masks = pair_masks(labels)
         z = normalize(embeddings)
-        distance = distances(z, z)
+        distance = distances(z)
         to_negative = distance.masked_fill(~masks.negative, torch.inf)
 
         def is_hard(anchor: Tensor, positive: Tensor) -> Tensor:

@@ -21,8 +21,8 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.functional.distances import normalize, squared_distances
 from fairground.functional.pairs import pair_masks
+from fairground.kernels.distances import normalize, squared_distances
 from fairground.spec.reference import Reference
 from fairground.spec.space import Choice, Range
 
@@ -50,7 +50,7 @@ class EasyPositiveMiner(Miner):
         masks = pair_masks(labels)
         z = normalize(embeddings)
         # Squares are in the same order as distances.
-        squares = squared_distances(z, z)
+        squares = squared_distances(z)
         to_positive, positive = torch.where(masks.positive, squares, torch.inf).min(1)
         allowed = masks.negative
         if self.negative == "semihard":

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
-from fairground.functional.distances import normalize, squared_distances
 from fairground.functional.pairs import pair_masks
+from fairground.kernels.distances import normalize, squared_distances
 from fairground.spec.reference import Reference
 
 
@@ -38,7 +38,7 @@ class HardestMiner(Miner):
         masks = pair_masks(labels)
         z = normalize(embeddings)
         # Squares are in the same order as distances.
-        squares = squared_distances(z, z)
+        squares = squared_distances(z)
         to_positive, positive = torch.where(masks.positive, squares, -torch.inf).max(1)
         to_negative, negative = torch.where(masks.negative, squares, torch.inf).min(1)
         anchor = (to_positive.isfinite() & to_negative.isfinite()).nonzero().squeeze(1)

@@ -24,9 +24,9 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Pairs
 from fairground.errors import require
-from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import capped
+from fairground.kernels.distances import normalize
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 

@@ -21,9 +21,9 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.functional.distances import distances, normalize
 from fairground.functional.random_choice import draw_below, marked_column
 from fairground.functional.triplets import classmates, positive_at
+from fairground.kernels.distances import distances, normalize
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
@@ -50,7 +50,7 @@ class SemihardMiner(Miner):
         anchor = batch.n_triplets.nonzero().squeeze(1)
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
         z = normalize(embeddings)
-        distance = distances(z, z)[anchor]
+        distance = distances(z)[anchor]
         to_positive = distance.gather(1, positive.unsqueeze(1))
         negative = labels[anchor].unsqueeze(1) != labels
         semihard = negative & (distance > to_positive) & (distance < to_positive + self.margin)

@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from fairground.functional.distances import normalize_rows, tangent_projection
+from fairground.functional.distances import normalize
+from fairground.kernels.normalize import normalize_rows, tangent_projection
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -26,3 +27,15 @@ def test_rows_may_lie_in_a_block():
     units, inverse = normalize_rows(block)
     assert inverse.shape == (3, 4, 1)
     torch.testing.assert_close(units.flatten(0, 1), normalize_rows(block.flatten(0, 1))[0])
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(torch.float32, 1e38), (torch.float32, 1.0), (torch.float64, 1e300)])
+def test_value_and_gradient_are_those_of_the_formula(dtype, scale):
+    generator = torch.Generator().manual_seed(0)
+    x = (torch.randn(5, 4, generator=generator, dtype=torch.float64) * scale).to(dtype).requires_grad_()
+    upstream = torch.randn(5, 4, generator=generator, dtype=torch.float64).to(dtype)
+    expected = normalize(x)
+    (gradient,) = torch.autograd.grad(expected, x, upstream)
+    units, inverse = normalize_rows(x)
+    torch.testing.assert_close(units, expected)
+    torch.testing.assert_close(tangent_projection(upstream.clone(), units, inverse), gradient)
