@@ -33,7 +33,7 @@ class AllSemihardMiner(Miner):
 
     reference: ClassVar[Reference] = Reference(
         authors="Schroff, Kalenichenko and Philbin",
-        title="FaceNet",
+        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
         venue="CVPR",
         year=2015,
     )

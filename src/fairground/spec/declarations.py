@@ -74,15 +74,7 @@ def reference_of(room: str, name: str) -> Reference | None:
 
 def is_learnable(loss: str) -> bool:
     """Tell whether a loss declares weights of its own, so that their rate is worth searching."""
-    return bool(declared("losses", loss, "is_learnable", _makes_weights(loss)))
-
-
-def _makes_weights(loss: str) -> bool:
-    """Stand in for `is_learnable` until every loss declares it."""
-    if loss not in _names("losses") or loss == "cross_batch_memory":
-        return False
-    source = (Path(catalogue.__file__).parent / "losses" / f"{loss}.py").read_text(encoding="utf-8")
-    return "nn.Parameter(" in source or "n_classes: int" in source
+    return bool(declared("losses", loss, "is_learnable", False))
 
 
 def declared(room: str, name: str, attribute: str, default: object) -> object:
