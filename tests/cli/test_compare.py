@@ -9,7 +9,7 @@ from fairground.records.store import Store
 from fairground.report.comparison import ComparisonResult, sentence
 from fairground.statistics.pairwise import pairwise
 from tests.cli.test_commands import fairground
-from tests.fairness.methods import method
+from tests.fairness.methods import method, searched
 from tests.records.factory import hashed
 from tests.report.fixtures import HOSTILE
 
@@ -83,7 +83,7 @@ def test_an_unfair_table_is_refused_with_every_reason(tmp_path: Path, capsys: py
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith(
-        "fairground: these 2 methods differ in more than what is compared (embedding_dim, trunk)"
+        "fairground: these 2 methods differ in more than what is compared (trunk, embedding_dim)"
     )
     assert "  embedding_dim: head.embedding_dim: 128 (" in told.err
     assert "More dimensions retrieve better whatever the loss." in told.err
@@ -114,7 +114,7 @@ def test_json_of_a_refusal_has_reasons_but_no_numbers(tmp_path: Path, capsys: py
 
 
 def test_the_ranges_of_searched_runs_are_looked_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    filled(tmp_path, method(loss="triplet", loss__margin=2.0, notes=("search: 50 trials",)))
+    filled(tmp_path, method(loss="triplet", loss__margin=2.0, fields=searched(50)))
     assert fairground("compare", "--json", "--home", str(tmp_path)) == 0
     told = json.loads(capsys.readouterr().out)
     assert [flag["text"] for flag in told["flags"]] == [

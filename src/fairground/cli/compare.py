@@ -60,7 +60,6 @@ def _records(store: "Store", words: Sequence[str]) -> "list[RunRecord]":
     Left out when all are meant: trials of a search, and models that a study joined out of others.
     """
     from fairground.errors import require
-    from fairground.fairness.told import is_trial
 
     found: dict[str, RunRecord] = {}
     for word in words:
@@ -68,21 +67,21 @@ def _records(store: "Store", words: Sequence[str]) -> "list[RunRecord]":
         found |= {record.name: record for record in repeats}
     if not words:
         done = store.records(state="done")
-        found = {record.name: record for record in done if not is_trial(record) and "ensemble" not in record.spec}
+        found = {record.name: record for record in done if not record.is_trial and "ensemble" not in record.spec}
     is_any = any(record.state == "done" for record in found.values())
     require(is_any, f"there is no finished run to compare in {store.root}")
     return list(found.values())
 
 
 def searched_ranges(records: "Iterable[RunRecord]") -> "dict[str, Range]":
-    """Return the ranges of the components of searched runs."""
-    from fairground.fairness.told import trials_of
+    """Return the ranges that components declare, for searched runs whose records are too old to say theirs."""
     from fairground.spec.declarations import tunable_of
     from fairground.spec.run import ROOM_OF
 
     found: dict[str, Range] = {}
     for record in records:
-        parts = ROOM_OF.items() if trials_of(record) else ()
+        is_unsaid = record.search is not None and not record.search.ranges
+        parts = ROOM_OF.items() if is_unsaid else ()
         for part, room in parts:
             settings = record.spec.get(part)
             if isinstance(settings, Mapping):
