@@ -75,7 +75,7 @@ class _Reader:
     """Reads one line from left to right."""
 
     def __init__(self, line: str, names: Collection[str]) -> None:
-        self._tokens = _TOKEN.findall(line)
+        self._tokens: list[str] = _TOKEN.findall(line)
         self._names = names
         self._next = 0
 
