@@ -7,7 +7,7 @@ import pytest
 
 from fairground.execution.inline import InlineExecutor
 from fairground.recommend.protocol_choice import choose_protocol
-from fairground.recommend.race import promoted
+from fairground.recommend.race import objective_of, promoted
 from fairground.recommend.race_setup import RaceSetup, race_setup
 from fairground.recommend.race_state import RaceState, race_name
 from fairground.recommend.run_race import RaceRun
@@ -172,9 +172,10 @@ def test_the_field_of_every_protocol_has_more_settings_of_the_same_names():
     for name in ("laptop", "photographs", "features"):
         field, settings = load_study(f"recommend/{name}"), load_study(f"recommend/{name}-settings")
         labels = {method.label for method in field.methods}
-        further = [method.label for method in settings.methods if method.label not in labels]
+        further = [method for method in settings.methods if method.label not in labels]
         assert len(labels) >= 6
-        assert {label.partition(",")[0] for label in further} <= labels
+        assert {method.label.partition(",")[0] for method in further} <= labels
+        assert {objective_of(method) for method in further} <= {objective_of(method) for method in field.methods}
         assert all(isinstance(data, DataSpec) for data in field.data)
 
 

@@ -24,7 +24,7 @@ SEEDS_APART = 1000
 #: a method is not run on more seeds than this however much time is left
 MOST_SEEDS = 10
 #: how many of the leading objectives have their further settings tried
-FAMILIES = 3
+OBJECTIVES = 3
 
 #: tells whether a run has come so far already, and whether there is time for so many seconds of all workers
 Has = Callable[[str, int], bool]
@@ -128,8 +128,8 @@ class Race:
 
     def _further(self, finalists: Sequence[MethodSpec], *, has: Has, allows: Allows) -> "Requests[None]":
         """Race the other settings of the leading objectives; whoever beats the best leader on the first seed joins."""
-        families = list(dict.fromkeys(family_of(method) for method in finalists))[:FAMILIES]
-        others = [method for method in self.further if family_of(method) in families]
+        objectives = list(dict.fromkeys(objective_of(method) for method in finalists))[:OBJECTIVES]
+        others = [method for method in self.further if objective_of(method) in objectives]
         if not others or not finalists:
             return
         rungs = rungs_of(self.plan.epochs, len(others))
@@ -186,6 +186,6 @@ def promoted(scores: Mapping[str, Sequence[float]], n: int) -> set[str]:
     return {*best, *sorted(rest, key=lambda label: -climbs[label])[: n - len(best)]}
 
 
-def family_of(method: MethodSpec) -> str:
-    """Return the objective's name: what a label says before the comma."""
-    return method.label.partition(",")[0]
+def objective_of(method: MethodSpec) -> tuple[str, ...]:
+    """Return the loss and the miner a method names: methods that share them differ in settings alone."""
+    return tuple(word for word in method.words if word.partition("=")[0] in ("loss", "miner"))
