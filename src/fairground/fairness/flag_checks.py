@@ -143,8 +143,8 @@ def with_known_bugs(evidence: Evidence) -> Found:
     for label, records in evidence.methods.items():
         for bug in (bug for record in records for bug in record.known_bugs):
             where.setdefault(bug.sentence, {})[label] = None
-    for bug, labels in where.items():
-        text = f"Known bug switched on in {', '.join(labels)}: {bug}."
+    for sentence, labels in where.items():
+        text = f"Known bug switched on in {', '.join(labels)}: {sentence}."
         yield tuple(labels), text, "It shows what was published, not what the method can do."
 
 

@@ -93,7 +93,7 @@ def _known() -> dict[str, str]:
 
 @cache
 def _aliases() -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for name in list_names(ROOM):
         aliases = declared(ROOM, name, "aliases", ())
         assert isinstance(aliases, tuple), f"metrics/{name}.py: aliases must be written as a tuple"

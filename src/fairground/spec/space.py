@@ -52,7 +52,7 @@ class Choice:
 
 
 Range = Real | LogReal | Integer | Choice
-_KINDS = {kind.__name__: kind for kind in (Real, LogReal, Integer, Choice)}
+_KINDS: Mapping[str, type[Range]] = {kind.__name__: kind for kind in (Real, LogReal, Integer, Choice)}
 
 #: as a share of the range: a search rarely lands on the edge to the last digit
 NEAR = 0.01
@@ -78,5 +78,7 @@ def range_to_plain(span: Range) -> dict[str, Any]:
 
 def range_from_plain(data: Mapping[str, Any]) -> Range:
     """Read a range back."""
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key != "kind"}
-    return _KINDS[data["kind"]](**values)  # type: ignore[no-any-return]
+    values: dict[str, Any] = {key: value for key, value in data.items() if key != "kind"}
+    if "options" in values:
+        values["options"] = tuple(values["options"])
+    return _KINDS[data["kind"]](**values)

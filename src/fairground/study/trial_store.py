@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from fairground.errors import InputError, StoreError, require
@@ -38,7 +38,7 @@ class TrialStore:
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.url, self._study, self._is_read_only = url, study, is_read_only
-        self._direction = "minimize" if higher_is_better is False else "maximize"
+        self._direction: Literal["minimize", "maximize"] = "minimize" if higher_is_better is False else "maximize"
         self._known: dict[str, optuna.Study] = {}
         arguments = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
         try:
