@@ -77,8 +77,9 @@ def _list_runs(home: Path, as_json: bool) -> None:
 def _about(record: "RunRecord") -> str:
     parts = [record.spec["loss"], record.spec["miner"], record.spec["data"]]
     names = [str(part["name"]) for part in parts if isinstance(part, dict)]
-    score = record.score("map@r")
-    return f"{' '.join(names)} seed {record.spec['seed']}" + ("" if score is None else f"  test map@r {score:.4f}")
+    metric = "map@r" if record.selection is None else record.selection.metric
+    score = record.score(metric)
+    return f"{' '.join(names)} seed {record.spec['seed']}" + ("" if score is None else f"  test {metric} {score:.4f}")
 
 
 def show(
