@@ -136,8 +136,8 @@ def test_hostile_names_stay_harmless_text():
         for record in method(loss="x", level=0.3 + i / 100):
             spec = {**record.spec, "loss": {"name": name}, "trunk": {"name": name}}
             runs.append(replace(record, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0})))
-    contest = ComparisonResult.from_records(runs)
-    for text in (contest.text(), contest.refusal()):
+    comparison = ComparisonResult.from_records(runs)
+    for text in (comparison.text(), comparison.refusal()):
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert max(len(line) for line in text.splitlines()) < 1100
@@ -145,12 +145,12 @@ def test_hostile_names_stay_harmless_text():
 
 def test_of_many_pairs_those_with_the_best_are_printed():
     runs = [run for i in range(8) for run in method(loss=f"loss{i}", level=0.2 + i / 20)]
-    contest = ComparisonResult.from_records(runs)
-    told = contest.text()
+    comparison = ComparisonResult.from_records(runs)
+    told = comparison.text()
     assert told.count("is better than") == 7
     assert told.count("  loss7 is better than") == 7
     assert "and 21 pairs without the first method" in told
-    assert len(contest.plain(is_shown=True)["verdicts"]) == 28
+    assert len(comparison.plain(is_shown=True)["verdicts"]) == 28
 
 
 def test_what_would_settle_a_verdict():

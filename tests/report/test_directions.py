@@ -11,6 +11,7 @@ from fairground.report.figure_inputs import FigureInputs
 from fairground.report.figures import critical_difference, improvement, metrics_apart, sensitivity
 from fairground.report.headings import heading, show, unit
 from fairground.report.headline import headline_of
+from fairground.report.run_set import RunSet
 from fairground.report.table_formats import text
 from fairground.report.tables import ResultTable
 from tests.records.factory import make_record
@@ -47,7 +48,7 @@ def table_of(metric: str, higher_is_better: bool | None = None) -> ResultTable:
 def test_where_less_is_better_the_lowest_comes_first_and_is_marked(metric, said):
     table = table_of(metric, said)
     assert [row.label.partition(",")[0] for row in table.rows] == ["margin", "triplet", "contrastive"]
-    assert [row.cells[metric].standing for row in table.rows] == ["best", "", ""]
+    assert [row.cells[metric].mark for row in table.rows] == ["best", "", ""]
     assert "★" in text(table).splitlines()[2]
     assert headline_of(table).startswith("margin is best: ")
 
@@ -56,29 +57,29 @@ def test_where_less_is_better_the_lowest_comes_first_and_is_marked(metric, said)
 def test_where_more_is_better_the_highest_comes_first_and_is_marked(metric, said):
     table = table_of(metric, said)
     assert [row.label.partition(",")[0] for row in table.rows] == ["contrastive", "triplet", "margin"]
-    assert [row.cells[metric].standing for row in table.rows] == ["best", "", ""]
+    assert [row.cells[metric].mark for row in table.rows] == ["best", "", ""]
 
 
 @pytest.mark.parametrize("metric", ["rho", OWN])
 def test_where_nobody_says_nobody_is_marked_or_called_better(metric):
     table = table_of(metric)
-    assert {row.cells[metric].standing for row in table.rows} == {""}
-    contest = ComparisonResult.from_records(three(metric))
-    assert contest.best == ()
-    assert " is higher than " in contest.text()
-    assert " is better than " not in contest.text()
+    assert {row.cells[metric].mark for row in table.rows} == {""}
+    comparison = ComparisonResult.from_records(three(metric))
+    assert comparison.best == ()
+    assert " is higher than " in comparison.text()
+    assert " is better than " not in comparison.text()
 
 
 @pytest.mark.parametrize("metric", ["eer", OWN])
 def test_verdicts_call_the_lower_better_by_a_positive_difference(metric):
-    contest = ComparisonResult.from_records(three(metric, False))
-    assert contest.best == ("margin",)
-    first = contest.verdicts[0]
+    comparison = ComparisonResult.from_records(three(metric, False))
+    assert comparison.best == ("margin",)
+    first = comparison.verdicts[0]
     assert (first.a, first.b) == ("margin", "triplet")
     assert first.test.mean == pytest.approx(0.1017, abs=1e-4)
-    assert contest.sentence(first).startswith("margin is better than triplet by ")
-    assert contest.plain(is_shown=True)["higher_is_better"] is False
-    chances = confidence_of(contest, contest.table.values()).chances
+    assert comparison.sentence(first).startswith("margin is better than triplet by ")
+    assert comparison.plain(is_shown=True)["higher_is_better"] is False
+    chances = confidence_of(comparison, comparison.table.values()).chances
     assert (chances[0].label, chances[0].settled_by) == ("margin", "lowest mean")
     assert chances[0].probability > 0.9
 
@@ -90,16 +91,16 @@ def test_a_tie_and_a_single_seed_name_the_lowest_where_less_is_better():
     assert headline_of(alone).startswith("a has the lowest score, EER 10.00 %")
 
 
-def inputs(metric: str) -> FigureInputs:
-    records = three(metric)
-    return FigureInputs(dataset="icons", table=ResultTable.from_records(records), records=tuple(records))
+def inputs(records: list[RunRecord]) -> FigureInputs:
+    runs_of = RunSet(records=tuple(records))
+    return FigureInputs(key=("icons", "laptop"), runs=runs_of, table=ResultTable.from_records(records))
 
 
 def test_ranks_begin_with_the_best():
-    lower, higher = (critical_difference.plate_of(inputs(metric)) for metric in ("eer", "roc_auc"))
+    lower, higher = (critical_difference.figure_of(inputs(three(metric))) for metric in ("eer", "roc_auc"))
     assert [row[0] for row in lower.numbers] == ["margin", "triplet", "contrastive"]
     assert [row[0] for row in higher.numbers] == ["contrastive", "triplet", "margin"]
-    assert critical_difference.plate_of(inputs("rho")) is None
+    assert critical_difference.figure_of(inputs(three("rho"))) is None
 
 
 def test_metrics_that_agree_name_one_leader_whichever_way_is_better():
@@ -107,20 +108,20 @@ def test_metrics_that_agree_name_one_leader_whichever_way_is_better():
         replace(run, scores=(*run.scores, Score(metric="map@r", split="test", value=1 - run.scores[0].value)))
         for run in three("eer")
     ]
-    found = FigureInputs(dataset="icons", table=ResultTable.from_records(records), records=tuple(records))
+    found = inputs(records)
     assert {line.leader for line in metrics_apart.metric_lines_of(found)} == {"margin"}
-    assert "All name the same leader" in metrics_apart.plate_of(found).sentence
+    assert "All name the same leader" in metrics_apart.figure_of(found).sentence
 
 
 def test_the_best_value_of_a_setting_is_the_one_with_the_lowest_score():
     records = [*runs("triplet", LOW, "eer"), *runs("triplet", HIGH, "eer")]
-    found = FigureInputs(dataset="icons", table=ResultTable.from_records(records), records=tuple(records))
+    found = inputs(records)
     (one,) = sensitivity.sensitivities_of(found)
     assert (one.setting, one.best[0]) == ("loss.margin", LOW[0])
 
 
 def test_an_improvement_is_positive_where_errors_become_fewer():
-    gains = {gain.label: gain.here for gain in improvement.gains_of(inputs("eer"))["triplet"]}
+    gains = {gain.label: gain.here for gain in improvement.gains_of(inputs(three("eer")))["triplet"]}
     assert gains["margin"] == pytest.approx(48.03, abs=0.01)
     assert gains["contrastive"] < 0
 

@@ -21,8 +21,8 @@ def runs(loss: str, *values: float, metric: str = "map@r") -> list[RunRecord]:
     ]
 
 
-def standings(table: ResultTable, metric: str = "map@r") -> dict[str, str]:
-    return {row.label: row.cells[metric].standing for row in table.rows}
+def marks(table: ResultTable, metric: str = "map@r") -> dict[str, str]:
+    return {row.label: row.cells[metric].mark for row in table.rows}
 
 
 def test_rows_are_sorted_by_what_the_runs_were_selected_by_and_it_comes_first():
@@ -37,13 +37,13 @@ def test_rows_are_sorted_by_what_the_runs_were_selected_by_and_it_comes_first():
 
 def test_best_is_marked_only_when_paired_tests_separate_it_from_all_others():
     apart = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
-    assert standings(apart) == {"a": "best", "b": ""}
+    assert marks(apart) == {"a": "best", "b": ""}
     # a - b is 0.06, 0.03, 0.00: mean 0.03, t = 1.7; c lies 0.1 below on every seed.
     level = ResultTable.from_records(
         [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.44, 0.48, 0.52), *runs("c", 0.40, 0.41, 0.42)]
     )
-    assert standings(level) == {"a": "level", "b": "level", "c": ""}
-    assert standings(level.without_marks()) == {"a": "", "b": "", "c": ""}
+    assert marks(level) == {"a": "level", "b": "level", "c": ""}
+    assert marks(level.without_marks()) == {"a": "", "b": "", "c": ""}
 
 
 def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
@@ -51,24 +51,24 @@ def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
     table = ResultTable.from_records([*runs("a", 0.50, 0.55, 0.60, 0.52), *runs("b", 0.4801, 0.5299, 0.5801, 0.4999)])
     a, b = (table.row(label).cells["map@r"].interval for label in "ab")
     assert a.overlaps(b)
-    assert standings(table) == {"a": "best", "b": ""}
+    assert marks(table) == {"a": "best", "b": ""}
 
 
 def test_intervals_that_lie_apart_do_not_make_a_difference_of_two_seeds():
     # 0.60, 0.61 against 0.50, 0.53: t = 0.09 / 0.01 = 9 with one degree of freedom, p = 0.07.
     table = ResultTable.from_records([*runs("a", 0.60, 0.61), *runs("b", 0.50, 0.53)])
-    assert standings(table) == {"a": "level", "b": "level"}
+    assert marks(table) == {"a": "level", "b": "level"}
 
 
 def test_one_run_is_never_marked_nor_ranked_against():
     table = ResultTable.from_records([*runs("a", 0.9), *runs("b", 0.30, 0.31, 0.32)])
-    assert standings(table) == {"a": "", "b": ""}
+    assert marks(table) == {"a": "", "b": ""}
     assert table.row("a").cells["map@r"].interval.half_width is None
 
 
 def test_what_is_no_share_is_neither_marked_nor_in_per_cent():
     table = ResultTable.from_records([*runs("a", 3.0, 3.1, metric="density"), *runs("b", 9.0, 9.1, metric="density")])
-    assert standings(table, "density") == {"a": "", "b": ""}
+    assert marks(table, "density") == {"a": "", "b": ""}
     assert "3.05 ± 0.6353" in formats.text(table)
 
 

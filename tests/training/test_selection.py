@@ -17,9 +17,9 @@ def test_a_protocol_may_select_on_test_if_it_says_so_and_the_record_then_says_so
     record = run(tiny(*ON_TEST), home=tmp_path, witness=opened.append)
     assert record.state == "done"
     assert all(score.split == "test" for score in record.scores)
-    looks = [row.validation for row in record.epochs if row.epoch > 0]
+    observations = [row.validation for row in record.epochs if row.epoch > 0]
     for metric in ("recall@1", "map@r"):
-        assert record.score(metric) == max(look[metric] for look in looks)
+        assert record.score(metric) == max(look[metric] for look in observations)
     assert record.selection == Selection(split="test", metric="map@r", is_best_of_each=True)
     assert any(
         note.startswith("selected on the test split, each metric at its own best epoch") for note in record.notes

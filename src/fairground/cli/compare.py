@@ -41,15 +41,15 @@ def compare(
 
     store = Store(home)
     records = _records(store, runs or [])
-    contest = ComparisonResult.from_records(records, metric=metric, ranges=searched_ranges(records))
-    is_shown = contest.is_fair or anyway
+    comparison = ComparisonResult.from_records(records, metric=metric, ranges=searched_ranges(records))
+    is_shown = comparison.is_fair or anyway
     hints = _hints(store, records)
     if as_json:
-        print(json.dumps({**contest.plain(is_shown=is_shown), "hints": hints}))
+        print(json.dumps({**comparison.plain(is_shown=is_shown), "hints": hints}))
     elif is_shown:
-        print(contest.text(hints=hints), end="")
+        print(comparison.text(hints=hints), end="")
     else:
-        raise InputError(f"{contest.refusal()}\n`--anyway` shows the table with every row marked unfair.")
+        raise InputError(f"{comparison.refusal()}\n`--anyway` shows the table with every row marked unfair.")
     if not is_shown:
         raise typer.Exit(2)
 

@@ -15,7 +15,7 @@ from fairground.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
     from fairground.audit.audit import Audit, Copies
-    from fairground.spec.run import Part
+    from fairground.spec.run import ComponentSpec
 
 #: how many files that cannot be read are named
 _SHOWN = 20
@@ -73,7 +73,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["Part", "Part | None"]:
+def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["ComponentSpec", "ComponentSpec | None"]:
     """Return the data set meant, and the split if one is named."""
     from fairground.errors import require
     from fairground.spec.load import load_run

@@ -40,8 +40,7 @@ def demo(
     Example: fairground demo --seeds 5 --workers 4
     """
     from fairground.report.page import build_page, picture
-    from fairground.report.run_set import folders_of
-    from fairground.report.sections import Sources
+    from fairground.report.run_set import RunSet
     from fairground.report.table_formats import text
     from fairground.report.tables import ResultTable
     from fairground.spec.identity import method_of
@@ -49,11 +48,9 @@ def demo(
     specs = _specs(seeds)
     names = {method_of(spec): name for (name, _), spec in specs.items()}
     records = _run(list(specs.values()), home, workers=workers, is_quiet=quiet or as_json)
-    sources = Sources(folders=folders_of(records, home))
     out = home / "demo"
-    page = build_page(
-        records, title="Four losses on unseen icons", sources=sources, names=names, out=out / "report.html"
-    )
+    runs = RunSet.in_home(records, home, names=names, title="Four losses on unseen icons")
+    page = build_page(runs, out=out / "report.html")
     image = picture(records, out / "demo.png", names=names)
     if as_json:
         print(json.dumps({"page": str(page), "picture": str(image), "runs": [record.name for record in records]}))

@@ -64,9 +64,9 @@ def _evaluate_study(
         Seal(Store(home), study).note_opening(f"evaluated again, metrics {', '.join(metrics or ['as asked'])}")
     found: list[tuple[JobResult, dict[str, list[dict[str, float]]]]] = []
     for result in results:
-        scores = {"separated": _apart(result, home, split, metrics)}
+        scores = {"separated": _separate_scores(result, home, split, metrics)}
         if is_joined:
-            scores["concatenated"] = _together(result, home, metrics)
+            scores["concatenated"] = _joined_scores(result, home, metrics)
         found.append((result, scores))
     if as_json:
         labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
@@ -79,7 +79,9 @@ def _evaluate_study(
                 print(f"{result.job.label}  {how}  {split} {metric}  {mean:.6f}{spread}  (n = {n})")
 
 
-def _apart(result: "JobResult", home: Path, split: Split, metrics: Sequence[str] | None) -> list[dict[str, float]]:
+def _separate_scores(
+    result: "JobResult", home: Path, split: Split, metrics: Sequence[str] | None
+) -> list[dict[str, float]]:
     """Return each repeat's scores, averaged over its folds."""
     from fairground.training.reopen import evaluate_stored
 
@@ -95,7 +97,7 @@ def _apart(result: "JobResult", home: Path, split: Split, metrics: Sequence[str]
     return found
 
 
-def _together(result: "JobResult", home: Path, metrics: Sequence[str] | None) -> list[dict[str, float]]:
+def _joined_scores(result: "JobResult", home: Path, metrics: Sequence[str] | None) -> list[dict[str, float]]:
     """Return each repeat's scores with its fold models joined."""
     from fairground.training.ensemble import ensemble_job
 

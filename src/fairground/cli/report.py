@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,7 +49,7 @@ def report(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write one self-contained page: the answer, the tables, the papers' figures, maps, galleries and warnings.
+    """Write one self-contained page: the headline, the tables, the papers' figures, maps, galleries and warnings.
 
     The page opens in any browser, from a disk or a mail, and asks no other host for anything.
 
@@ -65,23 +66,22 @@ def report(
         require(kind in FORMATS, f"--formats takes {', '.join(FORMATS)}, separated by commas; got '{kind}'")
     require(figures in ("", *FIGURES), f"--figures takes {', '.join(FIGURES)}; got '{figures}'")
     audits = [read_audit(path) for path in audit or []]
-    gathered = find_runs(words or [], home)
-    gathered = gathered.looked_at(metric=metric, ranges=searched_ranges(gathered.records))
+    runs = find_runs(words or [], home)
+    runs = replace(runs, metric=metric, ranges=searched_ranges(runs.records), title=title or runs.title)
     page = out or home / "report.html"
-    with _working(len(gathered.records), is_quiet=quiet or as_json):
+    with _working(len(runs.records), is_quiet=quiet or as_json):
         from fairground.report.page import build_page
 
-        heading = title or gathered.title or f"{len(gathered.records)} runs"
-        build_page(gathered.records, title=heading, out=page, sources=gathered.sources, audits=audits)
-        tables = _write_tables(gathered, page, kinds)
-        drawn = _write_figures(gathered, figures_in or page.with_name(f"{page.stem}-figures"), figures)
+        build_page(runs, out=page, audits=audits)
+        tables = _write_tables(runs, page, kinds)
+        drawn = _write_figures(runs, figures_in or page.with_name(f"{page.stem}-figures"), figures)
     if as_json:
         written = {
             "page": str(page),
             "tables": [str(path) for path in tables],
             "figures": [str(path) for path in drawn],
         }
-        print(json.dumps({**written, "runs": [record.name for record in gathered.records]}))
+        print(json.dumps({**written, "runs": [record.name for record in runs.records]}))
         return
     print(f"page: {page.absolute()}  (open it in any browser)")
     for path in tables:
@@ -90,41 +90,41 @@ def report(
         print(f"{len(drawn)} figures: {drawn[0].parent.absolute()}")
 
 
-def _write_tables(gathered: "RunSet", page: Path, kinds: Sequence[str]) -> list[Path]:
+def _write_tables(runs: "RunSet", page: Path, kinds: Sequence[str]) -> list[Path]:
     from fairground.records.artefacts import write_atomically
     from fairground.report import table_formats as formats
-    from fairground.report.sections import figure_inputs_of, places_of
+    from fairground.report.sections import figure_inputs_of
 
     written = []
-    places = places_of(gathered.records)
-    for place, records in places.items() if kinds else ():
-        table = figure_inputs_of(place, records, gathered.sources)[0].table
+    sections = runs.sections()
+    for key, section in sections.items() if kinds else ():
+        table = figure_inputs_of(key, section)[0].table
         for kind in kinds:
-            path = page.with_name(f"{page.stem}{_suffix(place, len(places))}.{kind}")
+            path = page.with_name(f"{page.stem}{_suffix(key, len(sections))}.{kind}")
             write_atomically(path, getattr(formats, FORMATS[kind])(table).encode())
             written.append(path)
     return written
 
 
-def _write_figures(gathered: "RunSet", folder: Path, kind: str) -> list[Path]:
+def _write_figures(runs: "RunSet", folder: Path, kind: str) -> list[Path]:
     from fairground.report.figure_files import write_figures
-    from fairground.report.sections import figure_inputs_of, places_of
+    from fairground.report.sections import figure_inputs_of
 
     written: list[Path] = []
-    places = places_of(gathered.records)
-    for place, records in places.items() if kind else ():
-        material = figure_inputs_of(place, records, gathered.sources)[0]
-        prefix = _suffix(place, len(places)).lstrip("-")
-        written += write_figures(material, folder, kind, prefix=f"{prefix}-" if prefix else "")
+    sections = runs.sections()
+    for key, section in sections.items() if kind else ():
+        inputs = figure_inputs_of(key, section)[0]
+        prefix = _suffix(key, len(sections)).lstrip("-")
+        written += write_figures(inputs, folder, kind, prefix=f"{prefix}-" if prefix else "")
     return written
 
 
-def _suffix(place: tuple[str, str], n_places: int) -> str:
+def _suffix(key: tuple[str, str], n_sections: int) -> str:
     """Return what tells the files of several data sets apart, of signs that any file system takes."""
     import re
 
-    words = re.sub(r"[^a-z0-9]+", "-", "-".join(place).lower()).strip("-")[:60]
-    return f"-{words}" if n_places > 1 else ""
+    words = re.sub(r"[^a-z0-9]+", "-", "-".join(key).lower()).strip("-")[:60]
+    return f"-{words}" if n_sections > 1 else ""
 
 
 def _working(n_runs: int, *, is_quiet: bool) -> "_Status":

@@ -120,14 +120,16 @@ def _work(
     store = Store(home)
     is_leader = os.environ.get("RANK", "0") == "0"
     with fed(loggers or [] if is_leader else [], home) as feed:
-        with _joined() as crew:
-            is_done = _is_done(name, store) if crew is None else crew.agree(lambda: _is_done(name, store))
+        with _joined() as group:
+            is_done = _is_done(name, store) if group is None else group.broadcast_object(lambda: _is_done(name, store))
             record = (
                 None
                 if is_done
-                else _run(spec, store, crew, feed, threads=threads, is_quiet=is_quiet or as_json, is_watched=is_watched)
+                else _run(
+                    spec, store, group, feed, threads=threads, is_quiet=is_quiet or as_json, is_watched=is_watched
+                )
             )
-            if crew is not None and not crew.is_leader:
+            if group is not None and not group.is_leader:
                 return
         if record is not None:
             store.append(record)
@@ -156,7 +158,7 @@ def _joined() -> "AbstractContextManager[ProcessGroup | None]":
 def _run(
     spec: "RunSpec",
     store: "Store",
-    crew: "ProcessGroup | None",
+    group: "ProcessGroup | None",
     feed: "Feed",
     *,
     threads: int | None,
@@ -173,13 +175,13 @@ def _run(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    crew = crew or ALONE
+    group = group or ALONE
     name = name_of(spec)
     title = f"{spec.loss.name} {name}"
     try:
         with (
             training_progress(
-                title, select_by=spec.evaluation.select_by, is_quiet=is_quiet or not crew.is_leader
+                title, select_by=spec.evaluation.select_by, is_quiet=is_quiet or not group.is_leader
             ) as listen,
             _stop_flag() as should_stop,
         ):
@@ -188,12 +190,12 @@ def _run(
                 home=store.root,
                 listen=feed.with_events(listen, run=name),
                 should_stop=should_stop,
-                witness=(lambda what: store.note_event("test opened", name, what)) if crew.is_leader else None,
-                crew=crew,
+                witness=(lambda what: store.note_event("test opened", name, what)) if group.is_leader else None,
+                group=group,
                 is_watched=is_watched,
             )
     except StoppedError:
-        if not crew.is_leader:
+        if not group.is_leader:
             raise typer.Exit(130) from None
         where = "" if store.root == HOME else f" --home {store.root}"
         print(f"stopped; nothing is lost. Go on with: fairground resume {name}{where}", file=sys.stderr)

@@ -10,8 +10,8 @@ from fairground.errors import DataError, require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
-    """Row numbers of each part. `is_closed_set` says that classes may appear in several parts.
+class SplitRows:
+    """Row numbers that train, validate and test. `is_closed_set` says that classes may appear in several parts.
 
     `validation` may be empty: only a protocol that selects on the test split can do without.
     """
@@ -57,5 +57,5 @@ class Split(ABC):
     """Divides a table into parts; draws nothing at random beyond what its settings say."""
 
     @abstractmethod
-    def parts(self, table: ImageTable) -> Parts:
+    def parts(self, table: ImageTable) -> SplitRows:
         """Return the checked parts of `table`."""

@@ -37,7 +37,7 @@ class JobView:
         return sum(self.trials.get(state, 0) for state in ENDED)
 
     @property
-    def told(self) -> str:
+    def states(self) -> str:
         """The states of the trials in words."""
         return ", ".join(f"{n} {state}" for state, n in self.trials.items() if n)
 

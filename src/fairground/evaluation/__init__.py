@@ -13,7 +13,7 @@ _HOMES = {
     "Evaluation": "scores",
     "EmbeddingView": "view",
     "Bootstrap": "bootstrap",
-    "Interval": "bootstrap",
+    "BootstrapInterval": "bootstrap",
     "score_file": "score",
     "analyse": "analyses",
     "evaluate_ensemble": "ensemble",

@@ -19,7 +19,7 @@ CHUNK = 2**22
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
+class BootstrapInterval:
     """The middle `confidence` of `n_draws` bootstrap scores, centred on the score itself."""
 
     low: float
@@ -40,7 +40,7 @@ class Bootstrap:
         require(self.n_draws >= 2, f"bootstrap.n_draws must be at least 2; got {self.n_draws}")
         require(0 < self.confidence < 1, f"bootstrap.confidence must be between 0 and 1; got {self.confidence}")
 
-    def of_mean(self, values: np.ndarray, classes: np.ndarray, *, over_classes: bool = False) -> Interval:
+    def of_mean(self, values: np.ndarray, classes: np.ndarray, *, over_classes: bool = False) -> BootstrapInterval:
         """Return the interval of the mean of `values` (n,), or of the mean of their class means."""
         _, group = np.unique(classes, return_inverse=True)
         sums: np.ndarray = np.bincount(group, weights=values)
@@ -50,7 +50,7 @@ class Bootstrap:
         scores = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in self._draws(len(sums))]
         return self._interval(sums.sum() / sizes.sum(), np.concatenate(scores))
 
-    def of_clustering(self, metric: ClusteringMetric, tables: Sequence[Contingency]) -> Interval:
+    def of_clustering(self, metric: ClusteringMetric, tables: Sequence[Contingency]) -> BootstrapInterval:
         """Return the interval of a score averaged over clusterings; these stay, a class drawn twice counts twice."""
         scores = [
             float(np.mean([metric.score(_drawn(table, drawn)) for table in tables]))
@@ -59,7 +59,7 @@ class Bootstrap:
         ]
         return self._interval(float(np.mean([metric.score(table) for table in tables])), np.array(scores))
 
-    def of_verification(self, metric: VerificationMetric, curve: Curve, classes: np.ndarray) -> Interval:
+    def of_verification(self, metric: VerificationMetric, curve: Curve, classes: np.ndarray) -> BootstrapInterval:
         """Return the interval of a verification score; genuine pairs are drawn by class, impostors stay as they are."""
         _, group = np.unique(classes[curve.query], return_inverse=True)
         whole = curve.verification
@@ -79,12 +79,12 @@ class Bootstrap:
             shape = (min(step, self.n_draws - begin), n_classes)
             yield torch.randint(n_classes, shape, generator=generator).numpy()
 
-    def _interval(self, score: float, scores: np.ndarray) -> Interval:
+    def _interval(self, score: float, scores: np.ndarray) -> BootstrapInterval:
         tail = (1 - self.confidence) / 2
         low, high = np.quantile(scores, [tail, 1 - tail])
         # Drawing leaves classes out, which moves scores that are no means (NMI, purity) as a whole; that is not spread.
         shift = float(score) - float(scores.mean())
-        return Interval(
+        return BootstrapInterval(
             low=float(low) + shift, high=float(high) + shift, confidence=self.confidence, n_draws=self.n_draws
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 from fairground.contracts.metric import ClusteringMetric, Metric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
-from fairground.evaluation.bootstrap import Bootstrap, Interval
+from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
 from fairground.evaluation.groups import GroupRule
 from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.relevance import RelevanceFunction
@@ -35,7 +35,7 @@ class Evaluation:
     per_class: Mapping[str, np.ndarray]
     class_names: np.ndarray
     is_counted: np.ndarray
-    intervals: Mapping[str, Interval]
+    intervals: Mapping[str, BootstrapInterval]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything but the scores as named arrays, ready to be kept beside a record."""
@@ -142,7 +142,7 @@ def _interval(
     values: np.ndarray | None,
     is_counted: np.ndarray,
     average: Average,
-) -> Interval:
+) -> BootstrapInterval:
     if isinstance(metric, ClusteringMetric):
         return bootstrap.of_clustering(metric, view.contingencies)
     # Where rows have no class, each query is drawn by itself.

@@ -32,7 +32,7 @@ LEADERS, SEEDS = 2, 3
 LEAST_METHODS = 3
 #: shares of the protocol's training tried in turn where all of it does not fit, and looks at validation on the way
 SHARES = (0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.02, 0.01)
-LOOKS = 6
+VALIDATIONS = 6
 LEAST_BATCHES = 5
 
 
@@ -180,7 +180,7 @@ def _lengths(costs: Costs, epochs: int) -> Iterator[tuple[int, int]]:
     for share in SHARES:
         if share * full < LEAST_BATCHES:
             return
-        length = min(epochs, LOOKS) if share * full >= LOOKS * LEAST_BATCHES else 1
+        length = min(epochs, VALIDATIONS) if share * full >= VALIDATIONS * LEAST_BATCHES else 1
         yield length, max(LEAST_BATCHES, round(share * full / length))
 
 

@@ -1,7 +1,7 @@
-"""Is A better than B, and can it be believed: table, paired verdicts and the guard's word, for people and programs.
+"""Is A better than B, and how sure is that: table, paired verdicts and fairness, for people and programs.
 
-The guard is asked first. What it finds unfair is not shown, or, if somebody insists, shown with every row and every
-verdict marked.
+The fairness rules come first. What they find unfair is not shown, or, if somebody insists, shown with every
+row and every verdict marked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +30,9 @@ MOST_TO_READ = 15
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonResult:
-    """The guard's word on some methods, their table, a verdict on each pair, and who is level with the best."""
+    """Whether some methods may be compared, their table, a verdict on each pair, and who is level with the best."""
 
-    comparison: Comparison
+    fairness: Comparison
     table: ResultTable
     verdicts: tuple[Verdict, ...]
     best: tuple[str, ...]
@@ -70,21 +70,21 @@ class ComparisonResult:
         verdicts = pairwise(values)
         # Where nobody says which way is better, nobody is called better.
         claims = [(v.a, v.b) for v in verdicts if v.is_separated] if higher_is_better is not None else []
-        comparison = compare(evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges)
-        if not comparison.is_fair:
+        fairness = compare(evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges)
+        if not fairness.is_fair:
             marked = {method.key: UNFAIR + label for label, method in methods.items()}
             table = ResultTable.from_records(runs, metrics=table.metrics, names=marked)
         best = group_from(values, verdicts).members if higher_is_better is not None else ()
-        return cls(comparison=comparison, table=table, verdicts=tuple(verdicts), best=best, metric=metric)
+        return cls(fairness=fairness, table=table, verdicts=tuple(verdicts), best=best, metric=metric)
 
     @property
     def is_fair(self) -> bool:
         """Tell whether the methods may share a table."""
-        return self.comparison.is_fair
+        return self.fairness.is_fair
 
     def refusal(self) -> str:
         """Return every difference with why it matters."""
-        return "\n".join([self.comparison.refusal(), *_listed(_differences(self.comparison))])
+        return "\n".join([self.fairness.refusal(), *_listed(_differences(self.fairness))])
 
     def text(self, *, hints: Sequence[str] = ()) -> str:
         """Return table, verdicts, flags and hints for a terminal."""
@@ -99,8 +99,8 @@ class ComparisonResult:
         if len(self.best) > 1:
             lines += _listed([f"{mark}indistinguishable from the best: {', '.join(self.best)}"])
         for title, rows in (
-            ("Unfair, and shown anyway:", _differences(self.comparison)),
-            ("To be borne in mind:", [f"{flag.flag}: {flag}" for flag in self.comparison.flags]),
+            ("Unfair, and shown anyway:", _differences(self.fairness)),
+            ("To be borne in mind:", [f"{flag.flag}: {flag}" for flag in self.fairness.flags]),
             ("Hints:", hints),
         ):
             lines += ["", title, *_listed(rows)] if rows else []
@@ -129,8 +129,8 @@ class ComparisonResult:
             "metric": self.metric,
             "higher_is_better": self.table.higher_is_better[self.metric],
             "split": self.table.split,
-            "differences": [dict(vars(difference)) for difference in self.comparison.differences],
-            "flags": [dict(vars(flag)) for flag in self.comparison.flags],
+            "differences": [dict(vars(difference)) for difference in self.fairness.differences],
+            "flags": [dict(vars(flag)) for flag in self.fairness.flags],
             "rows": [_plain_row(row, self.table.metrics) for row in self.table.rows] if is_shown else [],
             "verdicts": [_plain_verdict(verdict) for verdict in self.verdicts] if is_shown else [],
             "best": list(self.best) if is_shown else [],
@@ -158,8 +158,8 @@ def _what_would_settle(verdict: Verdict) -> str:
     return f"about {more} more seed{'s' if more != 1 else ''} would settle it, if the difference stays as seen"
 
 
-def _differences(comparison: Comparison) -> list[str]:
-    return [f"{difference.rule}: {difference}" for difference in comparison.differences]
+def _differences(fairness: Comparison) -> list[str]:
+    return [f"{difference.rule}: {difference}" for difference in fairness.differences]
 
 
 def _listed(lines: Iterable[str]) -> list[str]:

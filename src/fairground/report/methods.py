@@ -34,7 +34,7 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
         groups.setdefault(record.method, []).append(record)
     flat = {key: flatten(group[0].spec) for key, group in groups.items()}
     varying = differing(flat.values())
-    labels = _told_apart(_labels(flat) | {key: name for key, name in (names or {}).items() if key in groups})
+    labels = _with_hashes(_labels(flat) | {key: name for key, name in (names or {}).items() if key in groups})
     return [
         Method(
             key=key,
@@ -77,7 +77,7 @@ def _by_parts(
     }
 
 
-def _told_apart(labels: Mapping[str, str]) -> dict[str, str]:
+def _with_hashes(labels: Mapping[str, str]) -> dict[str, str]:
     """Add the hash to names that two methods were given: everything about a method is found by its name."""
     given = list(labels.values())
     return {key: label if given.count(label) == 1 else f"{label} ({key})" for key, label in labels.items()}

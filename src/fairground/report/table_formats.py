@@ -28,12 +28,12 @@ def caption(table: ResultTable) -> str:
 
 def legend(table: ResultTable) -> str:
     """Return what the marks in the table mean, as far as they occur."""
-    standings = {cell.standing for row in table.rows for cell in row.cells.values()}
+    marks = {cell.mark for row in table.rows for cell in row.cells.values()}
     words = {
         "best": "★ better than every other method: paired on shared seeds, corrected over all pairs (Holm).",
         "level": "≈ the best mean and what no such test separates from it.",
     }
-    return " ".join(text for standing, text in words.items() if standing in standings)
+    return " ".join(text for mark, text in words.items() if mark in marks)
 
 
 def text(table: ResultTable) -> str:
@@ -130,19 +130,19 @@ def _cells(table: ResultTable, row: TableRow) -> list[str]:
 def _cell(metric: str, cell: TableCell) -> str:
     if cell.interval is None:
         return "-"
-    return f"{show_interval(metric, cell.interval)} {MARKS[cell.standing]}".rstrip()
+    return f"{show_interval(metric, cell.interval)} {MARKS[cell.mark]}".rstrip()
 
 
 def _style(cell: TableCell) -> str:
-    return {"best": "bold green", "level": "green", "": ""}[cell.standing]
+    return {"best": "bold green", "level": "green", "": ""}[cell.mark]
 
 
 def _latex_cell(metric: str, cell: TableCell) -> str:
     if cell.interval is None:
         return "--"
     number = show_interval(metric, cell.interval).replace("±", r"\pm")
-    inner = rf"\mathbf{{{number}}}" if cell.standing == "best" else number
-    return f"${inner}$" + (r"$^{\approx}$" if cell.standing == "level" else "")
+    inner = rf"\mathbf{{{number}}}" if cell.mark == "best" else number
+    return f"${inner}$" + (r"$^{\approx}$" if cell.mark == "level" else "")
 
 
 def _escape_markdown(label: str) -> str:

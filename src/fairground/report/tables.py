@@ -19,7 +19,7 @@ from fairground.spec.metric_words import goodness
 from fairground.statistics.groups import best_group
 from fairground.statistics.intervals import LEVEL, Interval, t_interval
 
-Standing = Literal["best", "level", ""]
+Mark = Literal["best", "level", ""]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class TableCell:
 
     values: tuple[float, ...]
     interval: Interval | None
-    standing: Standing
+    mark: Mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ class ResultTable:
     def without_marks(self) -> "ResultTable":
         """Return the table with nobody called best: for runs that may not be compared."""
         rows = [
-            replace(row, cells={metric: replace(cell, standing="") for metric, cell in row.cells.items()})
+            replace(row, cells={metric: replace(cell, mark="") for metric, cell in row.cells.items()})
             for row in self.rows
         ]
         return replace(self, rows=tuple(rows))
@@ -139,7 +139,7 @@ class ResultTable:
     @property
     def has_marks(self) -> bool:
         """Tell whether any cell is marked, so that the marks need explaining."""
-        return any(cell.standing for row in self.rows for cell in row.cells.values())
+        return any(cell.mark for row in self.rows for cell in row.cells.values())
 
 
 def _opened_split(methods: Sequence[Method]) -> SplitName:
@@ -170,13 +170,13 @@ def _column(
 ) -> list[TableCell]:
     values = [tuple(method.values(metric, split)) for method in methods]
     intervals = [t_interval(some, level=level) if some else None for some in values]
-    standings: list[Standing] = [""] * len(methods)
+    marks: list[Mark] = [""] * len(methods)
     if higher_is_better is not None:
         values_of = {str(i): values_by_seed(method, metric, split) for i, method in enumerate(methods)}
-        standings = _standings(list(turned(values_of, higher_is_better).values()), level)
+        marks = _marks(list(turned(values_of, higher_is_better).values()), level)
     return [
-        TableCell(values=some, interval=interval, standing=standing)
-        for some, interval, standing in zip(values, intervals, standings, strict=True)
+        TableCell(values=some, interval=interval, mark=mark)
+        for some, interval, mark in zip(values, intervals, marks, strict=True)
     ]
 
 
@@ -198,12 +198,12 @@ def turned(values: Mapping[str, Mapping[int, float]], higher_is_better: bool | N
     }
 
 
-def _standings(values: Sequence[Mapping[int, float]], level: float) -> list[Standing]:
+def _marks(values: Sequence[Mapping[int, float]], level: float) -> list[Mark]:
     known = {str(i): found for i, found in enumerate(values) if found}
     if len(known) < 2 or any(len(found) == 1 for found in known.values()):
         return [""] * len(values)
     members = best_group(known, level=level).members
-    mark: Standing = "best" if len(members) == 1 else "level"
+    mark: Mark = "best" if len(members) == 1 else "level"
     return [mark if str(i) in members else "" for i in range(len(values))]
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fairground.spec.run import LATER, Part, RunSpec
+from fairground.spec.run import LATER, ComponentSpec, RunSpec
 from fairground.spec.settings import Value
 
 NAME_LENGTH = 12
@@ -38,7 +38,7 @@ def method_of(spec: RunSpec) -> str:
 
 
 def _plain(value: object) -> Value:
-    if isinstance(value, Part):
+    if isinstance(value, ComponentSpec):
         return {"name": value.name, **value.settings}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [field for field in dataclasses.fields(value) if not _is_left_out(field, getattr(value, field.name))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fairground.errors import require
 from fairground.spec.declarations import is_learnable, tunable_of
 from fairground.spec.load import load_run
-from fairground.spec.run import ROOM_OF, Part, RunSpec
+from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec
 from fairground.spec.search_procedure import SearchProcedure
 from fairground.spec.settings import Value
 from fairground.spec.space import LogReal, Range
@@ -123,7 +123,7 @@ def jobs_of(study: StudySpec) -> list[StudyJob]:
 def _tunable(spec: RunSpec) -> dict[str, Range]:
     found: dict[str, Range] = {}
     for part in _SEARCHED_PARTS:
-        component: Part | None = getattr(spec, part)
+        component: ComponentSpec | None = getattr(spec, part)
         if component is not None:
             spans = tunable_of(ROOM_OF[part], component.name)
             found |= {f"{part}.{key}": span for key, span in spans.items()}

@@ -17,7 +17,7 @@ from fairground.catalogue import canonical, nearest
 from fairground.errors import InputError, require
 from fairground.spec.declarations import settings_of
 from fairground.spec.presets import preset_settings
-from fairground.spec.run import OPTIONAL, ROOM_OF, EvaluationSpec, OptimiserSpec, Part, RunSpec, TrainingSpec
+from fairground.spec.run import OPTIONAL, ROOM_OF, ComponentSpec, EvaluationSpec, OptimiserSpec, RunSpec, TrainingSpec
 from fairground.spec.settings import Value, check_value
 
 DEFAULT_PROTOCOL = "laptop"
@@ -202,14 +202,14 @@ def _build(draft: _Draft) -> RunSpec:
     return RunSpec(**complete)
 
 
-def _part(draft: _Draft, key: str) -> Part | None:
+def _part(draft: _Draft, key: str) -> ComponentSpec | None:
     name = draft.names[key]
     said = {dotted.partition(".")[2]: value for dotted, value in draft.values.items() if dotted.startswith(f"{key}.")}
     if name == "none":
         require(not said, f"{key} is none, so it has no settings; {next(iter(said), '')} was set")
         return None
     if ":" in name:
-        return Part(name=name, settings={inner: value for inner, (value, _) in sorted(said.items())})
+        return ComponentSpec(name=name, settings={inner: value for inner, (value, _) in sorted(said.items())})
     settings = settings_of(ROOM_OF[key], name)
     for inner, (_, origin) in said.items():
         takes = f"{name} takes {', '.join(settings)}" if settings else f"{name} has no settings"
@@ -221,7 +221,7 @@ def _part(draft: _Draft, key: str) -> Part | None:
         value, origin = said.get(inner, (draft.unsaid if is_unsaid else setting.default, ""))
         prefix = f"{origin}: " if origin else ""
         complete[inner] = check_value(f"{prefix}{key}.{inner}", setting.annotation, value)
-    return Part(name=name, settings=complete)
+    return ComponentSpec(name=name, settings=complete)
 
 
 def _section(draft: _Draft, key: str) -> Any:

@@ -13,7 +13,7 @@ LATER: Mapping[str, bool] = MappingProxyType({"came_later": True})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ComponentSpec:
     """A component by name, with its settings complete: every default spelt out."""
 
     name: str
@@ -65,12 +65,12 @@ class TrainingSpec:
     compile: bool = False
 
     def __post_init__(self) -> None:
-        _whole("training.batch_size", self.batch_size, 1)
-        _whole("training.epochs", self.epochs, 0)
-        _whole("training.batches_per_epoch", self.batches_per_epoch, 0)
-        _whole("training.validate_every", self.validate_every, 1)
-        _whole("training.patience", self.patience, 0)
-        _whole("training.gradient_chunk", self.gradient_chunk, 0)
+        _integer("training.batch_size", self.batch_size, 1)
+        _integer("training.epochs", self.epochs, 0)
+        _integer("training.batches_per_epoch", self.batches_per_epoch, 0)
+        _integer("training.validate_every", self.validate_every, 1)
+        _integer("training.patience", self.patience, 0)
+        _integer("training.gradient_chunk", self.gradient_chunk, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ class EvaluationSpec:
     clustering_seeds: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
-        _whole("evaluation.clustering_seeds", self.clustering_seeds, 1)
+        _integer("evaluation.clustering_seeds", self.clustering_seeds, 1)
         require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
         require(
             self.select_by in self.metrics,
@@ -115,22 +115,22 @@ class RunSpec:
     """Everything that decides the digits of a run. Where it runs, and how it is watched, is not part of it."""
 
     protocol: str
-    data: Part
-    split: Part
-    transform: Part
-    trunk: Part
-    head: Part
-    loss: Part
-    miner: Part | None
-    regulariser: Part | None
-    sampler: Part
+    data: ComponentSpec
+    split: ComponentSpec
+    transform: ComponentSpec
+    trunk: ComponentSpec
+    head: ComponentSpec
+    loss: ComponentSpec
+    miner: ComponentSpec | None
+    regulariser: ComponentSpec | None
+    sampler: ComponentSpec
     optimiser: OptimiserSpec
     training: TrainingSpec
     evaluation: EvaluationSpec
     seed: int
 
     def __post_init__(self) -> None:
-        _whole("seed", self.seed, 0)
+        _integer("seed", self.seed, 0)
         require(self.seed < 2**63, f"seed must be below 2**63; got {self.seed}")
 
 
@@ -150,5 +150,5 @@ ROOM_OF: Mapping[str, str] = {
 OPTIONAL = frozenset({"miner", "regulariser"})
 
 
-def _whole(key: str, value: int, least: int) -> None:
+def _integer(key: str, value: int, least: int) -> None:
     require(value >= least, f"{key} must be at least {least}; got {value}")

@@ -17,11 +17,11 @@ from fairground.contracts.miner import Miner
 from fairground.contracts.model import Transform
 from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
-from fairground.contracts.split import Parts
+from fairground.contracts.split import SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.records.record import KnownBug, PretrainedWeights
-from fairground.spec.run import EvaluationSpec, Part, RunSpec, TrainingSpec
+from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.build import build, build_dataset, build_split
 from fairground.training.external import ExternalLoss, ExternalMiner
@@ -37,7 +37,7 @@ class Assembled:
     """A run's live objects. Only `seal` of training/run.py may look at `parts.test`."""
 
     table: ImageTable
-    parts: Parts
+    parts: SplitRows
     transform: Transform
     loader: Loader
     stepper: Stepper
@@ -54,9 +54,9 @@ class Assembled:
         """The model under training."""
         return self.stepper.model
 
-    def on_sphere(self, asked: EvaluationSpec) -> bool:
+    def on_sphere(self, evaluation: EvaluationSpec) -> bool:
         """Tell whether embeddings are judged at unit length: as asked, else as the loss compares them."""
-        return self.stepper.loss.on_sphere if asked.normalise is None else asked.normalise
+        return self.stepper.loss.on_sphere if evaluation.normalise is None else evaluation.normalise
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
@@ -73,13 +73,13 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     classes, train_labels = np.unique(table.labels[parts.train], return_inverse=True)
     labels = torch.from_numpy(train_labels.astype(np.int64))
     model = build_model(spec.trunk, spec.head, spec.training, channels=table.images.channels, seed=spec.seed).to(device)
-    facts = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
-    loss = _loss(spec, facts).to(device)
+    supplied = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
+    loss = _loss(spec, supplied).to(device)
     miner = _miner(spec, loss)
     regulariser = _regulariser(spec, loss, miner)
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[parts.train])
-    sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
-    sampler = build("sampler", spec.sampler, sampler_facts)
+    sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
+    sampler = build("sampler", spec.sampler, sampler_arguments)
     transform = build_transform(spec.transform, model)
     resized = spec.transform.settings.get("shorter_side")
     if isinstance(resized, int):
@@ -145,7 +145,7 @@ def _weights(spec: RunSpec, model: EmbeddingModel) -> PretrainedWeights | None:
     return PretrainedWeights(name=str(spec.trunk.settings.get("weights", "")), hash=found) if found else None
 
 
-def _require_pairs(spec: RunSpec, table: ImageTable, parts: Parts) -> None:
+def _require_pairs(spec: RunSpec, table: ImageTable, parts: SplitRows) -> None:
     """Refuse before training what could not be measured after it: splits in which no class has two images."""
     if table.is_query is not None or spec.evaluation.lone == "zero":
         return
@@ -166,29 +166,31 @@ def best_device() -> torch.device:
     return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
-def build_model(trunk: Part, head: Part, asked: TrainingSpec, *, channels: int, seed: int = 0) -> EmbeddingModel:
+def build_model(
+    trunk: ComponentSpec, head: ComponentSpec, training: TrainingSpec, *, channels: int, seed: int = 0
+) -> EmbeddingModel:
     """Return a model by the names of its parts, with first weights."""
     with _seeded(seed, "init_trunk"):
         body = build("trunk", trunk, {"channels": channels})
     with _seeded(seed, "init_head"):
         top = build("head", head, {"n_features": body.n_features})
-    is_mixed = asked.precision == "mixed"
-    model = EmbeddingModel(trunk=body, head=top, freeze_batch_norm=asked.freeze_batch_norm, is_mixed=is_mixed)
-    if asked.compile:
+    is_mixed = training.precision == "mixed"
+    model = EmbeddingModel(trunk=body, head=top, freeze_batch_norm=training.freeze_batch_norm, is_mixed=is_mixed)
+    if training.compile:
         # In place: the names of the weights, and with them checkpoints, stay what they are.
         model.trunk.compile()
     return model
 
 
-def build_transform(part: Part, model: EmbeddingModel) -> Transform:
+def build_transform(part: ComponentSpec, model: EmbeddingModel) -> Transform:
     """Return a transform by name, told what the model's weights expect."""
     found: Transform = build("transform", part, {"preprocessing": model.trunk.preprocessing})
     return found
 
 
-def _loss(spec: RunSpec, facts: Mapping[str, object]) -> Loss:
+def _loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
     with _seeded(spec.seed, "init_loss"):
-        loss = build("loss", spec.loss, facts)
+        loss = build("loss", spec.loss, supplied)
     return loss if isinstance(loss, Loss) else ExternalLoss(module=loss)
 
 

@@ -74,8 +74,8 @@ def _batch(training: Training) -> float:
     begun = time.monotonic()
     n = 0
     while n < 2 or (n < BATCHES and time.monotonic() - begun < SECONDS):
-        if training.place.batch >= training.parts.n_batches:
-            training.place.batch = 0
+        if training.progress.batch >= training.parts.n_batches:
+            training.progress.batch = 0
             training.parts.loader.start_epoch()
         training.batch()
         n += 1

@@ -28,7 +28,7 @@ def final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> t
 
 def selecting_scores(training: Training) -> tuple[Score, ...]:
     """Return the validation scores of the epoch selected so far; none where the test split selects."""
-    chosen = next((row for row in training.place.rows if row.epoch == training.place.best_epoch), None)
+    chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
     return _directed(judged, "validation")
 
@@ -43,7 +43,7 @@ def _directed(scores: Mapping[str, float], split: SplitName) -> tuple[Score, ...
 
 def _test_scores(training: Training, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
     embeddings = training.embed(rows)
-    scores: dict[str, float] = training.crew.agree(lambda: _judge_test(training, embeddings, rows, folder))
+    scores: dict[str, float] = training.group.broadcast_object(lambda: _judge_test(training, embeddings, rows, folder))
     return scores
 
 
@@ -61,7 +61,7 @@ def _judge_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder
     folder.sign()
     if spec.evaluation.report == "selected":
         return dict(found.scores)
-    looks = [row.validation for row in training.place.rows if row.epoch > 0 and row.validation]
+    looks = [row.validation for row in training.progress.rows if row.epoch > 0 and row.validation]
     return {name: _best(name, [look[name] for look in looks] or [value]) for name, value in found.scores.items()}
 
 
@@ -74,7 +74,7 @@ def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:
     if not training.spec.evaluation.analyses:
         return {}
     embeddings = training.embed(training.parts.parts.train)
-    values: dict[str, float] = training.crew.agree(lambda: _judge_train(training, embeddings, folder))
+    values: dict[str, float] = training.group.broadcast_object(lambda: _judge_train(training, embeddings, folder))
     return values
 
 

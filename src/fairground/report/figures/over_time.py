@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PLACE = 90
+PAGE_ORDER = 90
 LEAST_LOSSES = 3
 
 
@@ -43,24 +43,24 @@ def year_of(loss: str) -> int | None:
     return published_years().get(loss, None if reference is None else reference.year)
 
 
-def dated_of(material: FigureInputs) -> list[Dated]:
+def dated_of(inputs: FigureInputs) -> list[Dated]:
     """Return the losses with a known year, oldest first, each by its best method."""
     best: dict[str, Dated] = {}
-    for method in material.methods:  # best first
-        loss = material.settings(method).get("loss", "")
-        year, scores = year_of(loss), material.scores(method, material.habitual)
+    for method in inputs.methods:  # best first
+        loss = inputs.settings(method).get("loss", "")
+        year, scores = year_of(loss), inputs.scores(method, inputs.habitual)
         if year is not None and scores and loss not in best:
-            claimed = _claimed(loss, material.dataset) if material.habitual in ("recall@1", "precision@1") else ()
+            claimed = _published_claims(loss, inputs.dataset) if inputs.habitual in ("recall@1", "precision@1") else ()
             best[loss] = Dated(loss=loss, year=year, score=fmean(scores), n_runs=len(scores), claimed=claimed)
     return sorted(best.values(), key=lambda dated: (dated.year, dated.loss))
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when losses of several years were run."""
-    dated = dated_of(material)
+    dated = dated_of(inputs)
     if len(dated) < LEAST_LOSSES or len({one.year for one in dated}) < 2:
         return None
-    axis = f"{heading(material.habitual)}{unit(material.habitual)}"
+    axis = f"{heading(inputs.habitual)}{unit(inputs.habitual)}"
     slope = _slope(dated)
     n_runs = sum(one.n_runs for one in dated)
     n_claims = sum(len(one.claimed) for one in dated)
@@ -83,7 +83,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _claimed(loss: str, dataset: str) -> tuple[float, ...]:
+def _published_claims(loss: str, dataset: str) -> tuple[float, ...]:
     rows = [row for row in published_rows() if row.loss == loss and row.dataset == dataset]
     return tuple(row.right_value for row in rows if row.metric in ("recall@1", "precision@1"))
 

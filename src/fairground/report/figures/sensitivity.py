@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PLACE = 105
+PAGE_ORDER = 105
 _MOST = 8
 #: a range of values this many times wide is drawn on a logarithmic axis
 _WIDE = 30
@@ -47,22 +47,22 @@ class Sensitivity:
         return max(means) - min(means)
 
 
-def sensitivities_of(material: FigureInputs) -> list[Sensitivity]:
+def sensitivities_of(inputs: FigureInputs) -> list[Sensitivity]:
     """Return every varied number: of searched methods from their trials, otherwise from methods that share a loss."""
-    is_higher = material.table.higher_is_better.get(material.metric) is not False
-    found = [replace(one, higher_is_better=is_higher) for one in _of_searches(material) or _of_methods(material)]
+    is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
+    found = [replace(one, higher_is_better=is_higher) for one in _of_searches(inputs) or _of_methods(inputs)]
     return sorted(found, key=lambda one: -one.reach)
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when some number was varied."""
-    found = sensitivities_of(material)
+    found = sensitivities_of(inputs)
     if not found:
         return None
     shown = found[:_MOST]
-    split = "validation" if _of_searches(material) else material.table.split
-    axis = f"{split.capitalize()} {heading(material.metric)}{unit(material.metric)}"
-    what = "a point a trial" if material.searches else "a point a method, mean over its seeds"
+    split = "validation" if _of_searches(inputs) else inputs.table.split
+    axis = f"{split.capitalize()} {heading(inputs.metric)}{unit(inputs.metric)}"
+    what = "a point a trial" if inputs.trials else "a point a method, mean over its seeds"
     n = len({point for one in found for point in one.points})
     return ReportFigure(
         name="sensitivity",
@@ -78,20 +78,20 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _of_searches(material: FigureInputs) -> list[Sensitivity]:
-    factor = factor_of(material.metric)
+def _of_searches(inputs: FigureInputs) -> list[Sensitivity]:
+    factor = factor_of(inputs.metric)
     found = []
-    for label, trials in material.searches.items():
+    for label, trials in inputs.trials.items():
         done = [(trial.settings, factor * trial.score) for trial in trials if trial.score is not None]
         keys = dict.fromkeys(key for settings, _ in done for key in settings)
         found += [_one(label, key, [(settings.get(key), score) for settings, score in done]) for key in keys]
     return [one for one in found if one is not None]
 
 
-def _of_methods(material: FigureInputs) -> list[Sensitivity]:
+def _of_methods(inputs: FigureInputs) -> list[Sensitivity]:
     by_loss: dict[str, list[tuple[Mapping[str, str], float]]] = {}
-    for method in material.methods:
-        scores, settings = material.scores(method), material.settings(method)
+    for method in inputs.methods:
+        scores, settings = inputs.scores(method), inputs.settings(method)
         if scores:
             by_loss.setdefault(settings.get("loss", "?"), []).append((settings, fmean(scores)))
     found = []

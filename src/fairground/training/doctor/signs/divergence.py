@@ -28,10 +28,10 @@ LOSS_DROP = 0.9
 class DivergenceSign(Sign):
     """The model learns its training classes by heart."""
 
-    def look(self, patient: WatchedRun) -> Diagnosis | None:
+    def check(self, run: WatchedRun) -> Diagnosis | None:
         """Return since when."""
-        metric = patient.spec.evaluation.select_by
-        judged = [row for row in patient.rows if metric in row.validation]
+        metric = run.spec.evaluation.select_by
+        judged = [row for row in run.rows if metric in row.validation]
         late, before = judged[-N_EPOCHS:], judged[:-N_EPOCHS]
         if not before:
             return None
@@ -42,7 +42,7 @@ class DivergenceSign(Sign):
         if (
             not is_worsening
             or not _is_far_worse(scores[0], best.validation[metric], higher_is_better)
-            or not _fell(patient, best, late[-1])
+            or not _fell(run, best, late[-1])
         ):
             return None
         moved = "fell" if higher_is_better else "rose"
@@ -50,22 +50,22 @@ class DivergenceSign(Sign):
             f"validation {metric} {moved} from {best.validation[metric]:.4f} (epoch {best.epoch}) to {scores[-1]:.4f} "
             "while the training loss fell"
         )
-        return Diagnosis(sentence, _remedy(patient, best))
+        return Diagnosis(sentence, _remedy(run, best))
 
 
 def _is_far_worse(score: float, best: float, higher_is_better: bool) -> bool:
     return score <= SCORE_DROP * best if higher_is_better else best < score and best <= SCORE_DROP * score
 
 
-def _fell(patient: WatchedRun, best: EpochRow, now: EpochRow) -> bool:
+def _fell(run: WatchedRun, best: EpochRow, now: EpochRow) -> bool:
     """The untrained model has no training loss: that of the first epoch stands for it."""
-    first = next((row.loss for row in patient.rows if row.loss is not None), None)
+    first = next((row.loss for row in run.rows if row.loss is not None), None)
     then = first if best.loss is None else best.loss
     return then is not None and now.loss is not None and now.loss <= LOSS_DROP * then
 
 
-def _remedy(patient: WatchedRun, best: EpochRow) -> str:
-    spec = patient.spec
+def _remedy(run: WatchedRun, best: EpochRow) -> str:
+    spec = run.spec
     if best.epoch == 0:
         return f"{slower(spec)}; the model was better before training"
     stop = "" if spec.training.patience else f"set training.patience={N_EPOCHS} (0 now) to stop in time, or "
