@@ -10,14 +10,13 @@ from fairground.api.home import home_folder
 from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
 from fairground.errors import InputError, require
-from fairground.fairness.told import trials_of
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.comparison import ComparisonResult
 from fairground.report.table_formats import latex
+from fairground.spec.declarations import tunable_of
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Range
-from fairground.spec.tunable import tunable_of
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -103,10 +102,11 @@ def records_to_compare(store: Store, names: Iterable[str]) -> list[RunRecord]:
 
 
 def searched_ranges(records: Iterable[RunRecord]) -> dict[str, Range]:
-    """Return the ranges of the components of searched runs."""
+    """Return the ranges that components declare, for searched runs whose records are too old to say theirs."""
     found: dict[str, Range] = {}
     for record in records:
-        parts = ROOM_OF.items() if trials_of(record) else ()
+        is_unsaid = record.search is not None and not record.search.ranges
+        parts = ROOM_OF.items() if is_unsaid else ()
         for part, room in parts:
             settings = record.spec.get(part)
             if isinstance(settings, Mapping):

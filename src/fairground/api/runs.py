@@ -9,7 +9,6 @@ from fairground.api.run import Run, RunList
 from fairground.api.words import Setting, words_of
 from fairground.catalogue import canonical, nearest
 from fairground.errors import require
-from fairground.fairness.told import is_trial
 from fairground.records.record import RunRecord, State
 from fairground.records.store import Filters, Store
 from fairground.spec.load import parse_overrides
@@ -54,7 +53,7 @@ def named_records(store: Store, names: Sequence[str]) -> list[RunRecord]:
 
 def without_trials(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Leave out the trials of a search, and the models that a study joined out of others."""
-    return [record for record in records if not is_trial(record) and "ensemble" not in record.spec]
+    return [record for record in records if not record.is_trial and "ensemble" not in record.spec]
 
 
 def _spelt(key: str, value: Value) -> Value:

@@ -13,7 +13,7 @@ import torch
 from fairground.errors import DivergedError
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.lock import locked
-from fairground.records.record import RunRecord, Score, State
+from fairground.records.record import RunRecord, Score, Selection, State
 from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
@@ -143,6 +143,15 @@ def _record(training: Training, *, state: State, scores: tuple[Score, ...], fail
         best_epoch=progress.best_epoch,
         scores=scores,
         notes=(*_selection_notes(spec), *parts.notes, *training.checkpoints.notes, *progress.notes),
+        selection=Selection(
+            split=spec.evaluation.select_on,
+            metric=spec.evaluation.select_by,
+            is_best_of_each=spec.evaluation.report == "best_of_each",
+        ),
+        clustering_seeds=spec.evaluation.clustering_seeds,
+        is_closed_set=parts.parts.tests_trained_classes(parts.table.labels),
+        known_bugs=parts.known_bugs,
+        weights=parts.weights,
         failure=failure,
         findings=tuple(progress.findings),
         provenance=training.clock.finish(
