@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-import torch
 from torch import Tensor
 
 
@@ -57,7 +56,7 @@ def add_gradient(
 
 def as_arrays(columns: tuple[Tensor, ...]) -> list[np.ndarray]:
     """Return index vectors for compiled loops."""
-    return [column.to(torch.long).contiguous().numpy() for column in columns]
+    return [column.long().numpy() for column in columns]
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
