@@ -126,9 +126,9 @@ AHEAD_OF_TIME = ("arc_face", "contrastive", "multi_similarity", "smooth_ap", "tr
 @pytest.mark.parametrize("name", HAS_STATE)
 def test_a_loss_with_a_state_compiles_in_parts(name):
     torch._dynamo.reset()
-    embeddings, labels = batch(9, seed=3, n_classes=3)
     plain, compiled = build(name), torch.compile(build(name), backend="eager")
-    for _ in range(3):
+    for step in range(3):
+        embeddings, labels = batch(9, seed=step, n_classes=3)
         agree([compiled(embeddings, labels)], [plain(embeddings, labels)], 1e-10, name)
 
 
