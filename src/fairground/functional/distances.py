@@ -9,16 +9,14 @@ SHORTEST = 1e-12
 
 def normalize(vectors: Tensor) -> Tensor:
     """Return rows (..., d) scaled to length one; a row shorter than 1e-12 becomes zero, with gradient 0."""
-    scaled, largest = _by_largest(vectors)
-    squares = scaled.square().sum(-1, keepdim=True)
-    is_short = squares.sqrt() * largest < SHORTEST
-    return torch.where(is_short, 0, scaled / torch.where(is_short, 1, squares).sqrt())
+    rows, _, is_short = _in_range(vectors)
+    return rows * (rows.square().sum(-1, keepdim=True).rsqrt() * ~is_short)
 
 
 def norms(vectors: Tensor) -> Tensor:
-    """Return the lengths (..., 1) of rows (..., d), with gradient 0 where a length is 0."""
-    scaled, largest = _by_largest(vectors)
-    return largest * safe_sqrt(scaled.square().sum(-1, keepdim=True))
+    """Return the lengths (..., 1) of rows (..., d); a length below 1e-12 becomes zero, with gradient 0."""
+    rows, scale, is_short = _in_range(vectors)
+    return rows.square().sum(-1, keepdim=True).sqrt() * (~is_short / scale)
 
 
 def squared_distances(left: Tensor, right: Tensor) -> Tensor:
@@ -53,11 +51,13 @@ def safe_sqrt(squares: Tensor) -> Tensor:
     return torch.where(is_zero, 1, squares).sqrt() * ~is_zero
 
 
-def _by_largest(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Return rows over their largest entry, and that entry (..., 1), which is a constant to autograd.
+def _in_range(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return rows whose squares can be summed, by what they were multiplied (..., 1), and which are too short.
 
-    The squares of float32 numbers above 2e19 are infinite; over the largest entry, all squares are at most 1.
+    The squares of float32 numbers above 2e19 are infinite: rows that long are made shorter. A length of 0 has no
+    derivative: short rows become ones, which keeps finite what whoever asks then leaves out.
     """
-    largest = vectors.detach().abs().amax(-1, keepdim=True)
-    largest = torch.where(largest > 0, largest, 1)
-    return vectors / largest, largest
+    lengths = torch.linalg.vector_norm(vectors.detach(), dim=-1, keepdim=True)
+    is_short = lengths < SHORTEST
+    scale = torch.ones_like(lengths).masked_fill(lengths.isinf(), torch.finfo(vectors.dtype).max ** -0.625)
+    return vectors * scale + is_short, scale, is_short
