@@ -10,7 +10,7 @@ import difflib
 import importlib
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +88,20 @@ def find_attribute(room: str, attribute: str) -> type[Any]:
         match = folded.get(_fold(attribute.removesuffix(kind)))
         if match is not None:
             return find(room, match)
-    names = [class_name(room, word) for word in list_names(room)]
-    raise AttributeError(f"module 'fairground.{room}' has no attribute '{attribute}'.{nearest(attribute, names)}")
+    hint = nearest(attribute, attributes_of(room))
+    raise AttributeError(f"module 'fairground.{room}' has no attribute '{attribute}'.{hint}")
+
+
+def attributes_of(room: str) -> list[str]:
+    """Return the classes that a room offers, by the names of its files; nothing is imported."""
+    return [class_name(room, word) for word in list_names(room)]
+
+
+def lazy_room(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return a room's `__getattr__`, `__dir__` and `__all__`: its classes are found when they are named."""
+    room = package.rpartition(".")[2]
+    offered = attributes_of(room)
+    return lambda attribute: find_attribute(room, attribute), lambda: sorted(offered), offered
 
 
 def class_name(room: str, word: str) -> str:

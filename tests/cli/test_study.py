@@ -132,13 +132,12 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
 
 
 def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
-    from fairground.cli.executors import ExecutorOptions
+    from fairground.api.executors import ExecutorOptions
     from fairground.execution import ray
 
     asked = {}
     monkeypatch.setattr(ray, "RayExecutor", lambda job, **settings: asked.update(settings))
-    options = ExecutorOptions(name="ray", workers=3, threads=2, gpus=0.25, address="auto")
-    options.spawn("tests.execution.jobs:double")
+    ExecutorOptions(name="ray", workers=3, threads=2, gpus=0.25, address="auto").spawn("tests.execution.jobs:double")
     assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "watch": None}
 
 
@@ -167,8 +166,8 @@ def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, comp
 ROOT = Path(__file__).parents[2]
 PRETENDED = """
 from functools import partial
-from fairground.study import run_study as module
-module.run_study = partial(module.run_study, run_job="tests.study.jobs:quadratic")
+from fairground.study import run_study
+run_study.run_study = partial(run_study.run_study, run_job="tests.study.jobs:quadratic")
 from fairground.cli.main import main
 main()
 """
@@ -177,7 +176,8 @@ main()
 def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(tmp_path):
     home = tmp_path / "home"
     words = ["study", "tiny", "--workers", "2", "--home", str(home)]
-    environment = os.environ | {"FAKE_SECONDS": "5", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"FAKE_SECONDS": "5", "PYTHONPATH": path}
     driver = subprocess.Popen(
         [sys.executable, "-c", PRETENDED, *words], stderr=subprocess.PIPE, text=True, env=environment
     )

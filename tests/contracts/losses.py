@@ -8,7 +8,7 @@ import torch
 from fairground.catalogue import find, list_room
 from fairground.contracts.tuples import Pairs, Triplets
 from fairground.errors import InputError
-from fairground.spec.space import Choice
+from fairground.spec.space import Choice, LogReal, Real
 
 N_CLASSES, DIMENSION = 6, 5
 NAMES = list(list_room("losses"))
@@ -25,17 +25,28 @@ def build(name, dtype=torch.float64, **chosen):
 
 
 def variants(name):
-    """Yield the settings of a loss: its defaults, both ends of what is searched, every other choice by itself."""
+    """Yield the settings of a loss: its defaults, both ends of what is searched, every other choice by itself.
+
+    Numbers are moved a little inwards: at a margin of exactly 1, where zero rows are, or 0, where copies are, rounding
+    decides which hinges count.
+    """
     kind = find("losses", name)
-    yield {}
+    takes = inspect.signature(kind).parameters
+    searched = {setting: range_ for setting, range_ in kind.tunable.items() if isinstance(range_, Real | LogReal)}
+    usual = {setting: _inwards(takes[setting].default, range_) for setting, range_ in searched.items()}
+    yield usual
     for setting, range_ in kind.tunable.items():
         for end in range_.options if isinstance(range_, Choice) else (range_.low, range_.high):
-            yield {setting: end}
+            yield {**usual, setting: _inwards(end, range_) if setting in searched else end}
     for setting, hint in get_type_hints(kind.__init__).items():
         choices = get_args(hint) if get_origin(hint) is Literal else (False, True) if hint is bool else ()
         for choice in choices:
-            if inspect.signature(kind).parameters[setting].default != choice:
-                yield {setting: choice}
+            if takes[setting].default != choice:
+                yield {**usual, setting: choice}
+
+
+def _inwards(value, range_):
+    return value + 1e-3 * (range_.low + 0.501 * (range_.high - range_.low) - value)
 
 
 def built_variants(name, dtype=torch.float64):
@@ -48,6 +59,15 @@ def built_variants(name, dtype=torch.float64):
             continue
 
 
+def tuple_kinds(loss):
+    """Return the kinds of tuples a loss takes, None among them unless it must have some."""
+    try:
+        loss(*batch())
+    except InputError:
+        return loss.accepts
+    return None, *loss.accepts
+
+
 def batch(n=12, seed=0, dtype=torch.float64, n_classes=N_CLASSES):
     """Return embeddings (n, d) drawn from a normal distribution, and labels that take turns."""
     generator = torch.Generator().manual_seed(seed)
@@ -56,7 +76,10 @@ def batch(n=12, seed=0, dtype=torch.float64, n_classes=N_CLASSES):
 
 
 def random_batch(generator, *, n_most=9):
-    """Return embeddings (n, d) and labels, often with few classes, copies, zero rows, or lengths far from 1."""
+    """Return embeddings (n, d) and labels, often with few classes, copies, zero rows, or lengths far from 1.
+
+    Also tells whether some rows are copies or zero, so that a distance of 0 may be one of 1e-8.
+    """
     n = int(torch.randint(n_most + 1, (), generator=generator))
     kind = int(torch.randint(8, (), generator=generator))
     n_classes = 1 + int(torch.randint(N_CLASSES, (), generator=generator))
@@ -70,7 +93,7 @@ def random_batch(generator, *, n_most=9):
         embeddings *= 10.0 ** float(torch.randint(-4, 3, (), generator=generator))
     if n and kind == 4:
         embeddings = embeddings[labels % n]
-    return embeddings, labels
+    return embeddings, labels, kind in (1, 2, 4)
 
 
 def random_tuples(kind, labels, generator):

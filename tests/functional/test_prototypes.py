@@ -22,9 +22,11 @@ def test_cosines_are_those_of_a_loop():
 
 
 def test_cosines_with_centres_are_those_of_a_loop():
-    expected = torch.tensor([[[cosine(x, w) for w in one] for one in CENTRES] for x in X], dtype=torch.float64)
+    expected = torch.tensor(
+        [[[cosine(x, one[k]) for one in CENTRES] for k in range(2)] for x in X], dtype=torch.float64
+    )
     assert torch.allclose(cosines_with_centres(X, CENTRES), expected, rtol=0, atol=1e-14)
-    assert cosines_with_centres(X[:0], CENTRES).shape == (0, 4, 2)
+    assert cosines_with_centres(X[:0], CENTRES).shape == (0, 2, 4)
 
 
 def test_a_zero_vector_has_cosine_zero_and_gradient_zero():

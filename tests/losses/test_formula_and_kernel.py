@@ -71,14 +71,16 @@ def build(name: str, settings: dict[str, object]) -> Loss:
 
 
 def batch(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return a batch with copies, zero rows and classes of any size, often none of them with two."""
+    """Return a batch with classes of any size, often none of them with two, and at times with copies and zero rows.
+
+    Those are of numbers without rounding: at the corner of a hinge, kernel and formula then stand on the same side.
+    """
     generator = torch.Generator().manual_seed(seed)
     n = int(torch.randint(1, 14, (1,), generator=generator))
     embeddings = torch.randn(n, 4, generator=generator, dtype=torch.float64) * (1.0, 1e-3, 5.0)[seed % 3]
-    if seed % 4 == 1:
-        embeddings[torch.rand(n, generator=generator) < 0.4] = embeddings[0].clone()
-    if seed % 5 == 2:
-        embeddings[-1] = 0
+    if seed % 3 == 1:
+        units = torch.cat([torch.eye(4), 0.5 * torch.tensor([[1, 1, 1, 1], [1, -1, 1, -1]]), torch.zeros(1, 4)])
+        embeddings = units.double()[torch.randint(len(units), (n,), generator=generator)] * 2.0 ** (seed % 5)
     n_classes = int(torch.randint(1, 7, (1,), generator=generator))
     return embeddings, torch.randint(n_classes, (n,), generator=generator)
 
@@ -122,7 +124,9 @@ def test_the_kernel_equals_the_formula(name, settings):
             n_kernels += 1
             assert torch.equal(generators[0].get_state(), generators[1].get_state())
             largest = max(float(found[0].abs().max()), 1.0)
-            torch.testing.assert_close(result.value, value.detach(), rtol=1e-11, atol=1e-12)
+            # Of a constant vector the signal-to-noise ratio is of the order 1e12, and so is what is lost in rounding.
+            rounding = 1e-5 if name == "snr" and (embeddings[:, :1] == embeddings).all(1).any() else 1e-12
+            torch.testing.assert_close(result.value, value.detach(), rtol=1e-11, atol=rounding)
             torch.testing.assert_close(result.gradient, found[0], rtol=1e-8, atol=1e-10 * largest)
             torch.testing.assert_close(result.parameter_gradients[: len(found) - 1], found[1:], rtol=1e-9, atol=1e-12)
     assert n_kernels > 20

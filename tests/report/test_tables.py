@@ -3,7 +3,6 @@ import io
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
 from fairground.errors import InputError
 from fairground.records.record import RunRecord, Score
@@ -98,7 +97,7 @@ def test_nothing_finished_is_a_table_without_columns():
     table = ResultTable.from_records([make_record(state="failed")])
     assert (table.metrics, table.primary) == ((), "")
     assert "0 of 1" in formats.text(table)
-    for write in (formats.markdown, formats.csv_text, formats.latex, formats.rich_table):
+    for write in (formats.markdown, formats.csv_text, formats.latex):
         assert write(table)
 
 
@@ -127,20 +126,6 @@ def test_csv_keeps_every_digit_and_reads_back():
     assert rows[0]["runs done"] == "3"
 
 
-def test_a_narrow_terminal_gets_whole_numbers_of_fewer_metrics():
-    table = ResultTable.from_records(make_study())
-    console = Console(width=80, record=True, file=io.StringIO())
-    console.print(formats.rich_table(table, width=80))
-    shown = console.export_text()
-    assert "MAP@R" in shown
-    assert "R-precision" not in shown
-    assert "more metrics did not fit" in " ".join(shown.split())
-    assert "…" not in shown
-    wide = Console(width=200, record=True, file=io.StringIO())
-    wide.print(formats.rich_table(table))
-    assert "R-precision" in wide.export_text()
-
-
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_text_in_every_format(name):
     record = make_record()
@@ -153,12 +138,3 @@ def test_hostile_names_stay_text_in_every_format(name):
     cells = next(csv.reader(io.StringIO(formats.csv_text(table).partition("\n")[2])))
     assert not cells[0].startswith(("=", "+", "-", "@"))
     assert r"\frac" not in formats.latex(table)
-    Console(file=io.StringIO()).print(formats.rich_table(table))
-
-
-def test_rich_does_not_take_a_name_for_markup():
-    record = make_record()
-    table = ResultTable.from_records([record], names={record.method: "[bold]x[/nothing]"})
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(formats.rich_table(table))
-    assert "[bold]x[/nothing]" in console.export_text()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairground.cli.count_bar import counted
+from fairground.api.progress.counts import counted
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list

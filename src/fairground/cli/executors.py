@@ -1,12 +1,8 @@
-"""Options of commands that make many runs, and the executor they ask for."""
+"""Options of commands that make many runs."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from fairground.execution.executor import Executor, Watch
 
 ExecutorName = Annotated[
     str, typer.Option("--executor", help="Where runs happen: inline, processes (this machine) or ray (a cluster).")
@@ -21,28 +17,3 @@ Storage = Annotated[
     str | None,
     typer.Option("--storage", help="Where trials are kept, as postgresql+psycopg://...; by default in a file."),
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExecutorOptions:
-    """Which executor the command line asks for."""
-
-    name: str
-    workers: int
-    threads: int
-    gpus: float
-    address: str | None
-
-    def spawn(self, job: str, watch: "Watch | None" = None) -> "Executor":
-        """Start the executor for a job named by dotted path."""
-        from fairground.execution.choose import executor_named
-
-        return executor_named(
-            self.name,
-            job,
-            workers=self.workers,
-            threads=self.threads,
-            gpus=self.gpus,
-            address=self.address,
-            watch=watch,
-        )

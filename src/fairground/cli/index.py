@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairground.cli.count_bar import counted
+from fairground.api.progress.counts import counted
 from fairground.cli.embed import DATA_HELP
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet

@@ -29,14 +29,14 @@ def published(
     method: Annotated[
         str | None, typer.Option("--method", help="A loss (margin) or a loss with its preset (margin@mlrc-cub200).")
     ] = None,
-    compare: Annotated[bool, typer.Option("--beside", help="Hold our own runs against each number.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Compare our own runs with each number.")] = False,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
     """Show the numbers printed in the two papers, as printed, with their spread and errata.
 
     Examples: fairground published · fairground published roth2020/table2 --dataset cub200 --metric recall@1 ·
-    fairground published --method margin --metric map@r --beside
+    fairground published --method margin --metric map@r --compare
     """
     from fairground.records.published import published_rows, published_tables
 
@@ -49,7 +49,11 @@ def published(
         return
     verdicts = _verdicts(rows, home) if compare else []
     if as_json:
-        print(json.dumps({"rows": [_plain(row, tables) for row in rows], "errata": _errata(rows), "beside": verdicts}))
+        print(
+            json.dumps(
+                {"rows": [_plain(row, tables) for row in rows], "errata": _errata(rows), "comparisons": verdicts}
+            )
+        )
         return
     for found in tables:
         _print_table(found, [row for row in rows if row.table_name == found.name])

@@ -2,12 +2,11 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.executors import Address, ExecutorName, ExecutorOptions, Gpus, Storage, Workers, WorkerThreads
+from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Workers, WorkerThreads
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 from fairground.cli.study import run as run_study
 
@@ -34,6 +33,8 @@ def reproduce(
 
     Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
     """
+    from fairground.api.executors import ExecutorOptions
+    from fairground.api.reproduce import repeat_run
     from fairground.study.folder import find_begun
 
     options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
@@ -42,27 +43,8 @@ def reproduce(
         more = replace(study, repeats=max(repeats, study.repeats))
         run_study(more, home, options, storage, as_json=as_json, is_quiet=quiet or as_json)
         return
-    records = _repeat(what, repeats, home, options, is_quiet=quiet or as_json)
+    records = repeat_run(what, repeats, home=home, options=options, quiet=quiet or as_json)
     _print(records, as_json=as_json)
-
-
-def _repeat(name: str, repeats: int, home: Path, options: ExecutorOptions, *, is_quiet: bool) -> "list[RunRecord]":
-    """Return the record of the run, then those of its repeats by seed."""
-    from fairground.cli.study_progress import study_progress
-    from fairground.records.store import Store
-    from fairground.spec.load import run_from_plain
-    from fairground.study.scheduler import JOB, Scheduler
-
-    store = Store(home)
-    first = store.get(name)
-    spec = run_from_plain(dict(first.spec))
-    specs = [replace(spec, seed=spec.seed + 1 + repeat) for repeat in range(repeats)]
-    with (
-        study_progress(len(specs), metric=spec.evaluation.select_by, is_quiet=is_quiet) as (watch, on_record),
-        options.spawn(JOB, watch) as executor,
-    ):
-        repeated = Scheduler(store=store, executor=executor, on_record=on_record).run_specs(specs)
-    return [first, *repeated]
 
 
 def _print(records: "list[RunRecord]", *, as_json: bool) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.executors import Address, ExecutorName, ExecutorOptions, Gpus, Storage, Workers, WorkerThreads
+from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Workers, WorkerThreads
 from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet
 
 if TYPE_CHECKING:
+    from fairground.api.executors import ExecutorOptions
     from fairground.spec.study import StudySpec
 
 ACTIONS = ("run", "resume", "plan", "status", "list")
@@ -56,7 +57,10 @@ def study(
     if action == "list":
         _list(home, as_json=as_json)
         return
-    found = _find(rest, home, is_begun=action in ("resume", "status"))
+    from fairground.api.executors import ExecutorOptions
+    from fairground.api.study import find_study
+
+    found = find_study(rest, home, is_begun=action in ("resume", "status"))
     options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
     if action == "status":
         _status(found, home, storage, as_json=as_json)
@@ -64,19 +68,6 @@ def study(
         _plan(found, home, options, is_measured=measure, as_json=as_json, is_quiet=quiet or as_json)
     else:
         run(found, home, options, storage, loggers=loggers or [], as_json=as_json, is_quiet=quiet or as_json)
-
-
-def _find(words: Sequence[str], home: Path, *, is_begun: bool) -> "StudySpec":
-    """Return the study the words name: one that was begun where that is asked for, otherwise a preset or a file."""
-    from fairground.errors import require
-    from fairground.spec.study_load import load_study, study_names
-    from fairground.study.folder import find_begun
-
-    require(len(words) > 0, "which study? `fairground study list` shows them all")
-    name, changes = words[0], words[1:]
-    is_preset = name.endswith(".toml") or name in study_names()
-    begun = None if (is_preset and not is_begun) or changes else find_begun(home, name)
-    return begun or load_study(name, changes=changes)
 
 
 def _list(home: Path, *, as_json: bool) -> None:
@@ -96,22 +87,14 @@ def _list(home: Path, *, as_json: bool) -> None:
 
 
 def _plan(
-    found: "StudySpec", home: Path, options: ExecutorOptions, *, is_measured: bool, as_json: bool, is_quiet: bool
+    found: "StudySpec", home: Path, options: "ExecutorOptions", *, is_measured: bool, as_json: bool, is_quiet: bool
 ) -> None:
-    from fairground.records.store import Store
-    from fairground.study.plan import cost_probes, plan_of
-    from fairground.study.scheduler import JOB, Scheduler
+    from fairground.api.study import measured_plan
+    from fairground.study.plan import plan_of
 
-    if is_measured:
-        from fairground.cli.study_progress import study_progress
-
-        specs = cost_probes(found)
-        with (
-            study_progress(len(specs), metric=found.selection.metric, is_quiet=is_quiet) as (watch, on_record),
-            options.spawn(JOB, watch) as executor,
-        ):
-            Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
-    plan = plan_of(found, home=home)
+    plan = (
+        measured_plan(found, home=home, options=options, quiet=is_quiet) if is_measured else plan_of(found, home=home)
+    )
     seconds, size = plan.seconds(options.workers), plan.bytes()
     if as_json:
         rows = [dict(vars(row)) for row in plan.rows]
@@ -163,7 +146,7 @@ def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: boo
 def run(
     found: "StudySpec",
     home: Path,
-    options: ExecutorOptions,
+    options: "ExecutorOptions",
     storage: str | None,
     *,
     loggers: Sequence[str] = (),
@@ -171,41 +154,20 @@ def run(
     is_quiet: bool,
 ) -> None:
     """Run a study and print what it found; after Ctrl-C, how to go on."""
-    from fairground.cli.study_progress import study_progress
-    from fairground.loggers.feed import fed
-    from fairground.report.study_results import results_plain, results_text, write_study_page
-    from fairground.spec.study import study_hash
-    from fairground.study.folder import folder_of
-    from fairground.study.plan import plan_of
-    from fairground.study.run_study import run_study
+    from fairground.api.study import run_found_study
 
-    plan = plan_of(found, home=home)
-    total = plan.n_search + plan.n_final
     try:
-        with (
-            fed(loggers, home) as feed,
-            study_progress(total, metric=found.selection.metric, is_quiet=is_quiet) as (watch, on_record),
-        ):
-            results = run_study(
-                found,
-                home=home,
-                spawn=lambda job: options.spawn(job, feed.with_events(watch)),
-                storage=storage,
-                on_record=feed.with_records(on_record),
-            )
+        result = run_found_study(found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet)
     except KeyboardInterrupt:
         where = "" if home == HOME else f" --home {home}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)
         raise typer.Exit(130) from None
-    folder = folder_of(found, home)
-    page = write_study_page(results, title=found.question or found.name, home=home, out=folder.page)
     if as_json:
-        summary = {"study": found.name, "hash": study_hash(found), "page": str(page) if page else None}
-        print(json.dumps({**summary, "jobs": results_plain(results)}))
+        print(json.dumps(result.to_dict()))
         return
-    print(results_text(results), end="")
-    if page:
-        print(f"page: {page.absolute()}  (open it in any browser)")
+    print(result, end="")
+    if result.page:
+        print(f"page: {result.page.absolute()}  (open it in any browser)")
 
 
 def _hours(seconds: float) -> str:

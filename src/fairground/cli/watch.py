@@ -38,7 +38,7 @@ def watch(
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """
-    from fairground.cli.compare import searched_ranges
+    from fairground.api.compare import searched_ranges
     from fairground.dashboard.home import choose
     from fairground.dashboard.page_cache import PageCache
     from fairground.dashboard.server import WatchServer

@@ -67,11 +67,14 @@ class Loss(nn.Module, ABC):
         # Half precision cannot hold squared distances or exponentials: the arithmetic of a loss is float32 at least.
         wide = embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
         labels = labels.long()
-        with _without_autocast(wide):
-            if not is_eager() or not wide.is_cpu:
+        if not is_eager() or not wide.is_cpu:
+            with _without_autocast(wide):
                 return self.formula(wide, labels, tuples, generator=generator)
-            if self.n_classes is not None and labels.is_cpu and len(labels):
-                self._refuse_unknown(labels, self.n_classes)
+        if self.n_classes is not None and labels.is_cpu and len(labels):
+            self._refuse_unknown(labels, self.n_classes)
+        if not torch.is_autocast_enabled("cpu"):
+            return self._eager(wide, labels, tuples, generator)
+        with torch.autocast("cpu", enabled=False):
             return self._eager(wide, labels, tuples, generator)
 
     @abstractmethod
@@ -147,25 +150,22 @@ class _KernelStep(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, result: KernelResult, formula: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-        ctx.formula = formula
-        ctx.save_for_backward(*inputs, result.gradient, *result.parameter_gradients)
+        ctx.result, ctx.formula = result, formula
+        ctx.save_for_backward(*inputs)
         return result.value
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         wanted = ctx.needs_input_grad[2:]
-        inputs, gradients = ctx.saved_tensors[: len(wanted)], ctx.saved_tensors[len(wanted) :]
-        if torch.is_grad_enabled():
-            chosen = [tensor for tensor, is_wanted in zip(inputs, wanted, strict=True) if is_wanted]
-            value = ctx.formula(*inputs)
-            found = iter(torch.autograd.grad(value, chosen, upstream, create_graph=True, materialize_grads=True))
-            return None, None, *(next(found) if is_wanted else None for is_wanted in wanted)
-        pairs = zip(inputs, gradients, wanted, strict=True)
-        return (
-            None,
-            None,
-            *((gradient * upstream).to(x.dtype) if is_wanted else None for x, gradient, is_wanted in pairs),
-        )
+        if not torch.is_grad_enabled():
+            gradients = (ctx.result.gradient, *ctx.result.parameter_gradients)
+            pairs = zip(gradients, wanted, strict=True)
+            return None, None, *(gradient * upstream if is_wanted else None for gradient, is_wanted in pairs)
+        inputs = ctx.saved_tensors
+        chosen = [tensor for tensor, is_wanted in zip(inputs, wanted, strict=True) if is_wanted]
+        value = ctx.formula(*inputs)
+        found = iter(torch.autograd.grad(value, chosen, upstream, create_graph=True, materialize_grads=True))
+        return None, None, *(next(found) if is_wanted else None for is_wanted in wanted)
 
 
 # `apply` has no types of its own.

@@ -131,6 +131,8 @@ def open_index(folder: Path | str) -> Index:
         rows = np.load(path / "embeddings.npy", mmap_mode="r", allow_pickle=False)
         classes = tuple(str(name) for name in names["class_names"])
         kept = None if labels is None else tuple(int(label) for label in labels)
+    except DataError:
+        raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the index in {path} is damaged: {error}") from error
     is_complete = (

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairground.contracts.preprocessing import Preprocessing
-from fairground.errors import DataError, require
+from fairground.errors import DataError, InputError, require
 from fairground.spec.run import ComponentSpec
 
 FORMAT = "fairground model"
@@ -113,6 +113,8 @@ class ModelMetadata:
                 version == VERSION, f"{origin} has version {version} of the format; this one reads {VERSION}", DataError
             )
             return cls(**_typed(data))
+        except InputError:
+            raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{origin} is damaged: {error}") from error
 

@@ -20,6 +20,11 @@ _HOMES = {
     "concatenate": "ensemble",
     "EnsembleScores": "ensemble",
 }
+__all__ = list(_HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,16 +9,14 @@ SHORTEST = 1e-12
 
 def normalize(vectors: Tensor) -> Tensor:
     """Return rows (..., d) scaled to length one; a row shorter than 1e-12 becomes zero, with gradient 0."""
-    scaled, largest = _by_largest(vectors)
-    squares = scaled.square().sum(-1, keepdim=True)
-    is_short = squares.sqrt() * largest < SHORTEST
-    return torch.where(is_short, 0, scaled / torch.where(is_short, 1, squares).sqrt())
+    scaled, _, is_short = _by_largest(vectors)
+    return scaled / torch.linalg.vector_norm(scaled, dim=-1, keepdim=True) * ~is_short
 
 
 def norms(vectors: Tensor) -> Tensor:
-    """Return the lengths (..., 1) of rows (..., d), with gradient 0 where a length is 0."""
-    scaled, largest = _by_largest(vectors)
-    return largest * safe_sqrt(scaled.square().sum(-1, keepdim=True))
+    """Return the lengths (..., 1) of rows (..., d); a length below 1e-12 becomes zero, with gradient 0."""
+    scaled, largest, is_short = _by_largest(vectors)
+    return torch.linalg.vector_norm(scaled, dim=-1, keepdim=True) * (largest * ~is_short)
 
 
 def squared_distances(left: Tensor, right: Tensor) -> Tensor:
@@ -29,7 +27,7 @@ def squared_distances(left: Tensor, right: Tensor) -> Tensor:
     products = left @ left.T
     # On the diagonal, so that identical rows are at a distance of 0 and not of what two orders of summing leave.
     lengths = products.diagonal()
-    squares = lengths.unsqueeze(1) - 2 * products + lengths
+    squares = lengths.unsqueeze(1) + lengths - 2 * products
     is_itself = torch.eye(len(left), dtype=torch.bool, device=left.device)
     return squares.clamp_min(0).masked_fill(is_itself, 0)
 
@@ -53,11 +51,13 @@ def safe_sqrt(squares: Tensor) -> Tensor:
     return torch.where(is_zero, 1, squares).sqrt() * ~is_zero
 
 
-def _by_largest(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Return rows over their largest entry, and that entry (..., 1), which is a constant to autograd.
+def _by_largest(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return rows over their largest entry, that entry (..., 1), and which rows are short, replaced by ones.
 
-    The squares of float32 numbers above 2e19 are infinite; over the largest entry, all squares are at most 1.
+    The squares of float32 numbers above 2e19 are infinite; over the largest entry, all squares are at most 1. A length
+    of 0 has no derivative: short rows are left out by whoever asks, and ones keep what is left out finite.
     """
-    largest = vectors.detach().abs().amax(-1, keepdim=True)
-    largest = torch.where(largest > 0, largest, 1)
-    return vectors / largest, largest
+    fixed = vectors.detach()
+    is_short = torch.linalg.vector_norm(fixed, dim=-1, keepdim=True) < SHORTEST
+    largest = torch.where(is_short, 1, fixed.abs().amax(-1, keepdim=True))
+    return vectors / largest + is_short, largest, is_short

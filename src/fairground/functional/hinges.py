@@ -49,19 +49,14 @@ class HingeSum(NamedTuple):
 
 
 def triplet_hinges(matrix: Tensor, positive: Tensor, negative: Tensor, margin: float) -> HingeSum:
-    """Return the sum of [matrix_ap - matrix_an + margin]_+ over the pairs (a, p) and (a, n) marked in two (n, n) masks."""
+    """Return the sum of [matrix_ap - matrix_an + margin]_+ over the pairs (a, p) and (a, n) of two masks (n, n)."""
+    # Neither sum nor counts change when a row moves as a whole; without their mean, its numbers cancel to more digits.
+    mean = torch.where(negative, matrix, 0).sum(1, keepdim=True) / negative.sum(1, keepdim=True).clamp_min(1)
+    matrix = matrix - mean.detach()
     near = torch.where(positive, matrix + margin, -torch.inf)
     far = torch.where(negative, matrix, torch.inf)
     row = torch.arange(len(matrix), device=matrix.device).unsqueeze(1).expand_as(matrix)
-    counts = active_counts(near, far, groups=(row, row))
-    return hinge_sum(near, far, counts)
-
-
-def hinge_sum(thresholds: Tensor, values: Tensor, counts: ActiveCounts) -> HingeSum:
-    """Return sum_t n_below(t) t - sum_v n_above(v) v; infinite entries take no part."""
-    above = torch.where(thresholds == -torch.inf, 0, thresholds) * counts.below
-    below = torch.where(values == torch.inf, 0, values) * counts.above
-    return HingeSum(above.sum() - below.sum(), counts.below.sum())
+    return hinge_sum(near, far, active_counts(near, far, groups=(row, row)))
 
 
 def quadruplet_hinges(matrix: Tensor, labels: Tensor, positive: Tensor, negative: Tensor, margin: float) -> HingeSum:
@@ -77,3 +72,10 @@ def quadruplet_hinges(matrix: Tensor, labels: Tensor, positive: Tensor, negative
     touching = active_counts(thresholds, torch.minimum(upper, upper.T), groups=(of_row, of_row))
     above = everyone.above - (touching.above + touching.above.T).triu(1)
     return hinge_sum(thresholds, upper, ActiveCounts(everyone.below - touching.below, above))
+
+
+def hinge_sum(thresholds: Tensor, values: Tensor, counts: ActiveCounts) -> HingeSum:
+    """Return sum_t n_below(t) t - sum_v n_above(v) v; infinite entries take no part."""
+    above = torch.where(thresholds == -torch.inf, 0, thresholds) * counts.below
+    below = torch.where(values == torch.inf, 0, values) * counts.above
+    return HingeSum(above.sum() - below.sum(), counts.below.sum())

@@ -50,8 +50,13 @@ def cosines(embeddings: Tensor, vectors: Tensor) -> Tensor:
 
 
 def cosines_with_centres(embeddings: Tensor, centres: Tensor) -> Tensor:
-    """Return the cosine of every embedding (n, d) with every centre (C, K, d) of every class as (n, C, K)."""
-    return cosines(embeddings, centres.flatten(0, 1)).view(len(embeddings), *centres.shape[:2])
+    """Return the cosine of every embedding (n, d) with every centre of every class (C, K, d) as (n, K, C).
+
+    In that order a softmax or maximum over K is several times faster than over a short last axis.
+    """
+    n_classes, n_centres, _ = centres.shape
+    by_centre = centres.transpose(0, 1).flatten(0, 1)
+    return cosines(embeddings, by_centre).view(len(embeddings), n_centres, n_classes)
 
 
 def mean_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:

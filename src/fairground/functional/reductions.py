@@ -13,7 +13,8 @@ from fairground.functional.distances import norms
 
 def zero_of(embeddings: Tensor) -> Tensor:
     """Return 0 with a zero gradient for every embedding: what a loss says when there is nothing to learn from."""
-    return embeddings.sum() * 0
+    # Squared, so that the gradient has a gradient too.
+    return (embeddings * 0).square().sum()
 
 
 def zero_unless(condition: Tensor, loss: Tensor) -> Tensor:

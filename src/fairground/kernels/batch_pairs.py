@@ -90,7 +90,7 @@ def batch_pairs(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, re
 
 @numba.njit(nogil=True, cache=True)
 def _list_pairs(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return every ordered pair of different rows with one label: its rows and its place, and all places of one label."""
+    """Return every ordered pair of different rows with one label, its rows and its place, and all places of a label."""
     n = len(labels)
     order = np.argsort(labels, kind="mergesort")
     count, start = 0, 0
@@ -121,7 +121,7 @@ def _list_pairs(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray,
 
 
 def one_random_positive(pairs: BatchPairs, generator: torch.Generator | None) -> BatchPairs:
-    """Return the pairs with one positive left to each anchor that has any: the one the function of `pairs` draws."""
+    """Return the pairs with one positive left to each anchor that has any: the one that the formula draws."""
     counts = torch.bincount(pairs.anchor, minlength=pairs.n)
     number = draw_below(counts, generator)
     anchor = counts.nonzero().squeeze(1)

@@ -19,9 +19,16 @@ class ListedHinges(NamedTuple):
     distances: np.ndarray
 
 
-def first_rows(anchors: tuple[Tensor, ...]) -> int:
-    """Return how many of the first rows hold all anchors: a batch before its memory has few."""
-    return max((int(anchor.max()) + 1 for anchor in anchors if len(anchor)), default=0)
+def products_and_lengths(points: Tensor, anchors: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    """Return the products (m, n) of the first m rows, among which are all anchors, with all; and all squared lengths.
+
+    Where only the first rows are anchors, a batch before its memory, only the first rows of the matrix are wanted.
+    """
+    m = max((int(anchor.max()) + 1 for anchor in anchors if len(anchor)), default=0)
+    if 2 * m > len(points):
+        products = points @ points.T
+        return products, products.diagonal().contiguous()
+    return points[:m] @ points.T, points.square().sum(1)
 
 
 def sum_hinges(

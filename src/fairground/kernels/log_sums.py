@@ -44,7 +44,7 @@ def row_sums_(logits: Tensor, *, plus_one: bool = False, within: float = inf) ->
 
 
 class GroupSums(NamedTuple):
-    """`log` (n,): log sum exp of each group. `shares` (k,): the share of each value in its group's sum, its gradient."""
+    """`log` (n,): log sum exp of each group. `shares` (k,): each value's share in its group's sum, its gradient."""
 
     log: Tensor
     shares: Tensor

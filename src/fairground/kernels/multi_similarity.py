@@ -34,11 +34,13 @@ def value_and_gradient(
 
 
 def _of_cosines(cosines: Tensor, pairs: BatchPairs, settings: Settings) -> tuple[Tensor, Tensor]:
-    alpha, beta, base, epsilon, empty, _ = settings
+    alpha, beta, base, epsilon, empty, self_positive_bug = settings
+    if self_positive_bug:
+        pairs = pairs.with_own()
     positive = cosines.take(pairs.place)
     negative = pairs.keep_negatives_(cosines)
     if epsilon is not None:
-        pairs, positive = _mine_(negative, positive, pairs, epsilon, settings.self_positive_bug)
+        pairs, positive = _mine_(negative, positive, pairs, epsilon)
     weights = _weights(negative, pairs, empty)
     widest = 1 + abs(base)
     positives = group_sums(alpha * (base - positive), pairs.anchor, pairs.n, plus_one=True, within=alpha * widest)
@@ -49,13 +51,8 @@ def _of_cosines(cosines: Tensor, pairs: BatchPairs, settings: Settings) -> tuple
     return terms @ weights, gradient
 
 
-def _mine_(
-    negative: Tensor, positive: Tensor, pairs: BatchPairs, epsilon: float, self_positive_bug: bool
-) -> tuple[BatchPairs, Tensor]:
+def _mine_(negative: Tensor, positive: Tensor, pairs: BatchPairs, epsilon: float) -> tuple[BatchPairs, Tensor]:
     """Return the positive pairs to keep and their cosines; negatives not to keep become minus infinity."""
-    if self_positive_bug:
-        pairs = pairs.with_own()
-        positive = torch.cat([positive, positive.new_ones(pairs.n)])
     hardest = negative.amax(1)
     weakest = positive.new_full((pairs.n,), torch.inf).scatter_reduce_(0, pairs.anchor, positive, "amin")
     negative.masked_fill_(negative + epsilon <= weakest.unsqueeze(1), -torch.inf)

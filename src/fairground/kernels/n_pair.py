@@ -40,7 +40,7 @@ def of_pairs(embeddings: Tensor, pairs: BatchPairs, *, normalise: bool) -> Kerne
 
 
 def of_one_per_class(embeddings: Tensor, anchor: Tensor, positive: Tensor, *, normalise: bool) -> KernelResult | None:
-    """Return the mean cross-entropy of finding each anchor's own positive among all, and its gradient; None for none."""
+    """Return the mean cross-entropy of finding each anchor its own positive among all, and its gradient, or None."""
     if len(anchor) == 0:
         return None
 

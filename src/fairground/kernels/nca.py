@@ -1,6 +1,6 @@
 """Neighbourhood components analysis and its gradient; equals `NcaLoss.formula`.
 
-With D_ik = |z_i|^2 + |z_k|^2 - 2 z_i.z_k, what belongs to the anchor cancels: the logits are scale (2 z_i.z_k - |z_k|^2).
+With D_ik = |z_i|^2 + |z_k|^2 - 2 z_i.z_k, what belongs to the anchor cancels: scale (2 z_i.z_k - |z_k|^2) is the logit.
 The gradient of |z_k|^2 lies along z_k, where a unit vector cannot move.
 """
 

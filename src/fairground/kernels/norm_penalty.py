@@ -1,4 +1,4 @@
-"""The price on the length of embeddings, added to a kernel's result; equals `functional.reductions.with_norm_penalty`."""
+"""The price on the length of embeddings, added to a kernel's result; equals `reductions.with_norm_penalty`."""
 
 from torch import Tensor
 

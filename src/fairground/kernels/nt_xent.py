@@ -12,7 +12,10 @@ from fairground.kernels.tuplets import tuplets_
 def value_and_gradient(
     embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, temperature: float, floor: float
 ) -> KernelResult | None:
-    """Return the mean over positive pairs, `floor` added inside the logarithm, and its gradient; None without a positive or without a negative."""
+    """Return the mean over positive pairs, `floor` added inside the logarithm, and its gradient.
+
+    None without a positive or without a negative.
+    """
     pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
     if not pairs.are_complete:
         return None

@@ -1,5 +1,7 @@
 """Supervised contrastive loss and its gradient; equals `SupConLoss.formula`."""
 
+from math import inf
+
 import torch
 from torch import Tensor
 
@@ -25,7 +27,9 @@ def _of_cosines(cosines: Tensor, pairs: BatchPairs, temperature: float) -> tuple
     n_positives = pairs.n_positives(logits)
     # 0 / 0 where an anchor has no positive.
     mean_positive = pairs.per_anchor(logits.take(pairs.place)) / n_positives
-    everyone = row_sums_(pairs.keep_pairs_(logits), within=1 / temperature)
+    # Of a row with one pair alone, which a miner may leave, the term must be 0 and not what log(exp(.)) leaves of it.
+    within = 1 / temperature if pairs.log_counts is None else inf
+    everyone = row_sums_(pairs.keep_pairs_(logits), within=within)
     terms = torch.where(n_positives > 0, everyone.log - mean_positive, 0)
     is_active = terms > 0
     weights = is_active.to(terms.dtype) / is_active.sum().clamp_min_(1)

@@ -67,10 +67,10 @@ def _compare_row(row: np.ndarray, own: np.ndarray, a: int, margin: float, gradie
     total, n_active = 0.0, 0.0
     for p in own:
         if p != a:
-            threshold = row[p] + margin
             hinges, count = zero, zero
             for j in range(len(far)):
-                hinge = threshold - far[j]
+                # In this order, a margin is not lost beside large numbers.
+                hinge = row[p] - far[j] + margin
                 hinges += zero if hinge <= zero else hinge
                 count += zero if hinge <= zero else one
                 gradient[j] -= zero if hinge <= zero else one

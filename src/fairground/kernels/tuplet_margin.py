@@ -12,7 +12,10 @@ from fairground.kernels.tuplets import tuplets_
 def value_and_gradient(
     embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, margin: float, scale: float
 ) -> KernelResult | None:
-    """Return the mean over positive pairs, `margin` being in radians, and its gradient; None without a positive or without a negative."""
+    """Return the mean over positive pairs, `margin` being in radians, and its gradient.
+
+    None without a positive or without a negative.
+    """
     pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
     if not pairs.are_complete:
         return None

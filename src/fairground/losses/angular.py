@@ -103,7 +103,7 @@ class AngularLoss(Loss):
         t2 = tan(radians(self.alpha)) ** 2
 
         def of_anchors(rows: slice) -> Tensor:
-            # (anchors, positives, negatives)
+            # Of shape (anchors, positives, negatives).
             exponents = 4 * t2 * (s[rows].unsqueeze(1) + s)
             of_negatives = weighted_logsumexp(exponents, pairs.negative[rows].unsqueeze(1))
             terms = softplus(of_negatives - 2 * (1 + t2) * s[rows])

@@ -104,10 +104,8 @@ class MarginLoss(Loss):
         anchor, positive, negative = triplets
         near = (distances_of_pairs(z, anchor, positive) - beta + self.margin).relu()
         far = (beta - distances_of_pairs(z, anchor, negative) + self.margin).relu()
-        if self.count == "pairs":
-            k = (near > 0).sum() + (far > 0).sum()
-        else:
-            k = ((near > 0) | (far > 0)).sum()
+        is_near, is_far = near > 0, far > 0
+        k = is_near.sum() + is_far.sum() if self.count == "pairs" else (is_near | is_far).sum()
         mean_beta = beta.sum() / max(1, triplets.size)
         return (near + far).sum() / k.clamp_min(1) + self.beta_weight * mean_beta
 

@@ -92,7 +92,7 @@ class MultiSimilarityLoss(Loss):
         s = z @ z.T
         pairs = pair_weights(embeddings, labels, tuples)
         if self.epsilon is not None:
-            s, pairs = self._mine(s, pairs, self.epsilon)
+            pairs = self._mine(s, pairs, self.epsilon)
         of_positives = softplus(weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)) / self.alpha
         of_negatives = softplus(weighted_logsumexp(self.beta * (s - self.base), pairs.negative)) / self.beta
         terms = of_positives + of_negatives
@@ -102,15 +102,14 @@ class MultiSimilarityLoss(Loss):
         n = survives.sum().clamp_min(1) if self.empty == "survivors" else len(labels)
         return torch.where(survives, terms, 0).sum() / n
 
-    def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float) -> tuple[Tensor, PairWeights]:
-        """Return the cosines and the pairs that are hard against the anchor's hardest of the other kind."""
+    def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float) -> PairWeights:
+        """Return the pairs that are hard against the anchor's hardest of the other kind."""
         positive, negative = pairs
         if self.self_positive_bug:
-            own = torch.eye(len(s), dtype=s.dtype, device=s.device)
-            s, positive = torch.where(own > 0, 1, s), positive + own
+            positive = positive + torch.eye(len(s), dtype=s.dtype, device=s.device)
         hardest = torch.where(negative > 0, s, -torch.inf).amax(1, keepdim=True)
         weakest = torch.where(positive > 0, s, torch.inf).amin(1, keepdim=True)
-        return s, PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))
+        return PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None

@@ -112,7 +112,7 @@ class NPairLoss(Loss):
 
 
 def _first_pair_per_class(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return anchor and positive of each class at its first row (n,), and which rows (n,) are that of a class with both.
+    """Return one anchor and positive for each class, in the slot (n,) of its first row, and which slots are filled.
 
     They are the first two samples of the class, or the first of its positive pairs given.
     """

@@ -94,7 +94,7 @@ class SoftTripleLoss(Loss):
         if self.roth_code:
             return self._as_released(embeddings, labels)
         cosine = cosines_with_centres(embeddings, self.centres)
-        similarity = ((cosine / self.gamma).softmax(2) * cosine).sum(2)
+        similarity = ((cosine / self.gamma).softmax(1) * cosine).sum(1)
         logits = self.scale * self._with_margin(similarity, labels)
         spread = centre_spread(self.centres.to(embeddings.dtype), per_pair=self.reg_divisor == "pairs")
         return mean_cross_entropy(logits, labels) + self.reg_weight * spread

@@ -88,7 +88,7 @@ class SubCentreArcFaceLoss(Loss):
     ) -> Tensor:
         """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
         own = labels.unsqueeze(1)
-        cosine = cosines_with_centres(embeddings, self.weights).amax(2)
+        cosine = cosines_with_centres(embeddings, self.weights).amax(1)
         theta = angles(cosine.gather(1, own))
         cosine = cosine.scatter(1, own, widened_cosine(theta, self.margin, fallback=self.fallback))
         return mean_cross_entropy(self.scale * cosine, labels)

@@ -103,7 +103,7 @@ class TripletLoss(Loss):
         """Return the sum over all triplets with `swap` or `smooth`, which no sorting shortens."""
 
         def of_anchors(rows: slice) -> Tensor:
-            # (anchors, positives, negatives)
+            # Of shape (anchors, positives, negatives).
             far = matrix[rows].unsqueeze(1)
             if self.swap:
                 far = torch.minimum(far, matrix)

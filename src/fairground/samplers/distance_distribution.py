@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.sampling.candidates import draw_candidates
 from fairground.sampling.class_rows import require_classes
@@ -43,7 +44,7 @@ class DistanceDistributionSampler(EmbeddedSampler):
     def __init__(
         self,
         *,
-        labels: Tensor,
+        labels: Labels,
         batch_size: int,
         per_class: int = 4,
         pool: int = 1024,
@@ -57,6 +58,7 @@ class DistanceDistributionSampler(EmbeddedSampler):
         normalise: bool = True,
         projection: int = 0,
         memory_limit: float = 4.0,
+        seed: int = 0,
     ) -> None:
         super().__init__(
             labels=labels,
@@ -69,6 +71,7 @@ class DistanceDistributionSampler(EmbeddedSampler):
             normalise=normalise,
             projection=projection,
             memory_limit=memory_limit,
+            seed=seed,
         )
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
         require(2 <= bins <= 255, f"sampler.bins must be in 2..255; got {bins}")

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
 from fairground.functional.random_choice import draw_below
 from fairground.sampling.class_rows import ClassRows
@@ -40,8 +40,10 @@ class PerClassRandomSampler(BatchSampler):
     )
 
     def __init__(
-        self, *, labels: Tensor, batch_size: int, uniform_over: Literal["samples", "classes"] = "samples"
+        self, *, labels: Labels, batch_size: int, uniform_over: Literal["samples", "classes"] = "samples", seed: int = 0
     ) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
         require(batch_size >= 2, f"the batch size must be at least 2, for a pair; got {batch_size}")
         require(
             uniform_over in ("samples", "classes"),
@@ -53,7 +55,6 @@ class PerClassRandomSampler(BatchSampler):
             DataError,
         )
         self._classes = ClassRows(labels)
-        self._batch_size = batch_size
         self._uniform_over = uniform_over
 
     @property

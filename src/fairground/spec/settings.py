@@ -8,10 +8,10 @@ from fairground.errors import require
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 
-#: constructor arguments that training supplies by name; a spec may not set them
+#: constructor arguments that training supplies by name or, like a sampler's seed, does without; a spec may not set them
 SUPPLIED: Mapping[str, frozenset[str]] = {
     "losses": frozenset({"n_classes", "embedding_dim"}),
-    "samplers": frozenset({"labels", "batch_size", "super_labels"}),
+    "samplers": frozenset({"labels", "batch_size", "super_labels", "seed"}),
     "heads": frozenset({"n_features"}),
     "trunks": frozenset({"channels"}),
     "transforms": frozenset({"preprocessing"}),

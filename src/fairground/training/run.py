@@ -18,6 +18,7 @@ from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
+from fairground.training.allocator import keep_memory
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.distributed.process_group import ALONE, ProcessGroup
 from fairground.training.final_evaluation import final_scores, selecting_scores
@@ -44,6 +45,7 @@ def run(
     and tells the best validation scores so far. Called again, it goes on from there.
     The doctor watches unless `is_watched` is false: that is no part of the spec, for no digit depends on it.
     """
+    keep_memory()
     parts = share_out(assemble(spec), group)
     parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
     folder = RunFolder(home, name_of(spec))

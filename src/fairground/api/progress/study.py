@@ -5,27 +5,38 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fairground.cli.run_bars import OnRecord, RunBars, Watch, signs_found, warn
+from fairground.api.progress.run_bars import OnRecord, RunBars, Watch, signs_found, warn
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
 
 
 @contextmanager
-def study_progress(total: int, *, metric: str, is_quiet: bool) -> Iterator[tuple[Watch, OnRecord]]:
-    """Yield what to tell of runs under way, and of their records; `total` is how many runs there can be."""
+def study_progress(
+    total: int,
+    *,
+    metric: str,
+    is_quiet: bool,
+    is_pruned: bool = False,
+    titles: Mapping[str, str] | None = None,
+) -> Iterator[tuple[Watch, OnRecord]]:
+    """Yield what to call with the events of runs, and with their records.
+
+    `total` is how many runs there are, or can be at most where some may be pruned; `titles` names runs in progress.
+    """
     if is_quiet:
         yield lambda _: None, lambda _: None
     elif sys.stderr.isatty():
-        with _bars(total, metric) as pair:
+        with _bars(total, metric, is_pruned=is_pruned, titles=titles or {}) as pair:
             yield pair
     else:
         n_done = iter(range(1, 10**9))
-        yield warn, lambda record: _line(record, next(n_done), total, metric)
+        most = f"at most {total}" if is_pruned else str(total)
+        yield warn, lambda record: _line(record, f"{next(n_done)} of {most}", metric)
 
 
-def _line(record: "RunRecord", n: int, total: int, metric: str) -> None:
-    print(f"run {n} of at most {total}  {record.name}  {_title(record)}  {_result(record, metric)}", file=sys.stderr)
+def _line(record: "RunRecord", number: str, metric: str) -> None:
+    print(f"run {number}  {record.name}  {_title(record)}  {_result(record, metric)}", file=sys.stderr)
 
 
 def _title(record: "RunRecord") -> str:
@@ -49,7 +60,7 @@ def _outcome(record: "RunRecord", metric: str) -> str:
 
 
 @contextmanager
-def _bars(total: int, metric: str) -> Iterator[tuple[Watch, OnRecord]]:
+def _bars(total: int, metric: str, *, is_pruned: bool, titles: Mapping[str, str]) -> Iterator[tuple[Watch, OnRecord]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -61,11 +72,12 @@ def _bars(total: int, metric: str) -> Iterator[tuple[Watch, OnRecord]]:
         TextColumn("{task.fields[status]}"),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        overall = progress.add_task("runs (pruning may save some)", total=total, status="")
+        words = "runs (pruning may save some)" if is_pruned else "runs"
+        overall = progress.add_task(words, total=total, status="")
         bars = RunBars(progress)
 
         def on_record(record: "RunRecord") -> None:
             bars.end(record.name)
             progress.update(overall, advance=1, status=f"{_title(record)}: {_result(record, metric)}")
 
-        yield bars.watch, on_record
+        yield lambda event: bars.watch(event, lambda run: titles.get(run, run)), on_record

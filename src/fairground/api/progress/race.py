@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairground.cli.run_bars import OnRecord, RunBars, Watch, signs_found, warn
+from fairground.api.progress.run_bars import OnRecord, RunBars, Watch, signs_found, warn
 
 if TYPE_CHECKING:
     from fairground.recommend.race_state import RaceState
