@@ -41,7 +41,7 @@ class Dated:
 
 @cache
 def year_of(loss: str) -> int | None:
-    """Return the year in the Paper section of a loss of this package; None for outsiders'."""
+    """Return the year in the Paper section of a loss of this package; None for external ones."""
     if re.fullmatch(r"[a-z0-9_]{1,60}", loss) is None:
         return None
     file = resources.files("fairground").joinpath("losses", f"{loss}.py")
