@@ -52,7 +52,7 @@ def test_every_name_is_listed_and_found() -> None:
         found = getattr(fg, name)
         assert name == "__version__" or callable(found) or inspect.ismodule(found), name
     assert {name for name in fg.__all__ if inspect.ismodule(getattr(fg, name))} == set(catalogue.ROOMS)
-    wanted = {"train", "study", "compare", "report", "runs", "evaluate", "load_model", "recommend"}
+    wanted = {"train", "study", "compare", "compare_values", "report", "runs", "evaluate", "load_model", "recommend"}
     assert wanted <= set(fg.__all__)
 
 

@@ -18,12 +18,14 @@ from fairground.api.runs import runs
 from fairground.api.study import study
 from fairground.api.train import train
 from fairground.evaluation.scores import evaluate
+from fairground.statistics.comparison import compare_values
 
 __version__: str
 __all__ = [
     "__version__",
     "analysis",
     "compare",
+    "compare_values",
     "datasets",
     "evaluate",
     "heads",

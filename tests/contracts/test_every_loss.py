@@ -9,26 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairground.catalogue import find, list_room
+from fairground.catalogue import find
 from fairground.errors import InputError
-from fairground.functional.prototypes import cross_entropy_
 from fairground.spec.space import Choice
+from tests.contracts.losses import DIMENSION, N_CLASSES, NAMES, batch, build, value_and_gradient
 
-N_CLASSES, DIMENSION = 6, 5
-NAMES = list(list_room("losses"))
 each_loss = pytest.mark.parametrize("name", NAMES)
-
-
-def build(name, dtype=torch.float64, **chosen):
-    """Return a fresh loss with the same first weights every time."""
-    kind = find("losses", name)
-    facts = {"n_classes": N_CLASSES, "embedding_dim": DIMENSION}
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        loss = kind(**{key: facts[key] for key in inspect.signature(kind).parameters if key in facts}, **chosen)
-    return loss.to(dtype)
-
-
 #: losses without class weights: only the equality of labels counts
 ON_PAIRS = [n for n in NAMES if not any(len(weight) == N_CLASSES for weight in build(n).parameters() if weight.ndim)]
 #: these hold some weights constant in their gradient by definition, so their slope is not that of their value; their
@@ -40,21 +26,6 @@ SEES_AXES = ("snr",)
 SEES_LENGTHS = ("sphere_face",)
 #: positive and negative pairs are priced apart: where one kind is missing, the other is still there to learn from
 PRICES_PAIRS_APART = ("contrastive", "snr", "multi_similarity", "ranked_list", "cross_batch_memory")
-
-
-def batch(n=12, seed=0, dtype=torch.float64, n_classes=N_CLASSES):
-    generator = torch.Generator().manual_seed(seed)
-    embeddings = torch.randn(n, DIMENSION, generator=generator, dtype=torch.float64).to(dtype)
-    return embeddings, torch.arange(n) % n_classes
-
-
-def value_and_gradient(loss, embeddings, labels):
-    leaf = embeddings.clone().requires_grad_()
-    value = loss(leaf, labels, generator=torch.Generator().manual_seed(1))
-    assert value.shape == ()
-    value.backward()
-    assert leaf.grad is not None
-    return value.detach(), leaf.grad
 
 
 @each_loss
@@ -141,18 +112,6 @@ def test_shifting_all_logits_changes_nothing():
     before, after = (value_and_gradient(build("generalised_lifted_structure"), x, labels) for x in (embeddings, moved))
     assert float(after[0]) == pytest.approx(float(before[0]), rel=1e-9)
     assert torch.allclose(after[1], before[1], atol=1e-9)
-
-
-@settings(max_examples=200, deadline=None, derandomize=True)
-@given(st.integers(0, 2**31), st.floats(-500, 500), st.sampled_from([0.05, 1.0, 64.0]))
-def test_shifting_the_logits_of_classes_changes_nothing(seed, shift, scale):
-    generator = torch.Generator().manual_seed(seed)
-    logits = torch.randn(7, N_CLASSES, generator=generator, dtype=torch.float64)
-    own = torch.randint(N_CLASSES, (7, 1), generator=generator)
-    loss, slopes = cross_entropy_(logits.clone(), own, scale)
-    shifted_loss, shifted_slopes = cross_entropy_(logits + shift, own, scale)
-    assert float(shifted_loss) == pytest.approx(float(loss), abs=1e-9)
-    assert torch.allclose(shifted_slopes, slopes, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if find("losses", n).on_sphere and n not in SEES_LENGTHS])

@@ -10,9 +10,8 @@ import pytest
 import fairground_site
 from fairground.catalogue import ROOMS, list_room
 from fairground.records.published import published_rows
+from fairground.spec.declarations import settings_of, tunable_of
 from fairground.spec.load import protocol_names
-from fairground.spec.settings import settings_of
-from fairground.spec.tunable import tunable_of
 from fairground_site.choosing import PAGE, with_table
 from fairground_site.commands import command_page, commands, examples
 from fairground_site.components import MATHEMATICAL, component_page, component_pages

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.functional.pairs import batch_pairs
 from fairground.losses import FastApLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, X
@@ -44,17 +43,6 @@ def test_agrees_with_a_loop(labels, bins):
             )
             terms.append(1 - total / len(near))
     assert FastApLoss(bins=bins)(X, labels).item() == pytest.approx(loops.mean(terms), abs=1e-9)
-
-
-@pytest.mark.parametrize("labels", loops.LABELS)
-@pytest.mark.parametrize("bins", [2, 10])
-def test_tables_elsewhere_say_the_same_as_loops_in_main_memory(labels, bins):
-    loss, pairs = FastApLoss(bins=bins), batch_pairs(X, labels, None)
-    unit = torch.nn.functional.normalize(X)
-    loops_say = loss._loss_and_slopes(unit @ unit.T, labels, pairs)
-    tables_say = loss._by_tables(unit @ unit.T, pairs)
-    for ours, theirs in zip(loops_say, tables_say, strict=True):
-        torch.testing.assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("bins", [2, 10, 86])

@@ -57,7 +57,7 @@ def test_agrees_with_a_loop(labels, count):
 
 def _per_class(**settings: object) -> MarginLoss:
     loss = MarginLoss(beta=0.9, beta_kind="per_class", n_classes=4, **settings).double()
-    loss.shift.data.copy_(torch.tensor([0.0, 0.2, -0.1, 0.3], dtype=torch.float64))
+    loss.beta.data.copy_(torch.tensor([0.9, 1.1, 0.8, 1.2], dtype=torch.float64))
     return loss
 
 
@@ -85,7 +85,7 @@ def test_mining_every_triplet_is_no_mining(settings, per_class):
     results = []
     for tuples in (None, Triplets(*triplets.unbind(1))):
         loss = _per_class(**settings) if per_class else MarginLoss(**settings).double()
-        results.append((*loops.gradient_of(loss, X, F8, tuples), loss.shift.grad))
+        results.append((*loops.gradient_of(loss, X, F8, tuples), loss.beta.grad))
     (value, gradient, of_beta), (mined_value, mined_gradient, mined_of_beta) = results
     assert value == pytest.approx(mined_value, abs=1e-12)
     torch.testing.assert_close(gradient, mined_gradient)
@@ -99,7 +99,7 @@ def test_the_border_moves_by_active_negatives_minus_active_positives():
     triplets = [(a, p, n) for a, p in loops.positive_pairs(F8) for n in loops.negatives(F8, a)]
     near = sum(d[a][p] > 1.0 for a, p, _ in triplets)
     far = sum(d[a][n] < 1.4 for a, _, n in triplets)
-    assert loss.shift.grad.item() == pytest.approx((far - near) / (far + near), abs=1e-12)
+    assert loss.beta.grad.item() == pytest.approx((far - near) / (far + near), abs=1e-12)
 
 
 def test_its_sum_is_that_of_the_contrastive_loss_with_borders_apart():
@@ -121,10 +121,10 @@ def test_the_weight_of_beta_is_that_of_its_mean_over_triplets():
 
 
 def test_beta_is_learned_unless_told_otherwise():
-    assert [name for name, value in MarginLoss().named_parameters() if value.requires_grad] == ["shift"]
+    assert [name for name, value in MarginLoss().named_parameters() if value.requires_grad] == ["beta"]
     fixed = MarginLoss(learn_beta=False)
     fixed(X.clone().requires_grad_(), F8).backward()
-    assert fixed.shift.grad is None
+    assert fixed.beta.grad is None
     assert fixed.beta.tolist() == pytest.approx([1.2])
 
 
@@ -141,8 +141,8 @@ def test_gradient_by_finite_differences(settings):
     loops.check_gradient(MarginLoss(**settings))
     loops.check_gradient(MarginLoss(**settings), T8B, labels=F8B)
     assert torch.autograd.gradcheck(
-        lambda shift: torch.func.functional_call(_per_class(**settings), {"shift": shift}, (X, F8)),
-        torch.tensor([0.05, 0.2, -0.1, 0.3], dtype=torch.float64, requires_grad=True),
+        lambda beta: torch.func.functional_call(_per_class(**settings), {"beta": beta}, (X, F8)),
+        torch.tensor([0.95, 1.1, 0.8, 1.2], dtype=torch.float64, requires_grad=True),
     )
 
 

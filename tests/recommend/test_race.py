@@ -7,7 +7,7 @@ import pytest
 
 from fairground.execution.inline import InlineExecutor
 from fairground.recommend.protocol_choice import choose_protocol
-from fairground.recommend.race import promoted
+from fairground.recommend.race import objective_of, promoted
 from fairground.recommend.race_setup import RaceSetup, race_setup
 from fairground.recommend.race_state import RaceState, race_name
 from fairground.recommend.run_race import RaceRun
@@ -33,11 +33,13 @@ def setup(**changes):
     return replace(found, **changes)
 
 
-def course(home, *, limit=1000.0, asked: RaceSetup | None = None, watch=lambda _: None, on_record=lambda _: None):
+def course(
+    home, *, limit=1000.0, asked: RaceSetup | None = None, watch=lambda _: None, on_record=lambda _: None, job=JOB
+):
     asked = asked or setup()
     state = RaceState(home=home, name=race_name(asked.plain()), limit=limit)
     return state, RaceRun(
-        asked, state=state, spawn=lambda _, watch: InlineExecutor(JOB, watch=watch), watch=watch, on_record=on_record
+        asked, state=state, spawn=lambda _, watch: InlineExecutor(job, watch=watch), watch=watch, on_record=on_record
     )
 
 
@@ -170,9 +172,10 @@ def test_the_field_of_every_protocol_has_more_settings_of_the_same_names():
     for name in ("laptop", "photographs", "features"):
         field, settings = load_study(f"recommend/{name}"), load_study(f"recommend/{name}-settings")
         labels = {method.label for method in field.methods}
-        further = [method.label for method in settings.methods if method.label not in labels]
+        further = [method for method in settings.methods if method.label not in labels]
         assert len(labels) >= 6
-        assert {label.partition(",")[0] for label in further} <= labels
+        assert {method.label.partition(",")[0] for method in further} <= labels
+        assert {objective_of(method) for method in further} <= {objective_of(method) for method in field.methods}
         assert all(isinstance(data, DataSpec) for data in field.data)
 
 
@@ -187,3 +190,26 @@ def test_half_of_the_places_go_to_the_best_scores_and_half_to_the_steepest_climb
 
 def test_after_one_look_a_climb_is_from_nothing():
     assert promoted({"a": [3.0], "b": [2.0], "c": [1.0]}, 2) == {"a", "b"}
+
+
+def test_where_less_is_better_the_same_methods_go_on_and_the_same_one_is_recommended(race, tmp_path):
+    _, state, found = race
+    study = setup().study
+    lower = replace(study, selection=replace(study.selection, metric=race_jobs.OWN_METRIC))
+    turned, other = whole(tmp_path, asked=setup(study=lower, further=()), job=f"{JOB}_lower")
+    assert turned.plan == state.plan
+    assert [(s.label, s.epochs) for s in other.standings] == [(s.label, s.epochs) for s in found.standings]
+    assert [s.mean for s in other.standings] == pytest.approx([1 - s.mean for s in found.standings])
+    assert other.recommendation.chosen.label == "SupCon"
+    assert other.recommendation.is_baseline == found.recommendation.is_baseline
+    assert other.recommendation.baseline is not None
+    assert not other.recommendation.baseline.higher_is_better
+
+
+def test_the_best_run_is_the_lowest_where_less_is_better(tmp_path):
+    study = setup().study
+    lower = replace(study, selection=replace(study.selection, metric=race_jobs.OWN_METRIC))
+    _, found = whole(tmp_path, asked=setup(study=lower, further=()), job=f"{JOB}_lower")
+    leader = found.standings[0]
+    best = leader.best_run(race_jobs.OWN_METRIC)
+    assert best.score(race_jobs.OWN_METRIC, "validation") == min(leader.validation.values())

@@ -38,7 +38,7 @@ def test_records_come_in_the_order_of_the_specs_and_stored_runs_are_not_made_aga
 
 def test_generators_share_a_run_and_each_gets_it_as_far_as_it_wants(tmp_path):
     def want(until, then=None):
-        records = yield Request(specs=[spec(0)], until=until, notes=(f"until {until}",))
+        records = yield Request(specs=[spec(0)], until=until)
         first = records[name_of(spec(0))]
         if then is not None:
             yield Request(specs=[spec(0)], until=then)

@@ -26,7 +26,7 @@ class HomeMadeLoss(Loss):
         super().__init__()
         self.weight = weight
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         return self.weight * embeddings.square().mean()

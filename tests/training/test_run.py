@@ -201,7 +201,7 @@ def test_a_collapse_is_named_once_in_the_record_and_on_the_way(tmp_path: Path) -
 class ShrinkingLoss(Loss):
     """Pulls everything together and nothing apart."""
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         return (embeddings - embeddings.detach().mean(0) - 1).square().mean()

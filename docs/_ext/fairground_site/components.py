@@ -7,11 +7,11 @@ from pathlib import Path
 
 import fairground
 from fairground.catalogue import ROOMS, class_name, list_room
+from fairground.spec.declarations import is_learnable, settings_of, tunable_of
 from fairground.spec.presets import presets
 from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import FACTS, Setting, settings_of
+from fairground.spec.settings import SUPPLIED, Setting
 from fairground.spec.space import Choice, LogReal, Range, Real
-from fairground.spec.tunable import has_weights, tunable_of
 from fairground_site.markdown import block, code, parse_docstring, prose, table
 from fairground_site.mathml import formula_html
 
@@ -102,7 +102,7 @@ def _settings(room: str, name: str, definition: ast.ClassDef) -> str:
             f"In a run, {' and '.join(map(code, facts))} {'are' if len(facts) > 1 else 'is'} supplied by the "
             "training; in Python you pass them.\n"
         )
-    if room == "losses" and has_weights(name):
+    if room == "losses" and is_learnable(name):
         lines.append("It has weights of its own; their rate is `optimiser.loss_lr`.\n")
     return "\n".join(lines)
 
@@ -139,7 +139,7 @@ def _range(searched: Range | None) -> str:
 def _facts(room: str, definition: ast.ClassDef) -> list[str]:
     constructors = [one for one in definition.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
     arguments = [argument.arg for constructor in constructors for argument in constructor.args.kwonlyargs]
-    return [argument for argument in arguments if argument in FACTS.get(room, frozenset())]
+    return [argument for argument in arguments if argument in SUPPLIED.get(room, frozenset())]
 
 
 def _definition(tree: ast.Module, wanted: str) -> ast.ClassDef:

@@ -9,6 +9,22 @@ from fairground_site.markdown import block, parse_docstring, prose
 
 #: heading -> where each name is imported from, and the file that defines it
 PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
+    "The verbs": (
+        ("fairground", "train", "api/train"),
+        ("fairground", "runs", "api/runs"),
+        ("fairground", "compare", "api/compare"),
+        ("fairground", "compare_values", "statistics/comparison"),
+        ("fairground", "report", "api/report"),
+        ("fairground", "study", "api/study"),
+        ("fairground", "recommend", "api/recommend"),
+        ("fairground", "load_model", "api/load_model"),
+        ("fairground.api.run", "Run", "api/run"),
+        ("fairground.api.compare", "MethodComparison", "api/compare"),
+        ("fairground.api.report", "Report", "api/report"),
+        ("fairground.api.study", "StudyResult", "api/study"),
+        ("fairground.api.recommend", "RecommendResult", "api/recommend"),
+        ("fairground.api.load_model", "LoadedModel", "api/load_model"),
+    ),
     "Measuring embeddings": (
         ("fairground.evaluation", "evaluate", "evaluation/scores"),
         ("fairground.evaluation", "evaluate_in_detail", "evaluation/scores"),

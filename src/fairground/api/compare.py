@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from fairground.api.home import home_folder
-from fairground.api.run import Run, Runs
+from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
 from fairground.errors import InputError, require
-from fairground.fairness.told import trials_of
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.comparison import ComparisonResult
 from fairground.report.table_formats import latex
+from fairground.spec.declarations import tunable_of
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Range
-from fairground.spec.tunable import tunable_of
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -63,7 +62,7 @@ class MethodComparison:
 
 
 def compare(
-    *runs: Runs | Run | str,
+    *runs: RunList | Run | str,
     metric: str | None = None,
     anyway: bool = False,
     home: str | os.PathLike[str] | None = None,
@@ -103,10 +102,11 @@ def records_to_compare(store: Store, names: Iterable[str]) -> list[RunRecord]:
 
 
 def searched_ranges(records: Iterable[RunRecord]) -> dict[str, Range]:
-    """Return the ranges of the components of searched runs."""
+    """Return the ranges that components declare, for searched runs whose records are too old to say theirs."""
     found: dict[str, Range] = {}
     for record in records:
-        parts = ROOM_OF.items() if trials_of(record) else ()
+        is_unsaid = record.search is not None and not record.search.ranges
+        parts = ROOM_OF.items() if is_unsaid else ()
         for part, room in parts:
             settings = record.spec.get(part)
             if isinstance(settings, Mapping):
@@ -115,7 +115,7 @@ def searched_ranges(records: Iterable[RunRecord]) -> dict[str, Range]:
     return found
 
 
-def _records(runs: Iterable[Runs | Run | str], home: Path) -> list[RunRecord]:
+def _records(runs: Iterable[RunList | Run | str], home: Path) -> list[RunRecord]:
     """Return each run once."""
     store, found, is_named = Store(home), dict[str, RunRecord](), False
     for what in runs:
@@ -128,7 +128,7 @@ def _records(runs: Iterable[Runs | Run | str], home: Path) -> list[RunRecord]:
     return list(found.values()) if is_named else records_to_compare(store, [])
 
 
-def _homes(runs: Iterable[Runs | Run | str], home: Path) -> list[Path]:
+def _homes(runs: Iterable[RunList | Run | str], home: Path) -> list[Path]:
     """Return where the runs lie, each place once."""
     found: list[Path] = []
     for what in runs:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fairground.catalogue import canonical
 from fairground.errors import DataError, require
-from fairground.spec.settings import settings_of
+from fairground.spec.declarations import settings_of
 
 
 def data_words(path: Path | None, dataset: str | None) -> list[str]:

@@ -21,7 +21,7 @@ from fairground.images.image_files import ImageFiles
 Embeddable = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | EmbeddingInputs
 
 
-class Model(UsableModel):
+class LoadedModel(UsableModel):
     """A trained network with its transform and what is known of it; `metadata` says the rest."""
 
     def embed(self, data: Embeddable, *, raw: bool = False, quiet: bool = False) -> np.ndarray:
@@ -45,7 +45,7 @@ class Model(UsableModel):
 
 def load_model(
     source: str | os.PathLike[str] | Run, *, home: str | os.PathLike[str] | None = None, measured: bool = False
-) -> Model:
+) -> LoadedModel:
     """Return the model of a folder that `fairground export` wrote, or the selected model of a run.
 
     `measured` also finds a run's thresholds and intervals on its validation split, which takes a while; an exported
@@ -54,7 +54,7 @@ def load_model(
     folder = source.home if isinstance(source, Run) and home is None else home_folder(home)
     name = source.name if isinstance(source, Run) else os.fspath(source)
     opened = open_model(name, home=folder, measured=measured)
-    return Model(**{field.name: getattr(opened, field.name) for field in fields(opened)})
+    return LoadedModel(**{field.name: getattr(opened, field.name) for field in fields(opened)})
 
 
 def read_embeddable(data: Embeddable) -> EmbeddingInputs:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairground.api.data_words import data_words
 from fairground.api.home import home_folder
-from fairground.api.load_model import Model, load_model
+from fairground.api.load_model import LoadedModel, load_model
 from fairground.api.progress.counts import counted
 from fairground.api.progress.race import race_progress
 from fairground.api.words import Setting, words_of
@@ -51,7 +51,7 @@ class RecommendResult:
     is_over: bool
     is_stopped: bool
 
-    def load_model(self) -> Model:
+    def load_model(self) -> LoadedModel:
         """Return the trained model."""
         return load_model(self.model)
 

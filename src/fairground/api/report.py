@@ -9,7 +9,7 @@ from pathlib import Path
 from fairground.api.compare import searched_ranges
 from fairground.api.home import home_folder
 from fairground.api.progress.spinner import spinner
-from fairground.api.run import Run, Runs
+from fairground.api.run import Run, RunList
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
 from fairground.report.audits import read_audit
@@ -35,7 +35,7 @@ class Report:
 
 
 def report(
-    *what: str | Run | Runs,
+    *what: str | Run | RunList,
     out: str | os.PathLike[str] | None = None,
     formats: Sequence[str] = (),
     figures: str = "",
@@ -71,7 +71,7 @@ def report(
     )
 
 
-def _named(what: Sequence[str | Run | Runs], home: Path | None) -> tuple[list[str], Path]:
+def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list[str], Path]:
     """Return the words that name what to report, and the home it lies in."""
     names: list[str] = []
     homes: list[Path] = [] if home is None else [home]

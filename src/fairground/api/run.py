@@ -55,7 +55,7 @@ class Run:
         return f"<Run {self.name}: {words}{scores}>"
 
 
-class Runs(Sequence[Run]):
+class RunList(Sequence[Run]):
     """Some runs, in the order they were stored."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
@@ -69,9 +69,9 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, place: int) -> Run: ...
     @overload
-    def __getitem__(self, place: slice) -> "Runs": ...
-    def __getitem__(self, place: int | slice) -> "Run | Runs":
-        return Runs(self._runs[place]) if isinstance(place, slice) else self._runs[place]
+    def __getitem__(self, place: slice) -> "RunList": ...
+    def __getitem__(self, place: int | slice) -> "Run | RunList":
+        return RunList(self._runs[place]) if isinstance(place, slice) else self._runs[place]
 
     def __len__(self) -> int:
         return len(self._runs)

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fairground.api.home import home_folder
-from fairground.api.run import Run, Runs
+from fairground.api.run import Run, RunList
 from fairground.api.words import Setting, words_of
 from fairground.catalogue import canonical, nearest
 from fairground.errors import require
-from fairground.fairness.told import is_trial
 from fairground.records.record import RunRecord, State
 from fairground.records.store import Filters, Store
 from fairground.spec.load import parse_overrides
@@ -23,7 +22,7 @@ def runs(
     state: State | None = "done",
     trials: bool = False,
     **settings: Setting,
-) -> Runs:
+) -> RunList:
     """Return the runs of a home: all, those named, or those with certain settings.
 
     `names` are runs by name, or enough of its beginning, and methods by hash. The keywords are those of `train`:
@@ -40,7 +39,7 @@ def runs(
     for key in wanted:
         _require_known(key, records)
     kept = [record for record in records if all(_setting(record, key) == value for key, value in wanted.items())]
-    return Runs([Run(record=record, home=folder) for record in kept])
+    return RunList([Run(record=record, home=folder) for record in kept])
 
 
 def named_records(store: Store, names: Sequence[str]) -> list[RunRecord]:
@@ -54,7 +53,7 @@ def named_records(store: Store, names: Sequence[str]) -> list[RunRecord]:
 
 def without_trials(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Leave out the trials of a search, and the models that a study joined out of others."""
-    return [record for record in records if not is_trial(record) and "ensemble" not in record.spec]
+    return [record for record in records if not record.is_trial and "ensemble" not in record.spec]
 
 
 def _spelt(key: str, value: Value) -> Value:

@@ -1,15 +1,30 @@
-"""What every loss is: embeddings and labels in, one differentiable number out."""
+"""What every loss is: embeddings and labels in, one differentiable number out.
+
+A loss is its *formula*, in plain torch. It may have a *kernel*: the same number together with its gradient, fast on a
+processor. `forward` takes the kernel where a first derivative is all that can be asked for, and the formula elsewhere:
+on accelerators, under `torch.compile`, under `torch.func`, and for second derivatives.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range
+
+
+class KernelResult(NamedTuple):
+    """A loss, its gradient (n, d) by the embeddings, and those by `Loss.parameters()`, in their order."""
+
+    value: Tensor
+    gradient: Tensor
+    parameter_gradients: tuple[Tensor, ...] = ()
 
 
 class Loss(nn.Module, ABC):
@@ -18,15 +33,20 @@ class Loss(nn.Module, ABC):
     `accepts` names the kinds of tuples a miner may hand over (`Triplets`, `Pairs`); empty means the loss looks at
     the whole batch by itself. `tunable` gives the search range of each setting worth searching. `on_sphere` tells
     whether the loss compares unit vectors, and so how its embeddings should be evaluated; a loss with a switch for that
-    sets it when constructed.
+    sets it when constructed. `is_learnable` tells whether it has weights of its own, `is_random` whether it draws.
 
     Facts a loss cannot know (`n_classes`, `embedding_dim`) are constructor arguments of those names; `assemble`
-    supplies them. Class indices are 0..n_classes-1 for losses with learnable class weights; any integers elsewhere.
+    supplies them. A loss with weights for each class sets `n_classes`: its labels are 0..n_classes-1, and others are
+    refused where looking at them costs nothing, which is in main memory. Elsewhere any integers are labels.
     """
 
+    reference: ClassVar[Reference]
     accepts: tuple[type, ...] = ()
     tunable: ClassVar[Mapping[str, Range]] = {}
+    is_learnable: ClassVar[bool] = False
+    is_random: bool = False
     on_sphere: bool = True
+    n_classes: int | None = None
 
     def forward(
         self,
@@ -46,16 +66,54 @@ class Loss(nn.Module, ABC):
             )
         # Half precision cannot hold squared distances or exponentials: the arithmetic of a loss is float32 at least.
         wide = embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
-        if not torch.is_autocast_enabled(wide.device.type):
-            return self.compute(wide, labels, tuples, generator=generator)
-        with torch.autocast(device_type=wide.device.type, enabled=False):
-            return self.compute(wide, labels, tuples, generator=generator)
+        labels = labels.long()
+        if not is_eager() or not wide.is_cpu:
+            with _without_autocast(wide):
+                return self.formula(wide, labels, tuples, generator=generator)
+        if self.n_classes is not None and labels.is_cpu and len(labels):
+            self._refuse_unknown(labels, self.n_classes)
+        if not torch.is_autocast_enabled("cpu"):
+            return self._eager(wide, labels, tuples, generator)
+        with torch.autocast("cpu", enabled=False):
+            return self._eager(wide, labels, tuples, generator)
 
     @abstractmethod
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
-        """Return the loss; inputs have been checked and are float32 or float64."""
+        """Return the loss in plain torch, twice differentiable, without a look at any value of a tensor.
+
+        Inputs have been checked; embeddings are float32 or float64, labels int64.
+        """
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return what `formula` does and its gradients, in main memory and without autograd; None to leave it to it."""
+        return None
+
+    def known_bugs(self) -> tuple[str, ...]:
+        """Return a sentence for every switch in use that reproduces a known bug of published code."""
+        return ()
+
+    def _eager(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the loss by the kernel if there is one for these settings, by the formula if not."""
+        replay = _copy(generator) if self.is_random else None
+        with torch.no_grad():
+            result = self.kernel(embeddings, labels, tuples, generator=generator)
+        if result is None:
+            return self.formula(embeddings, labels, tuples, generator=generator)
+        parameters = dict(self.named_parameters("loss")) if self.is_learnable else {}
+
+        def formula(embeddings: Tensor, *values: Tensor) -> Tensor:
+            given = dict(zip(parameters, values, strict=True))
+            inputs = (embeddings, labels, tuples, None if replay is None else _copy(replay))
+            with _without_autocast(embeddings):
+                return torch.func.functional_call(_Formula(self), given, inputs)  # type: ignore[no-any-return]
+
+        return _kernel_step(result, formula, embeddings, *parameters.values())
 
     def _refuse(self, embeddings: Tensor, labels: Tensor) -> None:
         name = type(self).__name__
@@ -66,9 +124,69 @@ class Loss(nn.Module, ABC):
         )
         require(not labels.is_floating_point(), f"{name} takes integer labels; got {labels.dtype}")
 
-    def known_bugs(self) -> tuple[str, ...]:
-        """Return a sentence for every switch in use that reproduces a known bug of published code."""
-        return ()
+    def _refuse_unknown(self, labels: Tensor, n_classes: int) -> None:
+        low, high = (int(label) for label in labels.aminmax())
+        if low < 0 or high >= n_classes:
+            name = type(self).__module__.rpartition(".")[2]
+            known = f"{name} knows the labels 0 to {n_classes - 1}, one for each of its {n_classes} classes"
+            require(False, f"{known}; got {low if low < 0 else high}")
+
+
+class _Formula(nn.Module):
+    """A loss as a module that calls its formula, so that other tensors can stand in for its parameters."""
+
+    def __init__(self, loss: Loss) -> None:
+        super().__init__()
+        self.loss = loss
+
+    def forward(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: torch.Generator | None
+    ) -> Tensor:
+        return self.loss.formula(embeddings, labels, tuples, generator=generator)
+
+
+class _KernelStep(torch.autograd.Function):
+    """One step of autograd around a kernel's result; differentiated twice, it is a step around the formula."""
+
+    @staticmethod
+    def forward(ctx: Any, result: KernelResult, formula: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+        ctx.result, ctx.formula = result, formula
+        ctx.save_for_backward(*inputs)
+        return result.value
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        wanted = ctx.needs_input_grad[2:]
+        if not torch.is_grad_enabled():
+            gradients = (ctx.result.gradient, *ctx.result.parameter_gradients)
+            pairs = zip(gradients, wanted, strict=True)
+            return None, None, *(gradient * upstream if is_wanted else None for gradient, is_wanted in pairs)
+        inputs = ctx.saved_tensors
+        chosen = [tensor for tensor, is_wanted in zip(inputs, wanted, strict=True) if is_wanted]
+        value = ctx.formula(*inputs)
+        found = iter(torch.autograd.grad(value, chosen, upstream, create_graph=True, materialize_grads=True))
+        return None, None, *(next(found) if is_wanted else None for is_wanted in wanted)
+
+
+# `apply` has no types of its own.
+_kernel_step: Callable[..., Tensor] = _KernelStep.apply
+
+
+def is_eager() -> bool:
+    """Tell whether operations run at once on plain tensors, neither traced nor transformed."""
+    # torch has no public word for "inside a transform of torch.func"; autograd.Function itself asks this.
+    return not torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active()
+
+
+def _without_autocast(tensor: Tensor) -> AbstractContextManager[object]:
+    kind = tensor.device.type
+    return torch.autocast(device_type=kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
+
+
+def _copy(generator: torch.Generator | None) -> torch.Generator:
+    """Return a generator that will draw what this one, or torch's default one, is about to draw."""
+    source = torch.default_generator if generator is None else generator
+    return torch.Generator(source.device).set_state(source.get_state())
 
 
 def _kinds(accepts: tuple[type, ...]) -> str:

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from fairground.errors import DataError, require
+from fairground.spec.reference import Reference
 from fairground.spec.seeds import child_seed
 from fairground.spec.space import Range
 
@@ -46,6 +47,7 @@ class BatchSampler(Sampler[list[int]], ABC):
     every step, as training does.
     """
 
+    reference: ClassVar[Reference | None] = None
     tunable: ClassVar[Mapping[str, Range]] = {}
     needs_embeddings: ClassVar[bool] = False
     _seed: int = 0

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 
@@ -41,9 +40,3 @@ def as_pairs(tuples: Tuples) -> Pairs:
     if isinstance(tuples, Pairs):
         return tuples
     return Pairs(tuples.anchor, tuples.positive, tuples.anchor, tuples.negative)
-
-
-def no_triplets(device: torch.device) -> Triplets:
-    """Return the empty set of triplets."""
-    nothing = torch.empty(0, dtype=torch.long, device=device)
-    return Triplets(nothing, nothing, nothing)

@@ -16,8 +16,8 @@ from fairground.images.image_files import ImageFiles
 from fairground.images.photo_dataset import PhotoDataset
 from fairground.images.table_columns import read_parquet
 from fairground.records.arrays import read_arrays
+from fairground.spec.declarations import settings_of
 from fairground.spec.run import ComponentSpec
-from fairground.spec.settings import settings_of
 from fairground.training.build import build_dataset
 
 _FEATURES = ("features", "embeddings")

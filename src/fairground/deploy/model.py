@@ -16,6 +16,7 @@ from fairground.deploy.inputs import EmbeddingInputs, read_inputs
 from fairground.deploy.metadata import ModelMetadata
 from fairground.deploy.resize import resized_images
 from fairground.evaluation.embed import PIXELS
+from fairground.training.allocator import keep_memory
 from fairground.training.model import EmbeddingModel
 
 #: rows read at once: as many pictures as fit in memory twice, or rows of features
@@ -57,6 +58,7 @@ class UsableModel:
 
         Blocks lie on a fixed grid, so that starting at the beginning of any of them gives the same digits.
         """
+        keep_memory()
         wanted = resized_images(images, self.metadata)
         step = block_length(images)
         embedder = Embedder(self.network, normalise=self.metadata.normalise and not raw).eval()

@@ -4,7 +4,7 @@ Queries of one class succeed and fail together, so drawing queries one by one wo
 Where rows have no class, each query is drawn by itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,19 +50,14 @@ class Bootstrap:
         scores = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in self._draws(len(sums))]
         return self._interval(sums.sum() / sizes.sum(), np.concatenate(scores))
 
-    def of_clustering(self, metric: ClusteringMetric, table: Contingency) -> BootstrapInterval:
-        """Return the interval of a clustering score; clusters stay, a class drawn twice counts twice."""
-        scores = []
-        for some in self._draws(int(table.classes.max()) + 1):
-            for drawn in some:
-                counts = table.counts * np.bincount(drawn, minlength=some.shape[1])[table.classes]
-                kept = counts > 0
-                scores.append(
-                    metric.score(
-                        Contingency(classes=table.classes[kept], clusters=table.clusters[kept], counts=counts[kept])
-                    )
-                )
-        return self._interval(metric.score(table), np.array(scores))
+    def of_clustering(self, metric: ClusteringMetric, tables: Sequence[Contingency]) -> BootstrapInterval:
+        """Return the interval of a score averaged over clusterings; these stay, a class drawn twice counts twice."""
+        scores = [
+            float(np.mean([metric.score(_drawn(table, drawn)) for table in tables]))
+            for some in self._draws(int(tables[0].classes.max()) + 1)
+            for drawn in some
+        ]
+        return self._interval(float(np.mean([metric.score(table) for table in tables])), np.array(scores))
 
     def of_verification(self, metric: VerificationMetric, curve: Curve, classes: np.ndarray) -> BootstrapInterval:
         """Return the interval of a verification score; genuine pairs are drawn by class, impostors stay as they are."""
@@ -92,3 +87,10 @@ class Bootstrap:
         return BootstrapInterval(
             low=float(low) + shift, high=float(high) + shift, confidence=self.confidence, n_draws=self.n_draws
         )
+
+
+def _drawn(table: Contingency, drawn: np.ndarray) -> Contingency:
+    """Return the table with each class counted as often as it was drawn."""
+    counts = table.counts * np.bincount(drawn, minlength=len(drawn))[table.classes]
+    kept = counts > 0
+    return Contingency(classes=table.classes[kept], clusters=table.clusters[kept], counts=counts[kept])

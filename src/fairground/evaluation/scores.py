@@ -62,6 +62,7 @@ def evaluate(
     relevance: RelevanceFunction | None = None,
     n_clusters: int | None = None,
     seed: int = 1234,
+    clustering_seeds: int = 1,
     threads: int | None = None,
     block: int | None = None,
 ) -> dict[str, float]:
@@ -80,6 +81,7 @@ def evaluate(
         relevance=relevance,
         n_clusters=n_clusters,
         seed=seed,
+        clustering_seeds=clustering_seeds,
         threads=threads,
         block=block,
     )
@@ -118,7 +120,7 @@ def evaluate_in_detail(
             means = per_class[word] if average == "classes" else values[word][is_counted]
             scores[word] = float(np.nanmean(means))
         elif isinstance(metric, ClusteringMetric):
-            scores[word] = metric.score(view.contingency)
+            scores[word] = float(np.mean([metric.score(table) for table in view.contingencies]))
         elif isinstance(metric, VerificationMetric):
             scores[word] = metric.score(view.curve.verification)
         if bootstrap is not None:
@@ -142,7 +144,7 @@ def _interval(
     average: Average,
 ) -> BootstrapInterval:
     if isinstance(metric, ClusteringMetric):
-        return bootstrap.of_clustering(metric, view.contingency)
+        return bootstrap.of_clustering(metric, view.contingencies)
     # Where rows have no class, each query is drawn by itself.
     units = np.arange(view.n_queries) if view.query_classes is None else view.query_classes
     if isinstance(metric, VerificationMetric):

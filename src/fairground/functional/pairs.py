@@ -1,22 +1,12 @@
-"""Which pairs of a batch belong together: boolean matrices over ordered pairs.
-
-The positives of every row as one rectangular table, so that work on them never touches an (n, n) mask.
-
-The pairs of a batch in the form a loss on the whole (n, n) matrix wants: positives as a list, negatives in place.
-
-Positives are few (n times the class size) and negatives nearly all, so positives are listed, in O(n log n), and
-negatives are what is left of the matrix when all else is taken out.
-"""
+"""The positive and negative pairs of a batch as (n, n) matrices: from labels, or as a miner chose them."""
 
 from typing import NamedTuple
 
-import numba
-import numpy as np
 import torch
 from torch import Tensor
 
 from fairground.contracts.tuples import Tuples, as_pairs
-from fairground.functional.random_choice import draw_below
+from fairground.functional.random_choice import marked_column
 
 
 class PairMasks(NamedTuple):
@@ -35,171 +25,41 @@ def pair_masks(labels: Tensor) -> PairMasks:
     return PairMasks(positive, negative)
 
 
+class PairWeights(NamedTuple):
+    """How often each ordered pair (n, n) counts as `positive` and as `negative`, in the type of the embeddings."""
+
+    positive: Tensor
+    negative: Tensor
+
+
+def pair_weights(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, repeats: bool = False) -> PairWeights:
+    """Return all pairs of a batch, or those a miner chose; a pair chosen twice counts twice only with `repeats`."""
+    n = len(labels)
+    if tuples is None:
+        positive, negative = pair_masks(labels)
+        return PairWeights(positive.to(embeddings.dtype), negative.to(embeddings.dtype))
+    chosen = as_pairs(tuples)
+    positive = _count(chosen.positive_anchor * n + chosen.positive, n, embeddings.dtype)
+    negative = _count(chosen.negative_anchor * n + chosen.negative, n, embeddings.dtype)
+    if repeats:
+        return PairWeights(positive, negative)
+    return PairWeights(positive.clamp_max(1), negative.clamp_max(1))
+
+
+def one_random_positive(pairs: PairWeights, generator: torch.Generator | None) -> PairWeights:
+    """Return the pairs with one positive left to each anchor that has any, all equally likely."""
+    column = marked_column(pairs.positive.long(), generator).unsqueeze(1)
+    exists = pairs.positive.any(1, keepdim=True).to(pairs.positive.dtype)
+    return pairs._replace(positive=torch.zeros_like(pairs.positive).scatter(1, column, exists))
+
+
 def class_groups(labels: Tensor) -> tuple[Tensor, Tensor]:
     """Return each row's class as 0..k-1 in sorted order of label, and the k class sizes."""
     _, group, sizes = torch.unique(labels, return_inverse=True, return_counts=True)
     return group, sizes
 
 
-class Positives(NamedTuple):
-    """`rows` (n, k): the other rows of each row's class, k being the most any has; `exists` marks the real entries.
-
-    Entries that do not exist repeat the row itself. `counts` (n,) says how many exist.
-    """
-
-    rows: Tensor
-    exists: Tensor
-    counts: Tensor
-
-
-def list_positives(labels: Tensor) -> Positives:
-    """Return the table of positives of a batch, in O(n log n + n k)."""
-    n = len(labels)
-    ordered, order = labels.sort(stable=True)
-    place = order.argsort()
-    start = torch.searchsorted(ordered, labels)
-    counts = torch.searchsorted(ordered, labels, right=True).sub_(start).sub_(1)
-    number = torch.arange(int(counts.max()) if n else 0, device=labels.device)
-    place = place.unsqueeze(1)
-    # The row itself stands among its class in the order: whoever comes after it moves up by one.
-    slots = start.unsqueeze(1) + number
-    slots += slots >= place
-    exists = number < counts.unsqueeze(1)
-    return Positives(order[torch.where(exists, slots, place)], exists, counts)
-
-
-class BatchPairs(NamedTuple):
-    """`anchor`, `positive` (k,): ordered positive pairs. `place` (k,): where each stands in the flattened matrix.
-
-    `own` holds the places of all that are no negatives: the diagonal and all pairs of one class, also of those that
-    `where` has left out.
-    `log_counts` (n, n) holds, for pairs chosen by a miner, the logarithm of how often each negative pair was chosen,
-    minus infinity for never; None when every sample of another class is a negative.
-    """
-
-    n: int
-    anchor: Tensor
-    positive: Tensor
-    place: Tensor
-    own: Tensor
-    log_counts: Tensor | None
-    has_negatives: bool
-
-    @property
-    def are_complete(self) -> bool:
-        """Whether there is a positive pair and a negative pair."""
-        return self.has_negatives and len(self.anchor) > 0
-
-    def where(self, chosen: Tensor) -> "BatchPairs":
-        """Return the same with only the marked positive pairs, or those at these numbers."""
-        numbers = chosen.nonzero().squeeze(1) if chosen.dtype == torch.bool else chosen
-        anchor, positive, place = (index.take(numbers) for index in (self.anchor, self.positive, self.place))
-        return self._replace(anchor=anchor, positive=positive, place=place)
-
-    def with_own(self) -> "BatchPairs":
-        """Return the same with every row a positive of itself, those pairs last."""
-        row = torch.arange(self.n, device=self.anchor.device)
-        anchor, positive = torch.cat([self.anchor, row]), torch.cat([self.positive, row])
-        return self._replace(anchor=anchor, positive=positive, place=torch.cat([self.place, row * (self.n + 1)]))
-
-    def keep_negatives_(self, logits: Tensor) -> Tensor:
-        """Set all but negative pairs to minus infinity in place; a pair chosen c times gains log c, to count as c."""
-        if self.log_counts is not None:
-            return logits.add_(self.log_counts)
-        logits.view(-1).index_fill_(0, self.own, -torch.inf)
-        return logits
-
-    def keep_pairs_(self, logits: Tensor) -> Tensor:
-        """Set all but positive and negative pairs to minus infinity in place."""
-        if self.log_counts is None:
-            return logits.fill_diagonal_(-torch.inf)
-        positives = logits.take(self.place)
-        return logits.add_(self.log_counts).put_(self.place, positives)
-
-    def per_anchor(self, values: Tensor) -> Tensor:
-        """Return the sums (n,) of values (k,) of positive pairs over each anchor."""
-        return values.new_zeros(self.n).index_add_(0, self.anchor, values)
-
-    @property
-    def n_anchors(self) -> int:
-        """How many rows anchor a positive pair."""
-        return len(torch.unique(self.anchor))
-
-    def n_positives(self, like: Tensor) -> Tensor:
-        """Return how many positive pairs (n,) each row anchors, in the type of `like`."""
-        return torch.bincount(self.anchor, minlength=self.n).to(like.dtype)
-
-
-def batch_pairs(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, repeats: bool = False) -> BatchPairs:
-    """Return all pairs of a batch, or those a miner chose; a pair chosen twice counts twice only with `repeats`."""
-    n = len(labels)
-    if tuples is None:
-        anchor, positive, place, own = _all_of_a_class(labels)
-        return BatchPairs(n, anchor, positive, place, own, None, len(own) < n * n)
-    chosen = as_pairs(tuples)
-    place = chosen.positive_anchor * n + chosen.positive
-    if not repeats:
-        place = torch.unique(place)
-    counts = torch.bincount(chosen.negative_anchor * n + chosen.negative, minlength=n * n)
-    counts = counts if repeats else counts.clamp_max_(1)
-    log_counts = counts.to(embeddings.dtype).log_().view(n, n)
-    return BatchPairs(n, place // n, place % n, place, place, log_counts, chosen.negative.numel() > 0)
-
-
-def _all_of_a_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return every ordered pair of different rows with one label: its rows and its place, and the places of all such
-    pairs and of the diagonal.
-    """
-    if labels.is_cpu:
-        anchor, positive, place, own = (torch.from_numpy(v) for v in _list_pairs(labels.detach().long().numpy()))
-        return anchor, positive, place, own
-    ordered, order = labels.sort(stable=True)
-    end = torch.searchsorted(ordered, ordered, right=True)
-    size = end - torch.searchsorted(ordered, ordered)
-    row = torch.repeat_interleave(size)
-    # The class of the row at place r of the order ends before `end`.
-    mate = (end - size.cumsum(0)).take(row) + torch.arange(len(row), device=labels.device)
-    own = order.take(row) * len(labels) + order.take(mate)
-    place = own[row != mate]
-    return place // len(labels), place % len(labels), place, own
-
-
-@numba.njit(nogil=True, cache=True)
-def _list_pairs(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Do the same in two walks along the rows in order of label: a dozen steps of torch cost more than this one."""
-    n = len(labels)
-    order = np.argsort(labels, kind="mergesort")
-    count, start = 0, 0
-    for end in range(1, n + 1):
-        if end == n or labels[order[end]] != labels[order[start]]:
-            count += (end - start) * (end - start)
-            start = end
-    anchor, positive, place = (
-        np.empty(count - n, np.int64),
-        np.empty(count - n, np.int64),
-        np.empty(count - n, np.int64),
-    )
-    own = np.empty(count, np.int64)
-    pair, seat, start = 0, 0, 0
-    for r in range(n):
-        i = order[r]
-        start = start if labels[order[start]] == labels[i] else r
-        k = start
-        while k < n and labels[order[k]] == labels[i]:
-            j = order[k]
-            own[seat] = i * n + j
-            seat += 1
-            if i != j:
-                anchor[pair], positive[pair], place[pair] = i, j, i * n + j
-                pair += 1
-            k += 1
-    return anchor, positive, place, own
-
-
-def one_random_positive(pairs: BatchPairs, generator: torch.Generator | None) -> BatchPairs:
-    """Return the pairs with one positive left to each anchor that has any, all equally likely."""
-    counts = torch.bincount(pairs.anchor, minlength=pairs.n)
-    first = counts.cumsum(0) - counts
-    anchor = counts.nonzero().squeeze(1)
-    chosen = pairs.anchor.argsort(stable=True)[first[anchor] + draw_below(counts[anchor], generator)]
-    return pairs.where(chosen)
+def _count(place: Tensor, n: int, dtype: torch.dtype) -> Tensor:
+    """Return how often each place of the flattened matrix is listed, as (n, n)."""
+    ones = torch.ones(place.shape, dtype=dtype, device=place.device)
+    return torch.zeros(n * n, dtype=dtype, device=place.device).index_add(0, place, ones).view(n, n)

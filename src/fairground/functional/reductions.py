@@ -1,4 +1,4 @@
-"""From many terms to one number, always attached to the graph.
+"""From many terms to one number, always attached to the graph, and without a look at any value.
 
 The price on the length of embeddings that losses on raw, unnormalised embeddings need to stay finite.
 """
@@ -8,15 +8,23 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from fairground.functional.distances import norms
+
 
 def zero_of(embeddings: Tensor) -> Tensor:
     """Return 0 with a zero gradient for every embedding: what a loss says when there is nothing to learn from."""
-    return embeddings.sum() * 0
+    # Squared, so that the gradient has a gradient too.
+    return (embeddings * 0).square().sum()
 
 
-def masked_logsumexp(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-    """Return log sum exp over the marked entries; minus infinity, with zero gradient, where none is marked."""
-    return torch.where(mask, values, -torch.inf).logsumexp(dim)
+def zero_unless(condition: Tensor, loss: Tensor) -> Tensor:
+    """Return the loss, or 0 with a zero gradient where the condition () does not hold; the loss must be finite."""
+    return torch.where(condition, loss, 0)
+
+
+def mean_where(mask: Tensor, values: Tensor) -> Tensor:
+    """Return the mean of the marked values; 0 when none is marked."""
+    return torch.where(mask, values, 0).sum() / mask.sum().clamp_min(1)
 
 
 def mean_nonzero(terms: Tensor) -> Tensor:
@@ -30,12 +38,16 @@ def mean_hinges(excess: Tensor, reduction: str) -> Tensor:
     return mean_nonzero(hinges) if reduction == "mean_nz" else hinges.sum() / max(1, hinges.numel())
 
 
+def weighted_mean(terms: Tensor, weights: Tensor, reduction: str = "mean_all") -> Tensor:
+    """Return sum w t / sum w over all terms (`mean_all`) or over those above 0 (`mean_nz`); 0 for none."""
+    counted = weights * (terms > 0) if reduction == "mean_nz" else weights
+    return (weights * terms).sum() / counted.sum().clamp_min(1)
+
+
 def with_norm_penalty(loss: Tensor, embeddings: Tensor, weight: float, power: Literal[1, 2]) -> Tensor:
     """Return loss + weight * mean over the batch of ||x||, or of ||x||^2 for power 2."""
     if weight == 0 or len(embeddings) == 0:
         return loss
     if power == 2:
         return loss + weight * embeddings.square().sum(1).mean()
-    # The norm's own gradient is 0 at 0, where the square root's would be infinite.
-    norms: Tensor = torch.linalg.vector_norm(embeddings, dim=1)
-    return loss + weight * norms.mean()
+    return loss + weight * norms(embeddings).mean()

@@ -1,77 +1,67 @@
-"""Histograms a gradient can pass through: a value shares itself out between the two nodes on either side of it.
+"""Histograms and ranks that a gradient can pass through.
 
 A value at position x, in units of the bin width, lies in bin r = floor(x); with f = x - r it gives 1 - f to node r and
 f to node r + 1. That is the triangular weight max(0, 1 - |x - node|), without a table of values against nodes.
 
-Ranks a gradient can pass through: how many stand above a positive in its anchor's ranking, each counted softly.
-
-The rank of positive p for anchor a is 1 + sum_j sigmoid((s_aj - s_ap) / temperature), over all j but p (and a itself).
-A pair needs a whole row, so pairs are taken as many at a time as the batch has rows: memory stays O(n^2), and the rows
-are worked out a second time for the slopes instead of being kept.
+The soft rank of p for anchor a is 1 + sum_j sigmoid((s_aj - s_ap) / temperature): how many stand above p, each counted
+softly.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
-from fairground.functional.pairs import BatchPairs
+from fairground.contracts.loss import is_eager
+
+#: entries of the comparisons of all with all that are looked at together: 64 megabytes of float32
+BLOCK = 2**24
 
 
 class SoftBins(NamedTuple):
-    """`slot`: 1 + the bin of each value; 0 for minus infinity, which is in none. `fraction`: f, for slots above 0."""
+    """What the values of each bin (..., n_bins) give to its `lower` and to its `upper` node."""
 
-    slot: Tensor
-    fraction: Tensor
+    lower: Tensor
+    upper: Tensor
 
-
-def soft_bins_(positions: Tensor, n_bins: int) -> SoftBins:
-    """Return the bin and the fraction of positions in [0, n_bins] or minus infinity, overwriting them."""
-    # The last node belongs to the last bin, with fraction 1. What is not a number goes to bin 0, as a fraction that is
-    # none: the sums then say so, where a bin out of range would be an error.
-    lower = positions.floor().nan_to_num_(nan=0, neginf=-1).clamp_(-1, n_bins - 1)
-    return SoftBins(lower.long().add_(1), positions.sub_(lower))
+    def histogram(self) -> Tensor:
+        """Return the weight at every node (..., n_bins + 1)."""
+        return functional.pad(self.lower, (0, 1)) + functional.pad(self.upper, (1, 0))
 
 
-class SoftRanks(NamedTuple):
-    """Pairs ranked by `cosines` (n, n) at a `temperature`; `counts_anchor` puts the anchor in its own ranking."""
+def soft_bins(positions: Tensor, weights: Tensor, n_bins: int) -> SoftBins:
+    """Return the shares of positions (..., m), which lie in [0, n_bins] and count as their weights (..., m) say."""
+    # The last node belongs to the last bin. What is not a number goes to bin 0, as a fraction that is none: the sums
+    # then say so, where a bin out of range would be an error.
+    place = positions.detach().floor().nan_to_num(nan=0).clamp(0, n_bins - 1)
+    fraction, slot = positions - place, place.long()
+    empty = positions.new_zeros(*positions.shape[:-1], n_bins)
+    return SoftBins(
+        empty.scatter_add(-1, slot, weights * (1 - fraction)), empty.scatter_add(-1, slot, weights * fraction)
+    )
 
-    cosines: Tensor
-    pairs: BatchPairs
-    temperature: float
-    counts_anchor: bool
 
-    def ranks(self, members: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return the rank (k,) of each pair among all, and among those marked 1 in the anchor's row of `members`."""
-        among_all, among_members = [], []
-        for block, above in self._blocks():
-            among_all.append(above.sum(1))
-            if members is not None:
-                among_members.append(above.mul_(members.index_select(0, self.pairs.anchor[block])).sum(1))
-        whole = torch.cat(among_all).add_(1)
-        return whole, torch.cat(among_members).add_(1) if among_members else whole
+def soft_ranks(similarities: Tensor, among: Tensor, temperature: float) -> Tensor:
+    """Return 1 + sum_{j != p} among_aj sigmoid((s_aj - s_ap) / temperature) for all (a, p).
 
-    def slopes(self, by_rank: Tensor, by_member_rank: Tensor | None, members: Tensor | None) -> Tensor:
-        """Return the slope (n, n) by the cosines of a loss with these slopes (k,) by the ranks."""
-        slopes = torch.zeros_like(self.cosines)
-        for block, above in self._blocks():
-            anchor = self.pairs.anchor[block]
-            rate = by_rank[block].unsqueeze(1)
-            if by_member_rank is not None and members is not None:
-                rate = torch.addcmul(rate, by_member_rank[block].unsqueeze(1), members.index_select(0, anchor))
-            rates = (above - above.square()).mul_(rate).div_(self.temperature)
-            slopes.index_add_(0, anchor, rates).put_(self.pairs.place[block], -rates.sum(1), accumulate=True)
-        return slopes
+    `among` (m, n, n) holds m choices of whom to rank among, and the ranks are (m, n, n). Memory stays O(m n^2): more
+    than one block of columns is compared again in the backward pass instead of being kept, but under `torch.func`,
+    which has no way to do so.
+    """
+    n = len(similarities)
+    step = max(1, BLOCK // max(1, n * n))
+    is_kept = step >= n or not is_eager()
+    blocks = []
+    for first in range(0, max(1, n), step):
+        inputs = (similarities, similarities[:, first : first + step], among, temperature)
+        blocks.append(_n_above(*inputs) if is_kept else checkpoint(_n_above, *inputs, use_reentrant=False))
+    # p itself stands in the sum as sigmoid(0), a half.
+    return 1 + torch.cat(blocks, 2) - among / 2
 
-    def _blocks(self) -> Iterator[tuple[slice, Tensor]]:
-        """Yield slices of the pairs, and how far each row of the batch (m, n) stands above each pair's positive."""
-        for first in range(0, len(self.pairs.anchor), self.pairs.n):
-            block = slice(first, first + self.pairs.n)
-            anchor = self.pairs.anchor[block]
-            own = self.cosines.take(self.pairs.place[block]).unsqueeze(1)
-            above = self.cosines.index_select(0, anchor).sub_(own).div_(self.temperature).sigmoid_()
-            above.scatter_(1, self.pairs.positive[block].unsqueeze(1), 0)
-            if not self.counts_anchor:
-                above.scatter_(1, anchor.unsqueeze(1), 0)
-            yield block, above
+
+def _n_above(similarities: Tensor, own: Tensor, among: Tensor, temperature: float) -> Tensor:
+    """Return the sums (m, n, b) for the similarities (n, b) of b columns."""
+    above = ((similarities.unsqueeze(1) - own.unsqueeze(2)) / temperature).sigmoid()
+    return torch.einsum("apj,maj->map", above, among)

@@ -21,20 +21,30 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.logsumexp import row_sums_
-from fairground.functional.pairs import BatchPairs, batch_pairs, one_random_positive
-from fairground.functional.reductions import with_norm_penalty, zero_of
-from fairground.kernels.gradients import of_products
-from fairground.kernels.tuplets import tuplet_loss
+from fairground.functional.blocks import sum_over_blocks
+from fairground.functional.distances import normalize
+from fairground.functional.logsumexp import softplus, weighted_logsumexp
+from fairground.functional.pairs import PairWeights, one_random_positive, pair_weights
+from fairground.functional.reductions import weighted_mean, with_norm_penalty
+from fairground.functional.tuplets import tuplet_terms
+from fairground.kernels import angular
+from fairground.kernels.norm_penalty import add_norm_penalty
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Real
 
 
 class AngularLoss(Loss):
     """`alpha`, in degrees, bounds the angle at the negative; `normalise` makes the N-pair part one of cosines too."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Wang, Zhou, Wen, Liu and Lin",
+        title="Deep Metric Learning with Angular Loss",
+        venue="ICCV",
+        year=2017,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real | LogReal]] = {
         "alpha": Real(low=20, high=60),
@@ -71,40 +81,46 @@ class AngularLoss(Loss):
         self.norm_weight = norm_weight
         self.norm_power = norm_power
         self.on_sphere = normalise or npair_weight == 0
+        self.is_random = positives == "one_random"
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the weighted parts; the norm's price alone without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
+        pairs = pair_weights(embeddings, labels, tuples, repeats=True)
         if self.positives == "one_random":
             pairs = one_random_positive(pairs, generator)
-        loss = zero_of(embeddings)
-        if pairs.are_complete:
-            # All pairs come in both orders, with one and the same term.
-            half = pairs.where(pairs.anchor < pairs.positive) if tuples is None and self.positives == "all" else pairs
-            loss = of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, half), normalise=True)
-        if pairs.are_complete and self.npair_weight > 0:
-            loss = loss + self.npair_weight * tuplet_loss(embeddings, pairs, normalise=self.normalise)
+        z = normalize(embeddings)
+        cosines = z @ z.T
+        loss = self.angular_weight * self._angular(cosines, pairs)
+        if self.npair_weight > 0:
+            products = cosines if self.normalise else embeddings @ embeddings.T
+            terms = tuplet_terms(pairs, negative=products, positive=products)
+            loss = loss + self.npair_weight * weighted_mean(terms, pairs.positive)
         return with_norm_penalty(loss, embeddings, self.norm_weight, self.norm_power)
 
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
+    def _angular(self, s: Tensor, pairs: PairWeights) -> Tensor:
         t2 = tan(radians(self.alpha)) ** 2
-        share = self.angular_weight / len(pairs.anchor)
-        closeness = 2 * (1 + t2) * cosines.take(pairs.place)
-        by_positive = cosines.mul_(4 * t2)
-        by_anchor = pairs.keep_negatives_(by_positive.clone())
-        loss, slopes = cosines.new_zeros(()), torch.zeros_like(cosines)
-        # As many pairs at a time as the batch has rows: no block is larger than the matrix of cosines.
-        for first in range(0, len(pairs.anchor), pairs.n):
-            block = slice(first, first + pairs.n)
-            anchor, positive = pairs.anchor[block], pairs.positive[block]
-            exponents = by_anchor.index_select(0, anchor).add_(by_positive.index_select(0, positive))
-            exponents.sub_(closeness[block].unsqueeze(1))
-            sums = row_sums_(exponents, plus_one=True, within=10 * t2 + 2)
-            loss += sums.log.sum()
-            shares = sums.shares_(torch.full_like(sums.log, share))
-            closer = shares.sum(1)
-            slopes.index_add_(0, anchor, shares, alpha=4 * t2).index_add_(0, positive, shares, alpha=4 * t2)
-            slopes.put_(pairs.place[block], closer.mul_(-2 * (1 + t2)), accumulate=True)
-        return loss * share, slopes
+
+        def of_anchors(rows: slice) -> Tensor:
+            # Of shape (anchors, positives, negatives).
+            exponents = 4 * t2 * (s[rows].unsqueeze(1) + s)
+            of_negatives = weighted_logsumexp(exponents, pairs.negative[rows].unsqueeze(1))
+            terms = softplus(of_negatives - 2 * (1 + t2) * s[rows])
+            return (pairs.positive[rows] * terms).sum()
+
+        return sum_over_blocks(of_anchors, len(s), len(s) ** 2) / pairs.positive.sum().clamp_min(1)
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        settings = angular.Settings(
+            tan(radians(self.alpha)) ** 2,
+            self.angular_weight,
+            self.npair_weight,
+            self.positives == "one_random",
+            self.normalise,
+        )
+        result = angular.value_and_gradient(embeddings, labels, tuples, settings, generator)
+        return add_norm_penalty(result, embeddings, self.norm_weight, self.norm_power)

@@ -16,24 +16,18 @@ Departures from the paper
 """
 
 from collections.abc import Mapping
-from functools import partial
 from math import pi, radians
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import (
-    bent_cross_entropy_,
-    class_indices,
-    class_vectors,
-    cross_entropy_,
-    of_cosines,
-    widened_angle,
-)
+from fairground.functional.prototypes import angles, class_vectors, cosines, mean_cross_entropy, widened_cosine
+from fairground.kernels import angular_softmax
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 #: the lowest cosine in the code of Roth et al.
@@ -46,6 +40,13 @@ class ArcFaceLoss(Loss):
     `tunable` gives the margin in radians, 0 to 90 degrees.
     """
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Deng, Guo, Xue and Zafeiriou",
+        title="ArcFace: additive angular margin loss for deep face recognition",
+        venue="CVPR",
+        year=2019,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
         "margin": Real(low=0.0, high=pi / 2),
         "scale": Real(low=0.01, high=200.0),
@@ -83,25 +84,34 @@ class ArcFaceLoss(Loss):
         self.roth_icml_no_margin = roth_icml_no_margin
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "arc_face")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the angle to the own class widened by the margin."""
-        own = class_indices(labels, self.n_classes, "arc_face")
-        return of_cosines(embeddings, self.weights, lambda cosine: self._loss_and_slopes(cosine, own))
-
-    def _loss_and_slopes(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+        own = labels.unsqueeze(1)
+        cosine = cosines(embeddings, self.weights)
         if self.clamp_min is not None:
-            is_lost = cosine < self.clamp_min
-            loss, slopes = self._with_margin(cosine.clamp_min_(self.clamp_min), own)
-            return loss, slopes.masked_fill_(is_lost, 0)
-        return self._with_margin(cosine, own)
+            cosine = cosine.clamp_min(self.clamp_min)
+        if not self.roth_icml_no_margin:
+            theta = angles(cosine.gather(1, own))
+            cosine = cosine.scatter(1, own, widened_cosine(theta, self.margin, fallback=self.fallback))
+        return mean_cross_entropy(self.scale * cosine, labels)
 
-    def _with_margin(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same and its gradients; the bug is left to the formula."""
         if self.roth_icml_no_margin:
-            return cross_entropy_(cosine, own, self.scale)
-        curve = partial(widened_angle, margin=self.margin, fallback=self.fallback)
-        return bent_cross_entropy_(cosine, own, self.scale, curve)
+            return None
+        return angular_softmax.arc_face(
+            embeddings,
+            self.weights,
+            labels,
+            scale=self.scale,
+            margin=self.margin,
+            fallback=self.fallback,
+            clamp_min=self.clamp_min,
+        )
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say which published bugs this loss was asked to reproduce."""

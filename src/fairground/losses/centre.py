@@ -23,14 +23,21 @@ from torch.nn import functional
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_indices, class_vectors
-from fairground.functional.reductions import zero_of
+from fairground.functional.prototypes import class_vectors, mean_cross_entropy
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
 
 class CentreLoss(Loss):
     """`weight` of the pull to the centres; classification alone spreads classes but does not tighten them."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Wen, Zhang, Li and Qiao",
+        title="A discriminative feature learning approach for deep face recognition",
+        venue="ECCV",
+        year=2016,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"weight": LogReal(low=1e-4, high=1.0)}
     on_sphere = False
 
@@ -43,14 +50,11 @@ class CentreLoss(Loss):
         self.biases = torch.nn.Parameter(torch.zeros(n_classes))
         self.centres = class_vectors((n_classes, embedding_dim), "uniform", "centre")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy plus the weighted mean squared distance to the own centre."""
-        own = class_indices(labels, self.n_classes, "centre").squeeze(1)
-        if not len(own):
-            return zero_of(embeddings)
         weights, biases, centres = (part.to(embeddings.dtype) for part in (self.weights, self.biases, self.centres))
-        classification = functional.cross_entropy(functional.linear(embeddings, weights, biases), own)
-        gaps = embeddings - centres[own]
-        return classification + gaps.square().sum() * (self.weight / 2 / len(own))
+        classification = mean_cross_entropy(functional.linear(embeddings, weights, biases), labels)
+        gaps = embeddings - centres[labels]
+        return classification + self.weight / 2 * gaps.square().sum() / max(1, len(labels))

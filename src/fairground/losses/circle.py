@@ -18,19 +18,27 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.logsumexp import group_sums, row_sums_, softplus
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import zero_of
-from fairground.kernels.gradients import of_products
+from fairground.functional.distances import normalize
+from fairground.functional.logsumexp import softplus, weighted_logsumexp
+from fairground.functional.pairs import pair_weights
+from fairground.functional.reductions import mean_nonzero
+from fairground.kernels import circle
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class CircleLoss(Loss):
     """`margin` relaxes the decision boundary, a circle in the plane of s_an and s_ap; `gamma` sharpens it."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Sun, Cheng, Zhang, Zhang, Zheng, Wang and Wei",
+        title="Circle Loss: A Unified Perspective of Pair Similarity Optimization",
+        venue="CVPR",
+        year=2020,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=1.0), "gamma": Real(low=1, high=512)}
 
@@ -41,26 +49,21 @@ class CircleLoss(Loss):
         self.margin = margin
         self.gamma = gamma
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over anchors with l_a > 0; 0 without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples)
-        if not pairs.are_complete:
-            return zero_of(embeddings)
-        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, pairs), normalise=True)
+        z = normalize(embeddings)
+        s = z @ z.T
+        pairs = pair_weights(embeddings, labels, tuples)
+        alpha_p = (1 + self.margin - s).clamp_min(0).detach()
+        alpha_n = (s + self.margin).clamp_min(0).detach()
+        positives = weighted_logsumexp(-self.gamma * alpha_p * (s - 1 + self.margin), pairs.positive)
+        negatives = weighted_logsumexp(self.gamma * alpha_n * (s - self.margin), pairs.negative)
+        return mean_nonzero(softplus(positives + negatives))
 
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        positive = cosines.take(pairs.place)
-        positive_rate = (1 + self.margin - positive).clamp_min_(0).mul_(-self.gamma)
-        positives = group_sums(positive_rate * (positive - 1 + self.margin), pairs.anchor, pairs.n)
-        negative_rate = (cosines + self.margin).clamp_min_(0).mul_(self.gamma)
-        negatives = row_sums_(pairs.keep_negatives_(cosines.sub_(self.margin).mul_(negative_rate)))
-        # Minus infinity, and so a term of 0, where an anchor lacks either.
-        pressure = positives.log + negatives.log
-        terms = softplus(pressure)
-        n_active = (terms > 0).sum().clamp_min_(1)
-        push = pressure.sigmoid() / n_active
-        slopes = negatives.shares_(push).mul_(negative_rate)
-        pull = push.take(pairs.anchor) * positives.shares * positive_rate
-        return terms.sum() / n_active, slopes.put_(pairs.place, pull, accumulate=True)
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        return circle.value_and_gradient(embeddings, labels, tuples, margin=self.margin, gamma=self.gamma)

@@ -18,18 +18,26 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
+from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.kernels.gradients import with_gradient
-from fairground.kernels.listed_hinges import over_listed_pairs
-from fairground.kernels.sphere_hinges import PairShares, PairTotals, over_pairs
+from fairground.functional.distances import distances, normalize
+from fairground.functional.pairs import pair_weights
+from fairground.functional.reductions import weighted_mean
+from fairground.kernels import contrastive
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class ContrastiveLoss(Loss):
     """Positives cost what they exceed `positive_margin` by, negatives what they lack to `negative_margin`."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Hadsell, Chopra and LeCun",
+        title="Dimensionality Reduction by Learning an Invariant Mapping",
+        venue="CVPR",
+        year=2006,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {
         "positive_margin": Real(low=-0.2, high=2.0),
@@ -57,21 +65,28 @@ class ContrastiveLoss(Loss):
         self.negative_margin = negative_margin
         self.reduction = reduction
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cost of positive pairs plus that of negative pairs; a kind without pairs costs 0."""
-        if tuples is None:
-            return with_gradient(embeddings, lambda z: self._over_all(z, labels), normalise=True)
-        pairs = as_pairs(tuples)
-        return over_listed_pairs(embeddings, pairs, self.positive_margin, self.negative_margin, self._means)
+        z = normalize(embeddings)
+        d = distances(z, z)
+        pairs = pair_weights(embeddings, labels, tuples, repeats=True)
+        of_positives = (d - self.positive_margin).relu()
+        of_negatives = (self.negative_margin - d).relu()
+        return weighted_mean(of_positives, pairs.positive, self.reduction) + weighted_mean(
+            of_negatives, pairs.negative, self.reduction
+        )
 
-    def _over_all(self, z: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        found = over_pairs(z, labels, self.positive_margin, self.negative_margin, self._means, by_triplets=False)
-        return found.loss, found.gradient
-
-    def _means(self, totals: PairTotals) -> PairShares:
-        over_active = self.reduction == "mean_nz"
-        n_near = max(1, totals.n_near if over_active else totals.n_positive)
-        n_far = max(1, totals.n_far if over_active else totals.n_negative)
-        return PairShares(totals.near / n_near + totals.far / n_far, 1 / n_near, 1 / n_far)
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by compiled loops."""
+        return contrastive.value_and_gradient(
+            embeddings,
+            labels,
+            tuples,
+            upper=self.positive_margin,
+            lower=self.negative_margin,
+            over_active=self.reduction == "mean_nz",
+        )

@@ -16,16 +16,25 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_indices, class_vectors, cross_entropy_, of_cosines
+from fairground.functional.prototypes import class_vectors, cosines, mean_cross_entropy
+from fairground.kernels import class_softmax
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class CosFaceLoss(Loss):
     """`margin` is taken off the cosine with the own class; `scale` multiplies all cosines."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Wang, Wang, Zhou, Ji, Gong, Zhou, Li and Liu",
+        title="CosFace: large margin cosine loss for deep face recognition",
+        venue="CVPR",
+        year=2018,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0), "scale": Real(low=0.01, high=200.0)}
 
     def __init__(
@@ -45,14 +54,17 @@ class CosFaceLoss(Loss):
         self.scale = scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "cos_face")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""
-        own = class_indices(labels, self.n_classes, "cos_face")
-        less = embeddings.new_full(own.shape, -self.margin)
-        return of_cosines(
-            embeddings,
-            self.weights,
-            lambda cosine: cross_entropy_(cosine.scatter_add_(1, own, less), own, self.scale),
-        )
+        own = labels.unsqueeze(1)
+        cosine = cosines(embeddings, self.weights)
+        handicap = cosine.new_full(own.shape, -self.margin)
+        return mean_cross_entropy(self.scale * cosine.scatter_add(1, own, handicap), labels)
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult:
+        """Return the same and its gradients."""
+        return class_softmax.value_and_gradient(embeddings, self.weights, labels, scale=self.scale, margin=self.margin)

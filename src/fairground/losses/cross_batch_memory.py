@@ -27,6 +27,7 @@ from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.triplets import list_triplets
+from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, Range
 
 
@@ -35,9 +36,15 @@ class CrossBatchMemoryLoss(Loss):
 
     `miner` with `miner_settings` chooses among the tuples of the pool; without one all are taken, in memory that grows
     as (batch + size)^2, and for losses on triplets with the class sizes besides. The queue is filled in training mode
-    only, and is part of the state.
+    only, and is part of the state. The pool grows from step to step: `torch.compile` breaks its graph there.
     """
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Wang, Zhang, Huang and Scott",
+        title="Cross-batch memory for embedding learning",
+        venue="CVPR",
+        year=2020,
+    )
     tunable: ClassVar[Mapping[str, Range]] = {"size": Integer(low=128, high=4096)}
     memory: Tensor
     memory_labels: Tensor
@@ -60,8 +67,8 @@ class CrossBatchMemoryLoss(Loss):
         super().__init__()
         require(size >= 1, f"cross_batch_memory.size must be at least 1; got {size}")
         require(start >= 0, f"cross_batch_memory.start must be 0 or more; got {start}")
-        facts = {"n_classes": n_classes, "embedding_dim": embedding_dim}
-        self.loss: Loss = _build("losses", Loss, loss, settings or {}, facts)
+        sizes = {"n_classes": n_classes, "embedding_dim": embedding_dim}
+        self.loss: Loss = _build("losses", Loss, loss, settings or {}, sizes)
         require(
             len(self.loss.accepts) > 0,
             f"cross_batch_memory.loss must be a loss on pairs or triplets; {loss} looks at the whole batch by itself",
@@ -80,7 +87,7 @@ class CrossBatchMemoryLoss(Loss):
         for count in ("pointer", "filled", "step"):
             self.register_buffer(count, torch.zeros((), dtype=torch.long))
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the wrapped loss over the batch and the memory; in training, remember the batch."""
@@ -118,17 +125,17 @@ class CrossBatchMemoryLoss(Loss):
         self.step.add_(1)
 
 
-def _build(room: str, kind: type, name: str, settings: Mapping[str, Any], facts: Mapping[str, int]) -> Any:
-    """Construct the part to be wrapped, giving it the facts it asks for."""
+def _build(room: str, kind: type, name: str, settings: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
+    """Construct the part to be wrapped, giving it the sizes it takes."""
     found = find(room, name)
     require(issubclass(found, kind), f"cross_batch_memory wraps fairground's own {room}; {name} is not one")
     takes = inspect.signature(found).parameters
     for setting in settings:
         require(
-            setting in takes and setting not in facts,
+            setting in takes and setting not in sizes,
             f"no setting '{setting}' of {name} in cross_batch_memory.{nearest(setting, takes)}",
         )
-    return found(**settings, **{fact: value for fact, value in facts.items() if fact in takes})
+    return found(**settings, **{name: value for name, value in sizes.items() if name in takes})
 
 
 def _anchored(tuples: Tuples, n: int) -> Tuples:

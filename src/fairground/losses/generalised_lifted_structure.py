@@ -13,25 +13,33 @@ Departures from the paper
     pytorch-metric-learning normalises, and counts anchors without a positive, which are left out here.
 """
 
-from math import inf
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.logsumexp import group_sums, row_sums_
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import with_norm_penalty, zero_of
-from fairground.kernels.gradients import of_distances
+from fairground.functional.distances import distances, normalize
+from fairground.functional.logsumexp import weighted_logsumexp
+from fairground.functional.pairs import pair_weights
+from fairground.functional.reductions import with_norm_penalty
+from fairground.kernels import generalised_lifted_structure
+from fairground.kernels.norm_penalty import add_norm_penalty
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Real
 
 
 class GeneralisedLiftedStructureLoss(Loss):
     """`margin` is the distance beyond which a negative hardly counts; `normalise` puts embeddings on the sphere."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Hermans, Beyer and Leibe",
+        title="In Defense of the Triplet Loss for Person Re-Identification",
+        venue="arXiv",
+        year=2017,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real | LogReal]] = {
         "margin": Real(low=-0.2, high=2.0),
@@ -62,24 +70,32 @@ class GeneralisedLiftedStructureLoss(Loss):
         self.norm_power = norm_power
         self.on_sphere = normalise
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the reduced terms; the norm's price alone without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples)
-        loss = zero_of(embeddings)
-        if pairs.are_complete:
-            loss = of_distances(embeddings, lambda d: self._loss_and_slopes(d, pairs), normalise=self.normalise)
+        x = normalize(embeddings) if self.normalise else embeddings
+        d = distances(x, x)
+        pairs = pair_weights(embeddings, labels, tuples)
+        positives = weighted_logsumexp(d, pairs.positive)
+        negatives = weighted_logsumexp(self.margin - d, pairs.negative)
+        # 0 where an anchor lacks either.
+        loss = (positives + negatives).relu().sum()
+        if self.reduction == "mean_anchor":
+            is_eligible = pairs.positive.any(1) & pairs.negative.any(1)
+            loss = loss / is_eligible.sum().clamp_min(1)
         return with_norm_penalty(loss, embeddings, self.norm_weight, self.norm_power)
 
-    def _loss_and_slopes(self, distances: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        widest = abs(self.margin) + 2 if self.normalise else inf
-        positives = group_sums(distances.take(pairs.place), pairs.anchor, pairs.n, within=widest)
-        negatives = row_sums_(pairs.keep_negatives_(self.margin - distances), within=widest)
-        # Minus infinity, and so 0, where an anchor lacks either.
-        violation = positives.log + negatives.log
-        eligible = (violation > -torch.inf).sum().clamp_min_(1) if self.reduction == "mean_anchor" else 1
-        pull = (violation > 0).to(violation.dtype) / eligible
-        slopes = negatives.shares_(-pull)
-        slopes.put_(pairs.place, positives.shares * pull.take(pairs.anchor), accumulate=True)
-        return violation.clamp_min_(0).sum() / eligible, slopes
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        result = generalised_lifted_structure.value_and_gradient(
+            embeddings,
+            labels,
+            tuples,
+            margin=self.margin,
+            normalise=self.normalise,
+            over_anchors=self.reduction == "mean_anchor",
+        )
+        return add_norm_penalty(result, embeddings, self.norm_weight, self.norm_power)

@@ -19,19 +19,27 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.logsumexp import row_sums_
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import zero_of
-from fairground.kernels.gradients import of_distances
+from fairground.functional.distances import distances, normalize
+from fairground.functional.logsumexp import weighted_logsumexp
+from fairground.functional.pairs import pair_weights
+from fairground.functional.reductions import weighted_mean
+from fairground.kernels import lifted_structure
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class LiftedStructureLoss(Loss):
     """`margin` is the distance beyond which a negative hardly counts."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Oh Song, Xiang, Jegelka and Savarese",
+        title="Deep Metric Learning via Lifted Structured Feature Embedding",
+        venue="CVPR",
+        year=2016,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0)}
 
@@ -42,23 +50,20 @@ class LiftedStructureLoss(Loss):
         )
         self.margin = margin
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over positive pairs; 0 without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
-        if not pairs.are_complete:
-            return zero_of(embeddings)
-        return of_distances(embeddings, lambda distances: self._loss_and_slopes(distances, pairs), normalise=True)
+        z = normalize(embeddings)
+        d = distances(z, z)
+        pairs = pair_weights(embeddings, labels, tuples, repeats=True)
+        negatives = weighted_logsumexp(self.margin - d, pairs.negative)
+        of_both_ends = torch.stack(torch.broadcast_tensors(negatives.unsqueeze(1), negatives)).logsumexp(0)
+        violation = (of_both_ends + d).relu()
+        return weighted_mean(violation.square() / 2, pairs.positive)
 
-    def _loss_and_slopes(self, distances: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        apart = distances.take(pairs.place)
-        negatives = row_sums_(pairs.keep_negatives_(self.margin - distances), within=abs(self.margin) + 2)
-        at_anchor, at_positive = negatives.log.take(pairs.anchor), negatives.log.take(pairs.positive)
-        violation = (torch.logaddexp(at_anchor, at_positive) + apart).clamp_min_(0)
-        pull = violation / len(apart)
-        # How much of the sum of a pair comes from its anchor's negatives; 0 / 0 where neither end has any.
-        from_anchor = (at_anchor - at_positive).sigmoid().nan_to_num_()
-        push = pairs.per_anchor(pull * from_anchor).index_add_(0, pairs.positive, pull * (1 - from_anchor))
-        slopes = negatives.shares_(-push)
-        return violation.square().mean() / 2, slopes.put_(pairs.place, pull, accumulate=True)
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        return lifted_structure.value_and_gradient(embeddings, labels, tuples, margin=self.margin)

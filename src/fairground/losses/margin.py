@@ -19,14 +19,13 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.distances import distances_of_pairs, normalize
-from fairground.functional.pairs import list_positives
-from fairground.functional.prototypes import class_indices
-from fairground.kernels.gradients import with_gradient
-from fairground.kernels.sphere_hinges import PairShares, PairTotals, over_pairs
+from fairground.functional.distances import distances, distances_of_pairs, normalize
+from fairground.functional.pairs import pair_masks
+from fairground.kernels import margin as kernels_margin
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
@@ -36,8 +35,15 @@ class MarginLoss(Loss):
     `beta_kind = per_class` keeps one beta for each of `n_classes`, indexed by the anchor's class.
     """
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Wu, Manmatha, Smola and Krähenbühl",
+        title="Sampling Matters in Deep Embedding Learning",
+        venue="ICCV",
+        year=2017,
+    )
     accepts = (Triplets,)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0), "beta": Real(low=-0.2, high=2.0)}
+    is_learnable: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -66,25 +72,67 @@ class MarginLoss(Loss):
         self.margin = margin
         self.beta_weight = beta_weight
         self.count = count
-        self.is_per_class = beta_kind == "per_class"
-        self.first_beta = beta
-        # What is learned is the way from the first beta: a float32 parameter could not hold 1.2 itself.
-        self.shift = nn.Parameter(torch.zeros(size or 1), requires_grad=learn_beta)
+        self.n_classes = n_classes if beta_kind == "per_class" else None
+        self.beta = nn.Parameter(torch.full((size or 1,), float(beta)), requires_grad=learn_beta)
+        self._setting, self._rounded = beta, self.beta[0].item()
 
-    @property
-    def beta(self) -> Tensor:
-        """The borders (1,) or (n_classes,) as they stand."""
-        return self.first_beta + self.shift
-
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the sum over triplets over K, plus the price of beta; 0 without a triplet."""
-        beta = self.first_beta + self.shift.to(embeddings.dtype)
-        own = class_indices(labels, len(beta), "margin").squeeze(1) if self.is_per_class else None
+        z = normalize(embeddings)
+        beta = self._borders(labels, embeddings.dtype)
         if isinstance(tuples, Triplets):
-            return self._over(normalize(embeddings), tuples, beta if own is None else beta[own[tuples.anchor]])
-        return self._over_all(embeddings, labels, beta.expand(len(labels)) if own is None else beta[own])
+            return self._over(z, beta[tuples.anchor], tuples)
+        d = distances(z, z)
+        positive, negative = pair_masks(labels)
+        n_positives, n_negatives = positive.sum(1), negative.sum(1)
+        # A positive pair stands in as many triplets as its anchor has negatives, and the other way round.
+        near = (d - beta.unsqueeze(1) + self.margin).relu() * positive
+        far = (beta.unsqueeze(1) - d + self.margin).relu() * negative
+        total = (near.sum(1) * n_negatives + far.sum(1) * n_positives).sum()
+        n_near, n_far = (near > 0).sum(1), (far > 0).sum(1)
+        n_triplets = n_positives * n_negatives
+        if self.count == "pairs":
+            k = n_near * n_negatives + n_far * n_positives
+        else:
+            k = n_triplets - (n_positives - n_near) * (n_negatives - n_far)
+        mean_beta = (beta * n_triplets).sum() / n_triplets.sum().clamp_min(1)
+        return total / k.sum().clamp_min(1) + self.beta_weight * mean_beta
+
+    def _over(self, z: Tensor, beta: Tensor, triplets: Triplets) -> Tensor:
+        anchor, positive, negative = triplets
+        near = (distances_of_pairs(z, anchor, positive) - beta + self.margin).relu()
+        far = (beta - distances_of_pairs(z, anchor, negative) + self.margin).relu()
+        is_near, is_far = near > 0, far > 0
+        k = is_near.sum() + is_far.sum() if self.count == "pairs" else (is_near | is_far).sum()
+        mean_beta = beta.sum() / max(1, triplets.size)
+        return (near + far).sum() / k.clamp_min(1) + self.beta_weight * mean_beta
+
+    def _borders(self, labels: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return the beta (n,) of each row."""
+        beta = self.beta.to(dtype)
+        # float32 cannot hold a setting such as 1.2: where beta has not moved, the setting itself is meant.
+        beta = beta + torch.where(beta == self._rounded, self._setting - self._rounded, 0)
+        return beta.expand(len(labels)) if self.n_classes is None else beta[labels]
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same over all triplets by compiled loops."""
+        if tuples is not None:
+            return None
+        result, by_row = kernels_margin.value_and_gradient(
+            embeddings,
+            labels,
+            self._borders(labels, embeddings.dtype),
+            margin=self.margin,
+            beta_weight=self.beta_weight,
+            by_tuples=self.count == "tuples",
+        )
+        own = torch.zeros_like(labels) if self.n_classes is None else labels
+        by_beta = torch.zeros_like(self.beta, dtype=by_row.dtype).index_add_(0, own, by_row)
+        return KernelResult(result.value, result.gradient, (by_beta,))
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say when the divisor is that of the code of Roth et al."""
@@ -93,38 +141,3 @@ class MarginLoss(Loss):
         return (
             "margin.count = 'tuples': a triplet with two active terms is counted once, as in Roth et al. 2020 (E16)",
         )
-
-    def _over(self, z: Tensor, triplets: Triplets, beta: Tensor) -> Tensor:
-        positive = (distances_of_pairs(z, triplets.anchor, triplets.positive) - beta + self.margin).relu()
-        negative = (beta - distances_of_pairs(z, triplets.anchor, triplets.negative) + self.margin).relu()
-        if self.count == "pairs":
-            n_active = (positive > 0).sum() + (negative > 0).sum()
-        else:
-            n_active = (positive + negative > 0).sum()
-        loss = (positive + negative).sum() / n_active.clamp_min(1)
-        if self.beta_weight == 0 or triplets.size == 0:
-            return loss
-        return loss + self.beta_weight * beta.mean()
-
-    def _over_all(self, embeddings: Tensor, labels: Tensor, beta: Tensor) -> Tensor:
-        border = beta.detach()
-        slopes: list[Tensor] = []
-
-        def work(z: Tensor) -> tuple[Tensor, Tensor]:
-            found = over_pairs(z, labels, border - self.margin, border + self.margin, self._mean, by_triplets=True)
-            slopes.append(found.border)
-            return found.loss, found.gradient
-
-        loss = with_gradient(embeddings, work, normalise=True)
-        if beta.requires_grad:
-            # Worth 0 as a number, and the slope of beta to autograd.
-            loss = loss + slopes[0] @ (beta - border)
-        if self.beta_weight == 0:
-            return loss
-        counts = list_positives(labels).counts
-        n_triplets = counts * (len(labels) - 1 - counts)
-        return loss + self.beta_weight * (beta * n_triplets).sum() / n_triplets.sum().clamp_min(1)
-
-    def _mean(self, totals: PairTotals) -> PairShares:
-        n = max(1, totals.n_near + totals.n_far if self.count == "pairs" else totals.n_either)
-        return PairShares((totals.near + totals.far) / n, 1 / n, 1 / n)

@@ -21,19 +21,27 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.logsumexp import group_sums, row_sums_
-from fairground.functional.pairs import BatchPairs, batch_pairs
+from fairground.functional.distances import normalize
+from fairground.functional.logsumexp import softplus, weighted_logsumexp
+from fairground.functional.pairs import PairWeights, pair_weights
 from fairground.functional.reductions import zero_of
-from fairground.kernels.gradients import of_products
+from fairground.kernels import multi_similarity
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class MultiSimilarityLoss(Loss):
     """`alpha` and `beta` sharpen the soft maximum over positives and negatives; `base` is the neutral cosine."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Wang, Han, Huang, Dong and Scott",
+        title="Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning",
+        venue="CVPR",
+        year=2019,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {
         "alpha": Real(low=0.01, high=100),
@@ -74,50 +82,43 @@ class MultiSimilarityLoss(Loss):
         self.empty = empty
         self.self_positive_bug = self_positive_bug
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the reduced terms; a batch with one kind of pair keeps that half, unless `empty` says otherwise."""
         if len(labels) == 0:
             return zero_of(embeddings)
-        pairs = batch_pairs(embeddings, labels, tuples)
-        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, pairs), normalise=True)
-
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        positive = cosines.take(pairs.place)
-        negative = pairs.keep_negatives_(cosines)
+        z = normalize(embeddings)
+        s = z @ z.T
+        pairs = pair_weights(embeddings, labels, tuples)
         if self.epsilon is not None:
-            pairs, positive = self._mine_(negative, positive, pairs, self.epsilon)
-        weights = self._weights(negative, pairs)
-        widest = 1 + abs(self.base)
-        logits = self.alpha * (self.base - positive)
-        positives = group_sums(logits, pairs.anchor, pairs.n, plus_one=True, within=self.alpha * widest)
-        logits = negative.sub_(self.base).mul_(self.beta)
-        negatives = row_sums_(logits, plus_one=True, within=self.beta * widest)
-        terms = positives.log / self.alpha + negatives.log / self.beta
-        slopes = negatives.shares_(weights)
-        slopes.put_(pairs.place, -positives.shares * weights.take(pairs.anchor), accumulate=True)
-        return terms @ weights, slopes
-
-    def _mine_(
-        self, negative: Tensor, positive: Tensor, pairs: BatchPairs, epsilon: float
-    ) -> tuple[BatchPairs, Tensor]:
-        """Return the positive pairs to keep and their cosines; negatives not to keep become minus infinity."""
-        if self.self_positive_bug:
-            pairs = pairs.with_own()
-            positive = torch.cat([positive, positive.new_ones(pairs.n)])
-        hardest = negative.amax(1)
-        weakest = positive.new_full((pairs.n,), torch.inf).scatter_reduce_(0, pairs.anchor, positive, "amin")
-        negative.masked_fill_(negative + epsilon <= weakest.unsqueeze(1), -torch.inf)
-        kept = positive - epsilon < hardest.take(pairs.anchor)
-        return pairs.where(kept), positive[kept]
-
-    def _weights(self, negative: Tensor, pairs: BatchPairs) -> Tensor:
-        """Return the weight (n,) of each anchor in the mean."""
+            pairs = self._mine(s, pairs, self.epsilon)
+        of_positives = softplus(weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)) / self.alpha
+        of_negatives = softplus(weighted_logsumexp(self.beta * (s - self.base), pairs.negative)) / self.beta
+        terms = of_positives + of_negatives
         if self.empty == "halves":
-            return negative.new_full((pairs.n,), 1 / pairs.n)
-        survives = (negative.amax(1) > -torch.inf) * pairs.n_positives(negative).clamp_max_(1)
-        return survives / (survives.sum().clamp_min_(1) if self.empty == "survivors" else pairs.n)
+            return terms.mean()
+        survives = pairs.positive.any(1) & pairs.negative.any(1)
+        n = survives.sum().clamp_min(1) if self.empty == "survivors" else len(labels)
+        return torch.where(survives, terms, 0).sum() / n
+
+    def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float) -> PairWeights:
+        """Return the pairs that are hard against the anchor's hardest of the other kind."""
+        positive, negative = pairs
+        if self.self_positive_bug:
+            positive = positive + torch.eye(len(s), dtype=s.dtype, device=s.device)
+        hardest = torch.where(negative > 0, s, -torch.inf).amax(1, keepdim=True)
+        weakest = torch.where(positive > 0, s, torch.inf).amin(1, keepdim=True)
+        return PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        settings = multi_similarity.Settings(
+            self.alpha, self.beta, self.base, self.epsilon, self.empty, self.self_positive_bug
+        )
+        return multi_similarity.value_and_gradient(embeddings, labels, tuples, settings)
 
     def known_bugs(self) -> tuple[str, ...]:
         """Return what `self_positive_bug` does."""

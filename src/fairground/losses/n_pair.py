@@ -21,19 +21,29 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
-from fairground.functional.pairs import batch_pairs, one_random_positive
-from fairground.functional.reductions import with_norm_penalty, zero_of
-from fairground.kernels.gradients import with_gradient
-from fairground.kernels.tuplets import tuplet_loss
+from fairground.functional.distances import normalize
+from fairground.functional.logsumexp import weighted_logsumexp
+from fairground.functional.pairs import one_random_positive, pair_weights
+from fairground.functional.reductions import weighted_mean, with_norm_penalty, zero_of
+from fairground.functional.tuplets import tuplet_terms
+from fairground.kernels import n_pair
+from fairground.kernels.norm_penalty import add_norm_penalty
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class NPairLoss(Loss):
     """`positives` says which positive pairs count; `normalise` makes the products cosines."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Sohn",
+        title="Improved Deep Metric Learning with Multi-class N-pair Loss Objective",
+        venue="NIPS",
+        year=2016,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, LogReal]] = {"norm_weight": LogReal(low=1e-4, high=1)}
     on_sphere = False
@@ -58,47 +68,62 @@ class NPairLoss(Loss):
         self.norm_weight = norm_weight
         self.norm_power = norm_power
         self.on_sphere = normalise
+        self.is_random = positives == "one_random"
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over positive pairs; the norm's price alone without a positive or without a negative."""
+        x = normalize(embeddings) if self.normalise else embeddings
         if self.positives == "one_per_class":
-            loss = self._one_per_class(embeddings, labels, tuples)
+            loss = self._one_per_class(x, labels, tuples)
         else:
-            pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
+            pairs = pair_weights(embeddings, labels, tuples, repeats=True)
             if self.positives == "one_random":
                 pairs = one_random_positive(pairs, generator)
-            complete = pairs.are_complete
-            loss = tuplet_loss(embeddings, pairs, normalise=self.normalise) if complete else zero_of(embeddings)
+            products = x @ x.T
+            loss = weighted_mean(tuplet_terms(pairs, negative=products, positive=products), pairs.positive)
         return with_norm_penalty(loss, embeddings, self.norm_weight, self.norm_power)
 
-    def _one_per_class(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None) -> Tensor:
-        anchor, positive = _first_pair_per_class(labels, tuples)
-        if len(anchor) == 0:
-            return zero_of(embeddings)
-        return with_gradient(embeddings, lambda x: _classify(x, anchor, positive), normalise=self.normalise)
+    def _one_per_class(self, x: Tensor, labels: Tensor, tuples: Tuples | None) -> Tensor:
+        """Return the mean cross-entropy of finding each class's anchor its own positive among those of all classes."""
+        if len(labels) == 0 or (tuples is not None and len(as_pairs(tuples).positive) == 0):
+            return zero_of(x)
+        anchor, positive, exists = _first_pair_per_class(labels, tuples)
+        logits = x[anchor] @ x[positive].T
+        terms = weighted_logsumexp(logits, exists.to(x.dtype)) - logits.diagonal()
+        return torch.where(exists, terms, 0).sum() / exists.sum().clamp_min(1)
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        if self.positives == "one_per_class":
+            if len(labels) == 0 or (tuples is not None and len(as_pairs(tuples).positive) == 0):
+                return None
+            anchor, positive, exists = _first_pair_per_class(labels, tuples)
+            result = n_pair.of_one_per_class(embeddings, anchor[exists], positive[exists], normalise=self.normalise)
+        else:
+            one_random = self.positives == "one_random"
+            result = n_pair.value_and_gradient(
+                embeddings, labels, tuples, normalise=self.normalise, one_random=one_random, generator=generator
+            )
+        return add_norm_penalty(result, embeddings, self.norm_weight, self.norm_power)
 
 
-def _classify(x: Tensor, anchor: Tensor, positive: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mean cross-entropy of finding each anchor's own positive among all, and its gradient by x (n, d)."""
-    anchors, positives = x.index_select(0, anchor), x.index_select(0, positive)
-    logarithms = (anchors @ positives.T).log_softmax(1)
-    slopes = logarithms.exp().div_(len(anchor))
-    slopes.diagonal().sub_(1 / len(anchor))
-    gradient = torch.zeros_like(x).index_add_(0, anchor, slopes @ positives)
-    return -logarithms.diagonal().mean(), gradient.index_add_(0, positive, slopes.T @ anchors)
+def _first_pair_per_class(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Return one anchor and positive for each class, in the slot (n,) of its first row, and which slots are filled.
 
-
-def _first_pair_per_class(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor]:
-    """Return the first two samples of each class that has two, or the first positive pair given of each class."""
+    They are the first two samples of the class, or the first of its positive pairs given.
+    """
+    same = labels.unsqueeze(1) == labels
     if tuples is None:
-        ordered, order = labels.sort(stable=True)
-        _, sizes = torch.unique_consecutive(ordered, return_counts=True)
-        first = (sizes.cumsum(0) - sizes)[sizes > 1]
-        return order.take(first), order.take(first + 1)
+        later = same.triu(1)
+        is_first = ~same.tril(-1).any(1)
+        return torch.arange(len(labels), device=labels.device), later.int().argmax(1), is_first & later.any(1)
     anchor, positive, _, _ = as_pairs(tuples)
-    ordered, order = labels[anchor].sort(stable=True)
-    _, sizes = torch.unique_consecutive(ordered, return_counts=True)
-    first = order.take(sizes.cumsum(0) - sizes)
-    return anchor[first], positive[first]
+    first_row = same.int().argmax(1)
+    number = torch.arange(len(anchor), device=anchor.device)
+    earliest = torch.full_like(labels, len(anchor)).scatter_reduce(0, first_row[anchor], number, "amin")
+    chosen = earliest.clamp_max(len(anchor) - 1)
+    return anchor[chosen], positive[chosen], earliest < len(anchor)

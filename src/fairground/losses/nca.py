@@ -8,8 +8,8 @@ Paper
     Goldberger, Roweis, Hinton and Salakhutdinov, "Neighbourhood Components Analysis", NIPS 2004, section 2.
 
 Departures from the paper
-    The mean logarithm of the chance instead of its sum (the paper offers both), and distances of unit vectors, where
-    D = 2 - 2 s: the constant cancels and 2 * scale * cosine is the logit.
+    The mean logarithm of the chance instead of its sum (the paper offers both), and distances of unit vectors; a zero
+    embedding, which has no direction, is at distance 1 of all others.
 """
 
 from typing import ClassVar
@@ -17,19 +17,26 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.logsumexp import group_sums, row_sums_, softplus
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import zero_of
-from fairground.kernels.gradients import of_products
+from fairground.functional.distances import normalize, squared_distances
+from fairground.functional.logsumexp import softplus, weighted_logsumexp
+from fairground.functional.pairs import pair_weights
+from fairground.kernels import nca
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class NcaLoss(Loss):
     """`scale` multiplies squared distances: the larger, the fewer samples count as near."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Goldberger, Roweis, Hinton and Salakhutdinov",
+        title="Neighbourhood Components Analysis",
+        venue="NIPS",
+        year=2004,
+    )
     tunable: ClassVar[dict[str, LogReal]] = {"scale": LogReal(low=0.01, high=100)}
 
     def __init__(self, *, scale: float = 1.0) -> None:
@@ -37,23 +44,21 @@ class NcaLoss(Loss):
         require(scale > 0, f"nca.scale must be above 0; got {scale}")
         self.scale = scale
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples)
-        if not pairs.are_complete:
-            return zero_of(embeddings)
-        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, pairs), normalise=True)
+        z = normalize(embeddings)
+        logits = -self.scale * squared_distances(z, z)
+        pairs = pair_weights(embeddings, labels, tuples)
+        positives, negatives = (weighted_logsumexp(logits, weights) for weights in pairs)
+        has_positive = pairs.positive.any(1)
+        # -log(P / (P + N)) = log(1 + N / P)
+        terms = torch.where(has_positive, softplus(negatives - positives), 0)
+        return terms.sum() / has_positive.sum().clamp_min(1)
 
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        logits = cosines.mul_(2 * self.scale)
-        positives = group_sums(logits.take(pairs.place), pairs.anchor, pairs.n, within=2 * self.scale)
-        negatives = row_sums_(pairs.keep_negatives_(logits), within=2 * self.scale)
-        has_positive = positives.log > -torch.inf
-        gap = torch.where(has_positive, negatives.log - positives.log, -torch.inf)
-        n_anchors = has_positive.sum()
-        push = gap.sigmoid().mul_(2 * self.scale).div_(n_anchors)
-        slopes = negatives.shares_(push)
-        pull = push.take(pairs.anchor) * positives.shares
-        return softplus(gap).sum() / n_anchors, slopes.put_(pairs.place, -pull, accumulate=True)
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        return nca.value_and_gradient(embeddings, labels, scale=self.scale)

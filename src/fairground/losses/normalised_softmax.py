@@ -17,16 +17,25 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_indices, class_vectors, cross_entropy_, of_cosines
+from fairground.functional.prototypes import class_vectors, cosines, mean_cross_entropy
+from fairground.kernels import class_softmax
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
 
 class NormalisedSoftmaxLoss(Loss):
     """`temperature` T divides the cosines. `initialisation`: N(0, 1), or Roth's U(-1, 1) / sqrt(embedding_dim)."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Zhai and Wu",
+        title="Classification is a strong baseline for deep metric learning",
+        venue="BMVC",
+        year=2019,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"temperature": LogReal(low=0.01, high=100.0)}
 
     def __init__(
@@ -43,10 +52,14 @@ class NormalisedSoftmaxLoss(Loss):
         self.temperature = temperature
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "normalised_softmax")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over cosines / temperature."""
-        own = class_indices(labels, self.n_classes, "normalised_softmax")
-        scale = 1 / self.temperature
-        return of_cosines(embeddings, self.weights, lambda cosine: cross_entropy_(cosine, own, scale))
+        return mean_cross_entropy(cosines(embeddings, self.weights) / self.temperature, labels)
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult:
+        """Return the same and its gradients."""
+        return class_softmax.value_and_gradient(embeddings, self.weights, labels, scale=1 / self.temperature)

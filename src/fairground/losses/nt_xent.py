@@ -15,24 +15,34 @@ Departures from the paper
     probability falls below it stops learning. Pairs a miner chose twice count twice.
 """
 
+from math import log
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import zero_of
-from fairground.kernels.gradients import of_products
-from fairground.kernels.tuplets import tuplets_
+from fairground.functional.distances import normalize
+from fairground.functional.logsumexp import softplus
+from fairground.functional.pairs import pair_weights
+from fairground.functional.reductions import weighted_mean
+from fairground.functional.tuplets import tuplet_terms
+from fairground.kernels import nt_xent
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class NtXentLoss(Loss):
     """`temperature` divides the cosines: the smaller, the more the hardest negatives count."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Oord, Li and Vinyals",
+        title="Representation Learning with Contrastive Predictive Coding",
+        venue="arXiv",
+        year=2018,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-5, high=100)}
 
@@ -46,25 +56,32 @@ class NtXentLoss(Loss):
         self.temperature = temperature
         self.log_floor = log_floor
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over positive pairs; 0 without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
-        if not pairs.are_complete:
-            return zero_of(embeddings)
-        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, pairs), normalise=True)
-
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        logits = cosines.div_(self.temperature)
-        tuplets = tuplets_(logits, logits.take(pairs.place), pairs, within=1 / self.temperature)
-        terms, pull = tuplets.terms, tuplets.pull
+        z = normalize(embeddings)
+        logits = z @ z.T / self.temperature
+        pairs = pair_weights(embeddings, labels, tuples, repeats=True)
+        # -log(e^v / (e^v + N)) = log(1 + N e^-v)
+        terms = tuplet_terms(pairs, negative=logits, positive=logits)
         if self.log_floor is not None:
-            floor = torch.finfo(terms.dtype).tiny if self.log_floor == "tiny" else self.log_floor
-            probability = (-terms).exp()
-            terms, pull = -(probability + floor).log(), pull * probability / (probability + floor)
-        pull = pull / (len(terms) * self.temperature)
-        return terms.mean(), tuplets.slopes_(pull, pull)
+            # -log(e^-term + floor), which is not 0 without a negative
+            log_floor = log(self._floor(terms))
+            terms = (-log_floor - softplus(-terms - log_floor)) * pairs.negative.any()
+        return weighted_mean(terms, pairs.positive)
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        floor = self._floor(embeddings)
+        return nt_xent.value_and_gradient(embeddings, labels, tuples, temperature=self.temperature, floor=floor)
+
+    def _floor(self, like: Tensor) -> float:
+        if self.log_floor == "tiny":
+            return torch.finfo(like.dtype).tiny
+        return self.log_floor or 0.0
 
     def known_bugs(self) -> tuple[str, ...]:
         """Return what `log_floor` does."""

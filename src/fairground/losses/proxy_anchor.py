@@ -18,11 +18,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.logsumexp import group_sums
-from fairground.functional.prototypes import class_indices, of_cosines
+from fairground.functional.logsumexp import log_one_plus_sum_exp
+from fairground.functional.prototypes import cosines
+from fairground.kernels import proxy_anchor
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range, Real
 
 
@@ -32,6 +34,13 @@ class ProxyAnchorLoss(Loss):
     `proxies` begin as N(0, 2 / n_classes), the authors' Kaiming initialisation by fan-out.
     """
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Kim, Kim, Cho and Kwak",
+        title="Proxy anchor loss for deep metric learning",
+        venue="CVPR",
+        year=2020,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
         "margin": Real(low=0.0, high=1.0),
         "alpha": LogReal(low=1.0, high=100.0),
@@ -49,23 +58,19 @@ class ProxyAnchorLoss(Loss):
         self.proxies = nn.Parameter(torch.empty(n_classes, embedding_dim))
         nn.init.kaiming_normal_(self.proxies, mode="fan_out")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the pull of the proxies present plus the push of all proxies."""
-        own = class_indices(labels, self.n_classes, "proxy_anchor")
-        return of_cosines(embeddings, self.proxies, lambda cosine: self._loss_and_slopes(cosine, own))
+        cosine = cosines(embeddings, self.proxies)
+        is_own = labels.unsqueeze(1) == torch.arange(len(self.proxies), device=labels.device)
+        near = torch.where(is_own, -self.alpha * (cosine - self.margin), -torch.inf)
+        far = torch.where(is_own, -torch.inf, self.alpha * (cosine + self.margin))
+        n_present = is_own.any(0).sum().clamp_min(1)
+        return log_one_plus_sum_exp(near, 0).sum() / n_present + log_one_plus_sum_exp(far, 0).mean()
 
-    def _loss_and_slopes(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
-        classes = own.squeeze(1)
-        n_present = torch.bincount(classes).count_nonzero()
-        near = (self.margin - cosine.gather(1, own).squeeze(1)) * self.alpha
-        pull = group_sums(near, classes, self.n_classes, plus_one=True)
-        far = cosine.add_(self.margin).mul_(self.alpha).scatter_(1, own, -torch.inf)
-        # log(1 + sum exp) down the columns, its largest term taken out.
-        top = far.amax(0).clamp_min_(0)
-        terms = far.sub_(top).exp_()
-        total = terms.sum(0).add_((-top).exp_())
-        loss = pull.log.sum() / n_present + (total.log() + top).mean()
-        slopes = terms.mul_(self.alpha / self.n_classes / total)
-        return loss, slopes.scatter_(1, own, (pull.shares * (-self.alpha / n_present)).unsqueeze(1))
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult:
+        """Return the same and its gradients."""
+        return proxy_anchor.value_and_gradient(embeddings, self.proxies, labels, alpha=self.alpha, margin=self.margin)

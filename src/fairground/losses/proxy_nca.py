@@ -21,12 +21,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.distances import safe_sqrt
-from fairground.functional.prototypes import class_indices, class_vectors, cosines, cross_entropy_, of_cosines
+from fairground.functional.prototypes import class_vectors, cosines
 from fairground.functional.reductions import zero_of
+from fairground.kernels import class_softmax
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
@@ -36,6 +38,13 @@ class ProxyNcaLoss(Loss):
     `initialisation`: N(0, 1), or Roth's `small_normal`, N(0, 1) / 8.
     """
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Movshovitz-Attias, Toshev, Leung, Ioffe and Singh",
+        title="No fuss distance metric learning using proxies",
+        venue="ICCV",
+        year=2017,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"scale": Real(low=0.01, high=100.0)}
 
     def __init__(
@@ -57,30 +66,27 @@ class ProxyNcaLoss(Loss):
         self.power = power
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean of -log of the share of the own proxy."""
-        own = class_indices(labels, self.n_classes, "proxy_nca")
         if not self.positive_in_denominator and self.n_classes == 1:
             return zero_of(embeddings)
-        # On the sphere d^2 = 2 - 2 cos, and what is the same for all classes cancels in both forms.
+        own = labels.unsqueeze(1)
+        distances = 2 - 2 * cosines(embeddings, self.proxies)
         if self.power == 1:
-            return self._of_plain_distances(embeddings, own)
-        rule = cross_entropy_ if self.positive_in_denominator else _cross_entropy_of_others_
-        return of_cosines(embeddings, self.proxies, lambda cosine: rule(cosine, own, 2 * self.scale))
-
-    def _of_plain_distances(self, embeddings: Tensor, own: Tensor) -> Tensor:
-        logits = safe_sqrt((2 - 2 * cosines(embeddings, self.proxies)).clamp_min(0)) * -self.scale
-        target = logits.gather(1, own)
+            distances = safe_sqrt(distances.clamp_min(0))
+        logits = -self.scale * distances
         rest = logits if self.positive_in_denominator else logits.scatter(1, own, -torch.inf)
-        return (rest.logsumexp(1, keepdim=True) - target).sum() / max(1, len(own))
+        return (rest.logsumexp(1, keepdim=True) - logits.gather(1, own)).sum() / max(1, len(labels))
 
-
-def _cross_entropy_of_others_(logits: Tensor, own: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """Return the mean of log sum_{c != own} exp(scale * logit_c) - scale * logit_own, and its slopes."""
-    target = logits.mul_(scale).gather(1, own)
-    logits.scatter_(1, own, -torch.inf)
-    log_sums = logits.logsumexp(1, keepdim=True)
-    slopes = logits.sub_(log_sums).exp_().scatter_(1, own, -1.0)
-    return (log_sums - target).mean(), slopes.mul_(scale / len(own))
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same and its gradients for squared distances; their constant 2 cancels in both forms."""
+        if self.power == 1:
+            return None
+        inputs, scale = (embeddings, self.proxies, labels), 2 * self.scale
+        if self.positive_in_denominator:
+            return class_softmax.value_and_gradient(*inputs, scale=scale)
+        return None if self.n_classes == 1 else class_softmax.value_and_gradient_of_others(*inputs, scale=scale)

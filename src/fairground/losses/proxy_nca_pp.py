@@ -20,16 +20,25 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_indices, class_vectors, cross_entropy_, of_cosines
+from fairground.functional.prototypes import class_vectors, cosines, mean_cross_entropy
+from fairground.kernels import class_softmax
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
 
 class ProxyNcaPpLoss(Loss):
     """`temperature` T divides the squared distances. `initialisation`: N(0, 1) / 8 as the authors do, or N(0, 1)."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Teh, DeVries and Taylor",
+        title="ProxyNCA++: revisiting and revitalizing proxy neighborhood component analysis",
+        venue="ECCV",
+        year=2020,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"temperature": LogReal(low=0.01, high=1.0)}
 
     def __init__(
@@ -46,10 +55,15 @@ class ProxyNcaPpLoss(Loss):
         self.temperature = temperature
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca_pp")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
-        """Return the mean cross-entropy over -d^2 / T; the constant 2 of d^2 = 2 - 2 cos cancels in the softmax."""
-        own = class_indices(labels, self.n_classes, "proxy_nca_pp")
-        scale = 2 / self.temperature
-        return of_cosines(embeddings, self.proxies, lambda cosine: cross_entropy_(cosine, own, scale))
+        """Return the mean cross-entropy over -d^2 / T, with d^2 = 2 - 2 cos on the sphere."""
+        squared_distances = 2 - 2 * cosines(embeddings, self.proxies)
+        return mean_cross_entropy(-squared_distances / self.temperature, labels)
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult:
+        """Return the same and its gradients; the constant 2 of d^2 cancels in the softmax."""
+        return class_softmax.value_and_gradient(embeddings, self.proxies, labels, scale=2 / self.temperature)

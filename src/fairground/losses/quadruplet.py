@@ -23,27 +23,34 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.distances import distances, distances_of_pairs, normalize
-from fairground.functional.pairs import class_groups, list_positives
+from fairground.functional.hinges import HingeSum, quadruplet_hinges, triplet_hinges
+from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import draw_below
-from fairground.functional.reductions import mean_hinges
-from fairground.kernels.far_pairs import far_pair_hinges
-from fairground.kernels.gradients import with_gradient
-from fairground.kernels.hinges import triplet_hinges
+from fairground.functional.reductions import mean_hinges, weighted_mean
+from fairground.kernels import quadruplet
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class QuadrupletLoss(Loss):
     """`margin` is against negatives of the anchor, `second_margin` against pairs that do not touch its class."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Chen, Chen, Zhang and Huang",
+        title="Beyond triplet loss: a deep quadruplet network for person re-identification",
+        venue="CVPR",
+        year=2017,
+    )
     accepts = (Triplets,)
     tunable: ClassVar[dict[str, Real]] = {
         "margin": Real(low=-0.2, high=2.0),
         "second_margin": Real(low=-0.2, high=2.0),
     }
+    is_random = True
 
     def __init__(
         self,
@@ -71,48 +78,77 @@ class QuadrupletLoss(Loss):
         self.pairing = pairing
         self.reduction = reduction
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return both means; the second is 0 with fewer than three classes."""
         z = normalize(embeddings)
         if isinstance(tuples, Triplets):
             return self._over(z, labels, tuples, generator)
-        require(
-            self.fourth == "strict",
-            "quadruplet.fourth = 'roth_code' draws from mined triplets: give a miner, or set it to 'strict'",
-        )
-        return with_gradient(distances(z, z), lambda d: self._loss_and_slopes(d, labels), normalise=False)
+        self._refuse_roth_code()
+        d = distances(z, z)
+        positive, negative = pair_masks(labels)
+        n_positives, n_negatives = positive.sum(1), negative.sum(1)
+        first = triplet_hinges(d, positive, negative, self.margin)
+        second = quadruplet_hinges(d, labels, positive, negative, self.second_margin)
+        # All pairs of two classes, less those with a row of the anchor's class.
+        n_apart = n_negatives.sum() // 2 - (n_positives + 1) * n_negatives
+        n_triplets, n_quadruplets = (n_positives * n_negatives).sum(), (n_positives * n_apart).sum()
+        return self._mean(first, n_triplets) + self._mean(second, n_quadruplets)
 
-    def _loss_and_slopes(self, d: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        positives = list_positives(labels)
-        n_triplets, n_quadruplets = (None, None) if self.reduction == "mean_nz" else _counts(labels)
-        first, slopes = triplet_hinges(d, positives, self.margin).mean(n_triplets)
-        second, more = far_pair_hinges(d, labels, positives, self.second_margin).mean(n_quadruplets)
-        return first + second, slopes.add_(more)
+    def _mean(self, hinges: HingeSum, n: Tensor) -> Tensor:
+        return hinges.total / (hinges.n_active if self.reduction == "mean_nz" else n).clamp_min(1)
 
     def _over(self, z: Tensor, labels: Tensor, triplets: Triplets, generator: torch.Generator | None) -> Tensor:
         anchor, positive, negative = triplets
         near = distances_of_pairs(z, anchor, positive)
         far = distances_of_pairs(z, anchor, negative)
-        if self.fourth == "strict":
-            fourth, exists = _draw_stranger(labels, labels[anchor], labels[negative], generator)
-        else:
-            number, exists = _draw_stranger(negative, negative, negative, generator)
-            fourth = anchor[number]
         first = mean_hinges(near - far + self.margin, self.reduction)
-        thresholds = near + self.second_margin
+        fourth, exists = self._draw_fourth(labels, triplets, generator)
+        counted = exists.to(z.dtype)
+        threshold = near + self.second_margin
         if self.pairing == "matched":
-            apart = distances_of_pairs(z, negative[exists], fourth[exists])
-            return first + mean_hinges(thresholds[exists] - apart, self.reduction)
+            hinges = (threshold - distances_of_pairs(z, negative, fourth)).relu()
+            return first + weighted_mean(hinges, counted, self.reduction)
+        hinges = (threshold.unsqueeze(1) - distances(z, z)[negative]).relu()
         # How often each row was drawn says all there is to know about the draws.
-        weights = torch.bincount(fourth[exists], minlength=len(z)).to(z.dtype).expand(triplets.size, -1)
+        n_drawn = torch.zeros(len(z), dtype=z.dtype, device=z.device).index_add(0, fourth, counted)
+        weights = n_drawn.expand(triplets.size, -1)
         if self.fourth == "strict":
             is_known = (labels == labels[anchor].unsqueeze(1)) | (labels == labels[negative].unsqueeze(1))
             weights = weights.masked_fill(is_known, 0)
-        hinges = (thresholds.unsqueeze(1) - distances(z, z)[negative]).relu()
-        n = weights.sum() if self.reduction == "mean_all" else weights[hinges > 0].sum()
-        return first + (weights * hinges).sum() / n.clamp_min(1)
+        return first + weighted_mean(hinges, weights, self.reduction)
+
+    def _draw_fourth(
+        self, labels: Tensor, triplets: Triplets, generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the row l (t,) drawn for each triplet, and whether there was any to draw."""
+        anchor, _, negative = triplets
+        if self.fourth == "strict":
+            return _draw_stranger(labels, labels[anchor], labels[negative], generator)
+        number, exists = _draw_stranger(negative, negative, negative, generator)
+        return anchor[number], exists
+
+    def _refuse_roth_code(self) -> None:
+        require(
+            self.fourth == "strict",
+            "quadruplet.fourth = 'roth_code' draws from mined triplets: give a miner, or set it to 'strict'",
+        )
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same over all quadruplets by compiled loops."""
+        if tuples is not None:
+            return None
+        self._refuse_roth_code()
+        return quadruplet.value_and_gradient(
+            embeddings,
+            labels,
+            margin=self.margin,
+            second_margin=self.second_margin,
+            over_active=self.reduction == "mean_nz",
+        )
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say when the fourth member is drawn as in the code of Roth et al."""
@@ -123,29 +159,24 @@ class QuadrupletLoss(Loss):
         )
 
 
-def _counts(labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the number of triplets and of quadruplets of a batch, n and l of these in one order only."""
-    _, size = class_groups(labels)
-    outside = len(labels) - size
-    n_pairs = size * (size - 1)
-    n_strangers = (outside.square() - (size.square().sum() - size.square())) // 2
-    return (n_pairs * outside).sum(), (n_pairs * n_strangers).sum()
-
-
 def _draw_stranger(
     labels: Tensor, one: Tensor, other: Tensor, generator: torch.Generator | None
 ) -> tuple[Tensor, Tensor]:
     """Return, for each pair of labels (t,), a random row that has neither, and whether there is any such row."""
     ordered, order = labels.sort(stable=True)
     low, high = torch.minimum(one, other), torch.maximum(one, other)
-    blocks = [
-        (torch.searchsorted(ordered, label), torch.searchsorted(ordered, label, right=True)) for label in (low, high)
-    ]
-    (low_start, low_end), (high_start, high_end) = blocks
+    low_start, low_end = _block(ordered, low)
+    high_start, high_end = _block(ordered, high)
+    low_size = low_end - low_start
     high_size = torch.where(low == high, 0, high_end - high_start)
-    n_strangers = len(labels) - (low_end - low_start) - high_size
+    n_strangers = len(labels) - low_size - high_size
+    # The rows of a class stand together in the order: a number among strangers steps over each block before it.
     place = draw_below(n_strangers, generator)
-    # The two classes stand together in the order: step over each that comes before.
-    place = place + (place >= low_start) * (low_end - low_start)
-    place = place + (place >= high_start) * high_size
+    place = torch.where(place >= low_start, place + low_size, place)
+    place = torch.where(place >= high_start, place + high_size, place)
     return order[place.clamp_max(len(labels) - 1)], n_strangers > 0
+
+
+def _block(ordered: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where the rows of each label (t,) start and end in the order."""
+    return torch.searchsorted(ordered, label), torch.searchsorted(ordered, label, right=True)

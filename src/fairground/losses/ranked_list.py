@@ -20,19 +20,26 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.logsumexp import group_sums
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import zero_of
-from fairground.kernels.gradients import of_distances
+from fairground.functional.distances import distances, normalize
+from fairground.functional.logsumexp import masked_softmax
+from fairground.functional.pairs import pair_masks
+from fairground.kernels import ranked_list
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class RankedListLoss(Loss):
     """`alpha` is how far negatives are pushed, `alpha - margin` how near positives are pulled."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Wang, Hua, Kodirov, Hu, Garnier and Robertson",
+        title="Ranked List Loss for Deep Metric Learning",
+        venue="CVPR",
+        year=2019,
+    )
     tunable: ClassVar[dict[str, Real]] = {
         "alpha": Real(low=0.6, high=1.6),
         "margin": Real(low=0, high=1),
@@ -72,32 +79,34 @@ class RankedListLoss(Loss):
         self.positive_temperature = positive_temperature
         self.weights = weights
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over the batch; with one kind of pair only, that part of it."""
-        if len(labels) < 2:
-            return zero_of(embeddings)
-        pairs = batch_pairs(embeddings, labels, tuples)
-        return of_distances(embeddings, lambda distances: self._loss_and_slopes(distances, pairs), normalise=True)
+        z = normalize(embeddings)
+        d = distances(z, z)
+        masks = pair_masks(labels)
+        of_positives = self._mean(d - self.alpha + self.margin, masks.positive, self.positive_temperature)
+        of_negatives = self._mean(self.alpha - d, masks.negative, self.negative_temperature)
+        return (1 - self.negative_weight) * of_positives + self.negative_weight * of_negatives
 
-    def _loss_and_slopes(self, distances: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        pull, push = (1 - self.negative_weight) / pairs.n, self.negative_weight / pairs.n
-        too_far = distances.take(pairs.place) - (self.alpha - self.margin)
-        kept = (too_far > 0).nonzero().squeeze(1)
-        pairs, too_far = pairs.where(kept), too_far.take(kept)
-        positives = group_sums(self.positive_temperature * too_far, pairs.anchor, pairs.n)
-        of_positives = pairs.per_anchor(positives.shares * too_far)
+    def _mean(self, v: Tensor, mask: Tensor, temperature: float) -> Tensor:
+        """Return the mean over anchors of sum w v / sum w, w = e^(temperature v), over marked pairs with v > 0."""
+        shares = masked_softmax(temperature * v, mask & (v > 0))
+        if self.weights == "constant":
+            shares = shares.detach()
+        return (shares * v).sum() / max(1, len(v))
 
-        too_near = pairs.keep_negatives_(self.alpha - distances).clamp_min_(0)
-        nearest = too_near.amax(1, keepdim=True)
-        shares = (too_near - nearest).mul_(self.negative_temperature).exp_().mul_(too_near.sign())
-        shares /= shares.sum(1, keepdim=True).clamp_min_(1)
-        of_negatives = (shares * too_near).sum(1)
-
-        pulls, slopes = positives.shares * pull, shares * -push
-        if self.weights == "differentiated":
-            pulls *= 1 + self.positive_temperature * (too_far - of_positives.take(pairs.anchor))
-            slopes *= 1 + self.negative_temperature * (too_near - of_negatives.unsqueeze(1))
-        loss = pull * of_positives.sum() + push * of_negatives.sum()
-        return loss, slopes.put_(pairs.place, pulls, accumulate=True)
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        settings = ranked_list.Settings(
+            self.alpha,
+            self.margin,
+            self.negative_weight,
+            self.negative_temperature,
+            self.positive_temperature,
+            self.weights == "differentiated",
+        )
+        return ranked_list.value_and_gradient(embeddings, labels, settings)

@@ -20,19 +20,27 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import zero_of
-from fairground.functional.soft_rank import SoftRanks
-from fairground.kernels.gradients import of_products
+from fairground.functional.distances import normalize
+from fairground.functional.pairs import pair_masks
+from fairground.functional.reductions import mean_where, zero_unless
+from fairground.functional.soft_rank import soft_ranks
+from fairground.kernels import soft_ranks as soft_ranks_kernel
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class RecallAtKLoss(Loss):
     """`ks` are the lengths of the list; the temperatures soften the comparison of two cosines and the cut after k."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Patel, Tolias and Matas",
+        title="Recall@k surrogate loss with large batches and similarity mixup",
+        venue="CVPR",
+        year=2022,
+    )
     tunable: ClassVar[dict[str, LogReal]] = {
         "rank_temperature": LogReal(low=1e-3, high=1),
         "count_temperature": LogReal(low=0.1, high=10),
@@ -55,27 +63,36 @@ class RecallAtKLoss(Loss):
         self.count_temperature = count_temperature
         self.query_in_ranking = query_in_ranking
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples)
-        if not pairs.are_complete:
-            return zero_of(embeddings)
-        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, pairs), normalise=True)
+        z, ks = normalize(embeddings), embeddings.new_tensor(self.ks)
+        positive, negative = pair_masks(labels)
+        n_positives = positive.sum(1, keepdim=True)
+        among = torch.ones_like(positive)
+        if not self.query_in_ranking:
+            among = among.fill_diagonal_(False)
+        (rank,) = soft_ranks(z @ z.T, among.to(z.dtype).unsqueeze(0), self.rank_temperature)
+        n_within = torch.stack(
+            [(positive * ((k - rank) / self.count_temperature).sigmoid()).sum(1) for k in self.ks], 1
+        )
+        recall = torch.minimum(n_within, ks) / torch.minimum(ks, n_positives).clamp_min(1)
+        loss = 1 - mean_where((n_positives > 0).expand_as(recall), recall)
+        return zero_unless(positive.any() & negative.any(), loss)
 
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        ks = cosines.new_tensor(self.ks)
-        ranking = SoftRanks(cosines, pairs, self.rank_temperature, self.query_in_ranking)
-        ranks, _ = ranking.ranks()
-        is_within = ((ks - ranks.unsqueeze(1)) / self.count_temperature).sigmoid_()
-        n_within = cosines.new_zeros(pairs.n, len(ks)).index_add_(0, pairs.anchor, is_within)
-        n_positives = pairs.n_positives(cosines).unsqueeze(1)
-        # An anchor without positives has a recall of 0 / 0, and no part in the mean.
-        weights = torch.where(n_positives > 0, 1 / torch.minimum(ks, n_positives), 0) / (pairs.n_anchors * len(ks))
-        recall = (torch.minimum(n_within, ks) * weights).sum()
-        rate = (weights * (n_within <= ks))[pairs.anchor] * (is_within - is_within.square())
-        return 1 - recall, ranking.slopes(rate.sum(1) / self.count_temperature, None, None)
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult:
+        """Return the same and its gradient."""
+        return soft_ranks_kernel.recall_at_k(
+            embeddings,
+            labels,
+            ks=self.ks,
+            rank_temperature=self.rank_temperature,
+            count_temperature=self.count_temperature,
+            query_in_ranking=self.query_in_ranking,
+        )
 
     def known_bugs(self) -> tuple[str, ...]:
         """Return what `query_in_ranking` does."""

@@ -20,19 +20,27 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import zero_of
-from fairground.functional.soft_rank import SoftRanks
-from fairground.kernels.gradients import of_products
+from fairground.functional.distances import normalize
+from fairground.functional.pairs import pair_masks
+from fairground.functional.reductions import mean_where, zero_unless
+from fairground.functional.soft_rank import soft_ranks
+from fairground.kernels import soft_ranks as soft_ranks_kernel
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class SmoothApLoss(Loss):
     """`temperature` is how far apart two cosines must be for their order to count as certain."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Brown, Xie, Kalogeiton and Zisserman",
+        title="Smooth-AP: smoothing the path towards large-scale image retrieval",
+        venue="ECCV",
+        year=2020,
+    )
     tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-3, high=1)}
 
     def __init__(self, *, temperature: float = 0.01, query_in_ranking: bool = False) -> None:
@@ -41,28 +49,28 @@ class SmoothApLoss(Loss):
         self.temperature = temperature
         self.query_in_ranking = query_in_ranking
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples)
-        if not pairs.are_complete:
-            return zero_of(embeddings)
-        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, pairs), normalise=True)
-
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        n_positives = pairs.n_positives(cosines)
+        z = normalize(embeddings)
+        positive, negative = pair_masks(labels)
+        has_positives, is_itself = positive.any(1), torch.eye(len(z), dtype=torch.bool, device=z.device)
+        everyone, ranked = ~is_itself, positive
         if self.query_in_ranking:
-            pairs = pairs.with_own()
-            pairs = pairs.where(n_positives.take(pairs.anchor) > 0)
-            n_positives = n_positives + 1
-        weights = 1 / (n_positives.take(pairs.anchor) * pairs.n_anchors)
-        members = torch.zeros_like(cosines).put_(pairs.place, cosines.new_ones(len(weights)))
-        ranking = SoftRanks(cosines, pairs, self.temperature, self.query_in_ranking)
-        among_all, among_members = ranking.ranks(members)
-        precision = among_members / among_all
-        slopes = ranking.slopes(weights * precision / among_all, -weights / among_all, members)
-        return 1 - precision @ weights, slopes
+            everyone, ranked = everyone | is_itself, positive | (is_itself & has_positives)
+        among = torch.stack([everyone, ranked]).to(z.dtype)
+        rank, rank_among_positives = soft_ranks(z @ z.T, among, self.temperature)
+        precision = torch.where(ranked, rank_among_positives / rank, 0).sum(1) / ranked.sum(1).clamp_min(1)
+        return zero_unless(positive.any() & negative.any(), 1 - mean_where(has_positives, precision))
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult:
+        """Return the same and its gradient."""
+        return soft_ranks_kernel.smooth_ap(
+            embeddings, labels, temperature=self.temperature, query_in_ranking=self.query_in_ranking
+        )
 
     def known_bugs(self) -> tuple[str, ...]:
         """Return what `query_in_ranking` does."""

@@ -22,14 +22,15 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
+from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.distances import distances_of_pairs, normalize, squared_distances
-from fairground.functional.pairs import Positives, list_positives
-from fairground.functional.reductions import mean_hinges
-from fairground.kernels.gradients import with_gradient
-from fairground.kernels.hinges import pair_hinges, triplet_hinges
+from fairground.functional.hinges import triplet_hinges
+from fairground.functional.pairs import pair_masks, pair_weights
+from fairground.functional.reductions import mean_hinges, weighted_mean
+from fairground.kernels import snr
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 #: the least sum of squares of a centred anchor
@@ -39,6 +40,12 @@ LEAST_SIGNAL = 1e-12
 class SnrLoss(Loss):
     """`positive_margin` and `negative_margin` belong to the contrastive form, `margin` to the triplet form."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Yuan, Deng, Tang, Tang and Chen",
+        title="Signal-to-Noise Ratio: A Robust Distance Metric for Deep Metric Learning",
+        venue="CVPR",
+        year=2019,
+    )
     accepts: tuple[type, ...] = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {
         "positive_margin": Real(low=0.0, high=2.0),
@@ -76,73 +83,68 @@ class SnrLoss(Loss):
         if form == "triplet":
             self.accepts = (Triplets,)
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the loss of the chosen form; a kind of pairs that is missing costs 0."""
-        require(embeddings.shape[1] >= 2, "SnrLoss takes embeddings of at least 2 dimensions: one has no variance")
+        self._refuse_one_dimension(embeddings)
         z = normalize(embeddings)
         centred = z - z.mean(1, keepdim=True)
-        # The number of dimensions cancels: sums of squares stand for variances.
-        signal = centred.square().sum(1).clamp_min(LEAST_SIGNAL)
+        # The number of dimensions cancels: sums of squares stand for variances. They are taken from the product that
+        # gives the distances too, so that the ratio to a constant vector is 1 to the last digit.
+        signal = (centred @ centred.T).diagonal().clamp_min(LEAST_SIGNAL)
         if self.form == "contrastive":
             loss = self._contrastive(centred, signal, labels, tuples)
-            anchors: Tensor | None = None
-        else:
-            loss, anchors = self._triplet(centred, signal, labels, tuples)
-        if self.zero_mean_weight == 0 or len(labels) < 2:
-            return loss
-        sums = z.sum(1).abs()
-        if anchors is None:
-            return loss + self.zero_mean_weight * sums.mean()
-        return loss + self.zero_mean_weight * sums[anchors].sum() / max(1, len(anchors))
-
-    def _contrastive(self, centred: Tensor, signal: Tensor, labels: Tensor, tuples: Tuples | None) -> Tensor:
-        if tuples is not None:
-            pairs = as_pairs(tuples)
-            near = _ratios(centred, signal, pairs.positive_anchor, pairs.positive) - self.positive_margin
-            far = self.negative_margin - _ratios(centred, signal, pairs.negative_anchor, pairs.negative)
-            return mean_hinges(near, self.reduction) + mean_hinges(far, self.reduction)
-        positives = list_positives(labels)
-        ratios = _all_ratios(centred, signal)
-        return with_gradient(ratios, lambda matrix: self._pair_slopes(matrix, positives), normalise=False)
-
-    def _pair_slopes(self, ratios: Tensor, positives: Positives) -> tuple[Tensor, Tensor]:
-        near, far = hinges = pair_hinges(ratios, positives, self.positive_margin, self.negative_margin)
-        if self.reduction == "mean_nz":
-            n_near, n_far = near.count_nonzero(), far.count_nonzero()
-        else:
-            n_near = positives.counts.sum()
-            n_far = ratios.numel() - len(ratios) - n_near
-        n_near, n_far = (n.clamp_min(1).to(ratios.dtype) for n in (n_near, n_far))
-        return near.sum() / n_near + far.sum() / n_far, hinges.slopes(positives, 1 / n_near, 1 / n_far)
-
-    def _triplet(self, centred: Tensor, signal: Tensor, labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor]:
-        """Return the loss and the anchors it is about."""
-        if isinstance(tuples, Triplets):
+            anchors = torch.full_like(signal, len(labels) > 1)
+        elif isinstance(tuples, Triplets):
             near = _ratios(centred, signal, tuples.anchor, tuples.positive)
             far = _ratios(centred, signal, tuples.anchor, tuples.negative)
-            return mean_hinges(near - far + self.margin, self.reduction), tuples.anchor
-        positives = list_positives(labels)
+            loss = mean_hinges(near - far + self.margin, self.reduction)
+            anchors = torch.zeros_like(signal).index_add(0, tuples.anchor, torch.ones_like(near))
+        else:
+            positive, negative = pair_masks(labels)
+            n_triplets = positive.sum(1) * negative.sum(1)
+            total, n_active = triplet_hinges(_all_ratios(centred, signal), positive, negative, self.margin)
+            loss = total / (n_active if self.reduction == "mean_nz" else n_triplets.sum()).clamp_min(1)
+            anchors = (n_triplets > 0).to(z.dtype)
+        return loss + self.zero_mean_weight * weighted_mean(z.sum(1).abs(), anchors)
+
+    def _contrastive(self, centred: Tensor, signal: Tensor, labels: Tensor, tuples: Tuples | None) -> Tensor:
         ratios = _all_ratios(centred, signal)
-        n_triplets = positives.counts * (len(labels) - 1 - positives.counts)
-        n = None if self.reduction == "mean_nz" else n_triplets.sum()
-        loss = with_gradient(
-            ratios, lambda matrix: triplet_hinges(matrix, positives, self.margin).mean(n), normalise=False
+        pairs = pair_weights(centred, labels, tuples, repeats=True)
+        of_positives = (ratios - self.positive_margin).relu()
+        of_negatives = (self.negative_margin - ratios).relu()
+        return weighted_mean(of_positives, pairs.positive, self.reduction) + weighted_mean(
+            of_negatives, pairs.negative, self.reduction
         )
-        return loss, n_triplets.nonzero().squeeze(1)
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same over all pairs or triplets by compiled loops."""
+        self._refuse_one_dimension(embeddings)
+        if tuples is not None:
+            return None
+        over_active = self.reduction == "mean_nz"
+        penalty = snr.Penalty(LEAST_SIGNAL, self.zero_mean_weight)
+        if self.form == "contrastive":
+            borders = self.positive_margin, self.negative_margin
+            return snr.of_pairs(embeddings, labels, borders, penalty, over_active=over_active)
+        return snr.of_triplets(embeddings, labels, self.margin, penalty, over_active=over_active)
+
+    def _refuse_one_dimension(self, embeddings: Tensor) -> None:
+        require(embeddings.shape[1] >= 2, "SnrLoss takes embeddings of at least 2 dimensions: one has no variance")
 
 
 def _all_ratios(centred: Tensor, signal: Tensor) -> Tensor:
-    return _without_steep_slopes(squared_distances(centred, centred) / signal.unsqueeze(1), signal.unsqueeze(1))
+    return _without_steep_gradients(squared_distances(centred, centred) / signal.unsqueeze(1), signal.unsqueeze(1))
 
 
 def _ratios(centred: Tensor, signal: Tensor, anchor: Tensor, other: Tensor) -> Tensor:
     own = signal[anchor]
-    return _without_steep_slopes(distances_of_pairs(centred, anchor, other).square() / own, own)
+    return _without_steep_gradients(distances_of_pairs(centred, anchor, other).square() / own, own)
 
 
-def _without_steep_slopes(ratios: Tensor, signal: Tensor) -> Tensor:
-    """Return the ratios with slope 0 for constant anchors, where it would be a million million."""
-    is_constant = signal <= LEAST_SIGNAL
-    return torch.where(is_constant, ratios.detach(), ratios) if bool(is_constant.any()) else ratios
+def _without_steep_gradients(ratios: Tensor, signal: Tensor) -> Tensor:
+    """Return the ratios with gradient 0 for constant anchors, where it would be a million million."""
+    return torch.where(signal <= LEAST_SIGNAL, ratios.detach(), ratios)

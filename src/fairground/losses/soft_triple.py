@@ -25,11 +25,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.distances import normalize
-from fairground.functional.prototypes import by_centre, centre_spread, class_indices, cross_entropy_, of_cosines
+from fairground.functional.prototypes import centre_spread, cosines_with_centres, mean_cross_entropy
+from fairground.kernels import soft_triple
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
@@ -39,6 +41,13 @@ class SoftTripleLoss(Loss):
     They begin as U(-1, 1) / sqrt(n_classes * n_centres), which is what the authors', Roth's and other code all do.
     """
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Qian, Shang, Sun, Hu, Li and Jin",
+        title="SoftTriple loss: deep metric learning without triplet sampling",
+        venue="ICCV",
+        year=2019,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
         "scale": Real(low=0.01, high=100.0),
         "gamma": Real(low=1e-4, high=100.0),
@@ -78,42 +87,53 @@ class SoftTripleLoss(Loss):
         bound = 1 / sqrt(n_classes * n_centres)
         self.centres = nn.Parameter(torch.empty(n_classes, n_centres, embedding_dim).uniform_(-bound, bound))
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over the softly chosen centres, plus the pull between a class's centres."""
-        own = class_indices(labels, self.n_classes, "soft_triple")
         if self.roth_code:
-            return self._as_released(embeddings, own)
-        loss = of_cosines(embeddings, by_centre(self.centres), lambda cosine: self._loss_and_slopes(cosine, own))
-        if self.reg_weight == 0:
-            return loss
-        return loss + self.reg_weight * centre_spread(self.centres, per_pair=self.reg_divisor == "pairs")
+            return self._as_released(embeddings, labels)
+        cosine = cosines_with_centres(embeddings, self.centres)
+        similarity = ((cosine / self.gamma).softmax(1) * cosine).sum(1)
+        logits = self.scale * self._with_margin(similarity, labels)
+        spread = centre_spread(self.centres.to(embeddings.dtype), per_pair=self.reg_divisor == "pairs")
+        return mean_cross_entropy(logits, labels) + self.reg_weight * spread
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same and its gradients; the bug is left to the formula."""
+        if self.roth_code:
+            return None
+        n_classes, n_centres, _ = self.centres.shape
+        n_pairs = max(1, n_classes * n_centres * (n_centres - 1) // 2)
+        return soft_triple.value_and_gradient(
+            embeddings,
+            self.centres,
+            labels,
+            scale=self.scale,
+            gamma=self.gamma,
+            margin=self.margin,
+            spread_weight=self.reg_weight / (n_pairs if self.reg_divisor == "pairs" else 2 * n_pairs),
+        )
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say which published bug this loss was asked to reproduce."""
         sentence = "soft_triple.roth_code: wrong axes and gamma inverted, as in the released code of Roth et al. (E30)"
         return (sentence,) if self.roth_code else ()
 
-    def _loss_and_slopes(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the loss of cosines (n, K * C), and its slopes."""
-        s = cosine.view(len(own), -1, self.n_classes)
-        shares = (s / self.gamma).softmax(1)
-        similarity = (shares * s).sum(1, keepdim=True)
-        less = similarity.new_full(own.shape, -self.margin)
-        loss, slopes = cross_entropy_(similarity.squeeze(1).scatter_add(1, own, less), own, self.scale)
-        # S = sum_k p_k s_k with p a softmax of s / gamma has the slope p_k (1 + (s_k - S) / gamma).
-        by_centre = s.sub_(similarity).div_(self.gamma).add_(1).mul_(shares).mul_(slopes.unsqueeze(1))
-        return loss, by_centre.flatten(1)
+    def _with_margin(self, similarity: Tensor, labels: Tensor) -> Tensor:
+        own = labels.unsqueeze(1)
+        return similarity.scatter_add(1, own, similarity.new_full(own.shape, -self.margin))
 
-    def _as_released(self, embeddings: Tensor, own: Tensor) -> Tensor:
+    def _as_released(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         n_classes, n_centres, _ = self.centres.shape
         centres = functional.normalize(self.centres.to(embeddings.dtype).flatten(0, 1), dim=0)
         to_centres = (normalize(embeddings) @ centres.T).view(-1, n_classes, n_centres)
         similarity = ((to_centres * self.gamma).softmax(1) * to_centres).sum(2)
-        logits = similarity.scatter_add(1, own, similarity.new_full(own.shape, -self.margin)) * self.scale
-        first, second = torch.triu_indices(n_centres, n_centres, offset=1, device=own.device)
+        first, second = torch.triu_indices(n_centres, n_centres, offset=1, device=labels.device)
         by_class = centres.view(n_classes, n_centres, -1)
         products = (by_class @ by_class.transpose(1, 2))[:, first, second]
         spread = (2.00001 - 2 * products).sqrt().sum() / max(1, n_classes * n_centres * (n_centres - 1))
-        return functional.cross_entropy(logits, own.squeeze(1)) + self.reg_weight * spread
+        logits = self.scale * self._with_margin(similarity, labels)
+        return mean_cross_entropy(logits, labels) + self.reg_weight * spread

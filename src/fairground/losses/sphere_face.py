@@ -20,16 +20,26 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import bend_, class_indices, class_vectors, cross_entropy_, of_cosines, scale_own_
+from fairground.functional.distances import norms
+from fairground.functional.prototypes import angles, class_vectors, cosines, mean_cross_entropy
+from fairground.kernels import angular_softmax
+from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, LogReal, Range
 
 
 class SphereFaceLoss(Loss):
     """`margin` is how many times the angle to the own class counts; `scale` multiplies all logits."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Liu, Wen, Yu, Li, Raj and Song",
+        title="SphereFace: deep hypersphere embedding for face recognition",
+        venue="CVPR",
+        year=2017,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Integer(low=1, high=6), "scale": LogReal(low=0.01, high=100.0)}
 
     def __init__(
@@ -49,24 +59,19 @@ class SphereFaceLoss(Loss):
         self.scale = scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "sphere_face")
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over cosines times embedding length, the own angle multiplied."""
-        own = class_indices(labels, self.n_classes, "sphere_face")
-        lengths = torch.linalg.vector_norm(embeddings.detach(), dim=1, keepdim=True)
-        return of_cosines(embeddings, self.weights, lambda cosine: self._loss_and_slopes(cosine, own, lengths))
+        own = labels.unsqueeze(1)
+        cosine = cosines(embeddings, self.weights)
+        turned = self.margin * angles(cosine.gather(1, own))
+        k = (turned / pi).floor()
+        psi = (1 - 2 * (k % 2)) * turned.cos() - 2 * k
+        return mean_cross_entropy(self.scale * norms(embeddings) * cosine.scatter(1, own, psi), labels)
 
-    def _loss_and_slopes(self, cosine: Tensor, own: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the loss and its slopes by cosine and by length; a length multiplies all logits of its row."""
-        bend = bend_(cosine, own, self._psi)
-        loss, slopes = cross_entropy_(cosine * lengths, own, self.scale)
-        by_length = cosine.mul_(slopes).sum(1, keepdim=True)
-        return loss, scale_own_(slopes.mul_(lengths), own, bend), by_length
-
-    def _psi(self, theta: Tensor) -> tuple[Tensor, Tensor]:
-        """Return psi(theta) and its slope by theta."""
-        turned = theta * self.margin
-        k = (turned / pi).floor_()
-        sign = 1 - 2 * (k % 2)
-        return sign * turned.cos() - 2 * k, sign * turned.sin_() * -self.margin
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult:
+        """Return the same and its gradients."""
+        return angular_softmax.sphere_face(embeddings, self.weights, labels, scale=self.scale, margin=self.margin)

@@ -16,24 +16,24 @@ Departures from the paper
 """
 
 from collections.abc import Mapping
-from functools import partial
 from math import pi, radians
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.prototypes import (
-    bent_cross_entropy_,
-    by_centre,
-    class_indices,
+    angles,
     class_vectors,
-    of_cosines,
-    widened_angle,
+    cosines_with_centres,
+    mean_cross_entropy,
+    widened_cosine,
 )
+from fairground.kernels import angular_softmax
+from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, Range, Real
 
 
@@ -43,6 +43,13 @@ class SubCentreArcFaceLoss(Loss):
     `weights` is (n_classes, n_centres, embedding_dim). `tunable` gives the margin in radians, 0 to 90 degrees.
     """
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Deng, Guo, Liu, Gong and Zafeiriou",
+        title="Sub-center ArcFace: boosting face recognition by large-scale noisy web faces",
+        venue="ECCV",
+        year=2020,
+    )
+    is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
         "margin": Real(low=0.0, high=pi / 2),
         "scale": Real(low=0.01, high=200.0),
@@ -76,18 +83,20 @@ class SubCentreArcFaceLoss(Loss):
         self.fallback = fallback
         self.weights = class_vectors((n_classes, n_centres, embedding_dim), initialisation, name)
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
-        own = class_indices(labels, self.n_classes, "sub_centre_arc_face")
-        return of_cosines(embeddings, by_centre(self.weights), lambda cosine: self._loss_and_slopes(cosine, own))
+        own = labels.unsqueeze(1)
+        cosine = cosines_with_centres(embeddings, self.weights).amax(1)
+        theta = angles(cosine.gather(1, own))
+        cosine = cosine.scatter(1, own, widened_cosine(theta, self.margin, fallback=self.fallback))
+        return mean_cross_entropy(self.scale * cosine, labels)
 
-    def _loss_and_slopes(self, cosine: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the loss of cosines (n, K * C), and its slopes, which only the nearest centres have."""
-        to_centres = cosine.view(len(own), -1, self.n_classes)
-        nearest = to_centres.amax(1, keepdim=True)
-        is_nearest = to_centres.eq_(nearest)
-        curve = partial(widened_angle, margin=self.margin, fallback=self.fallback)
-        loss, slopes = bent_cross_entropy_(nearest.squeeze(1), own, self.scale, curve)
-        return loss, is_nearest.mul_(slopes.unsqueeze(1)).flatten(1)
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult:
+        """Return the same and its gradients."""
+        return angular_softmax.sub_centre_arc_face(
+            embeddings, self.weights, labels, scale=self.scale, margin=self.margin, fallback=self.fallback
+        )

@@ -17,19 +17,27 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.logsumexp import row_sums_
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import zero_of
-from fairground.kernels.gradients import of_products
+from fairground.functional.distances import normalize
+from fairground.functional.logsumexp import weighted_logsumexp
+from fairground.functional.pairs import pair_weights
+from fairground.functional.reductions import mean_nonzero
+from fairground.kernels import sup_con
+from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class SupConLoss(Loss):
     """`temperature` divides the cosines: the smaller, the more the hardest samples count."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Khosla, Teterwak, Wang, Sarna, Tian, Isola, Maschinot, Liu and Krishnan",
+        title="Supervised Contrastive Learning",
+        venue="NeurIPS",
+        year=2020,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-3, high=10)}
 
@@ -38,24 +46,21 @@ class SupConLoss(Loss):
         require(temperature > 0, f"sup_con.temperature must be above 0; got {temperature}")
         self.temperature = temperature
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples)
-        if not pairs.are_complete:
-            return zero_of(embeddings)
-        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, pairs), normalise=True)
+        z = normalize(embeddings)
+        logits = z @ z.T / self.temperature
+        pairs = pair_weights(embeddings, labels, tuples)
+        n_positives = pairs.positive.sum(1)
+        everyone = weighted_logsumexp(logits, torch.maximum(pairs.positive, pairs.negative))
+        mean_positive = (logits * pairs.positive).sum(1) / n_positives.clamp_min(1)
+        is_eligible = (n_positives > 0) & pairs.negative.any()
+        return mean_nonzero(torch.where(is_eligible, everyone - mean_positive, 0))
 
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        logits = cosines.div_(self.temperature)
-        n_positives = pairs.n_positives(logits)
-        # 0 / 0 where an anchor has no positive.
-        mean_positive = pairs.per_anchor(logits.take(pairs.place)) / n_positives
-        everyone = row_sums_(pairs.keep_pairs_(logits), within=1 / self.temperature)
-        terms = torch.where(n_positives > 0, everyone.log - mean_positive, 0)
-        is_active = terms > 0
-        weights = is_active.to(terms.dtype) / is_active.sum().clamp_min_(1)
-        pull = weights / n_positives / self.temperature
-        slopes = everyone.shares_(weights / self.temperature)
-        return terms @ weights, slopes.put_(pairs.place, -pull.take(pairs.anchor), accumulate=True)
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        return sup_con.value_and_gradient(embeddings, labels, tuples, temperature=self.temperature)

@@ -18,23 +18,30 @@ from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
+from fairground.functional.blocks import sum_over_blocks
 from fairground.functional.distances import distances, distances_of_pairs, normalize, squared_distances
-from fairground.functional.pairs import Positives, list_positives
+from fairground.functional.hinges import HingeSum, triplet_hinges
+from fairground.functional.logsumexp import softplus
+from fairground.functional.pairs import PairMasks, pair_masks
 from fairground.functional.reductions import mean_hinges
-from fairground.kernels.gradients import with_gradient
-from fairground.kernels.hinges import negatives_only
-from fairground.kernels.sphere_hinges import mean_over_triplets
+from fairground.kernels import triplet
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class TripletLoss(Loss):
     """`margin` is how much nearer the positive must be, on the unit sphere; `power` 2 compares squared distances."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Schroff, Kalenichenko and Philbin",
+        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
+        venue="CVPR",
+        year=2015,
+    )
     accepts = (Triplets,)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0)}
 
@@ -64,20 +71,21 @@ class TripletLoss(Loss):
         self.swap = swap
         self.smooth = smooth
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over triplets; 0 when there is none."""
+        z = normalize(embeddings)
         if isinstance(tuples, Triplets):
-            return self._over(normalize(embeddings), tuples)
+            return self._over(z, tuples)
+        matrix = distances(z, z) if self.power == 1 else squared_distances(z, z)
+        masks = pair_masks(labels)
         if self.swap or self.smooth:
-            return self._looped(normalize(embeddings), labels)
-        squared, over_active = self.power == 2, self.reduction == "mean_nz"
-        return with_gradient(
-            embeddings,
-            lambda z: mean_over_triplets(z, labels, margin=self.margin, squared=squared, over_active=over_active),
-            normalise=True,
-        )
+            total, n_active = self._by_blocks(matrix, masks)
+        else:
+            total, n_active = triplet_hinges(matrix, masks.positive, masks.negative, self.margin)
+        n_triplets = (masks.positive.sum(1) * masks.negative.sum(1)).sum()
+        return total / (n_active if self.reduction == "mean_nz" else n_triplets).clamp_min(1)
 
     def _over(self, z: Tensor, triplets: Triplets) -> Tensor:
         anchor, positive, negative = triplets
@@ -88,47 +96,30 @@ class TripletLoss(Loss):
         excess = near**self.power - far**self.power + self.margin
         if self.smooth:
             # No softplus is 0, so both reductions are the mean.
-            return functional.softplus(excess).sum() / max(1, excess.numel())
+            return softplus(excess).sum() / max(1, excess.numel())
         return mean_hinges(excess, self.reduction)
 
-    def _looped(self, z: Tensor, labels: Tensor) -> Tensor:
-        """Return the mean over all triplets with `swap` or `smooth`, which no counting shortens."""
-        matrix = distances(z, z) if self.power == 1 else squared_distances(z, z)
-        positives = list_positives(labels)
-        return with_gradient(matrix, lambda m: self._mean_and_slopes(m, positives), normalise=False)
+    def _by_blocks(self, matrix: Tensor, masks: PairMasks) -> HingeSum:
+        """Return the sum over all triplets with `swap` or `smooth`, which no sorting shortens."""
 
-    def _mean_and_slopes(self, matrix: Tensor, positives: Positives) -> tuple[Tensor, Tensor]:
-        """Return the mean over all triplets and its slopes (n, n), one step for each column of positives."""
-        rows = positives.rows
-        negatives = negatives_only(matrix, positives)
-        thresholds = torch.where(positives.exists, matrix.gather(1, rows) + self.margin, -torch.inf)
-        pulls = torch.empty_like(thresholds)
-        slopes = torch.zeros_like(matrix)
-        total = matrix.new_zeros(())
-        for j, partner in enumerate(rows.unbind(1)):
-            others = negatives[partner] if self.swap else negatives
-            far = torch.minimum(negatives, others)
-            hinges, weights = self._hinges(thresholds[:, j : j + 1] - far)
-            total += hinges
-            pulls[:, j] = weights.sum(1)
+        def of_anchors(rows: slice) -> Tensor:
+            # Of shape (anchors, positives, negatives).
+            far = matrix[rows].unsqueeze(1)
             if self.swap:
-                # A tie is shared by both distances.
-                own = (negatives <= far).to(far.dtype).add_(others > far).div_(2)
-                slopes.index_add_(0, partner, weights * (1 - own), alpha=-1)
-                weights = weights * own
-            slopes -= weights
-        if self.smooth or self.reduction == "mean_all":
-            n = (positives.counts * (len(matrix) - 1 - positives.counts)).sum()
-        else:
-            n = pulls.sum()
-        n = n.clamp_min(1)
-        return total / n, slopes.scatter_add_(1, rows, pulls).div_(n)
+                far = torch.minimum(far, matrix)
+            excess = matrix[rows].unsqueeze(2) - far + self.margin
+            is_triplet = masks.positive[rows].unsqueeze(2) & masks.negative[rows].unsqueeze(1)
+            hinges = torch.where(is_triplet, softplus(excess) if self.smooth else excess.relu(), 0)
+            return torch.stack([hinges.sum(), (hinges > 0).sum().to(hinges.dtype)])
 
-    def _hinges(self, excess: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sum of [x]_+ or log(1 + e^x) and its slopes; `excess` is overwritten."""
-        if not self.smooth:
-            hinges = excess.relu_()
-            return hinges.sum(), hinges.sign_()
-        # On the sphere the excess is at most 8: its exponential is safe.
-        odds = excess.exp_()
-        return odds.log1p().sum(), odds.div_(odds + 1)
+        total, n_active = sum_over_blocks(of_anchors, len(matrix), len(matrix) ** 2).unbind()
+        return HingeSum(total, n_active)
+
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same over all triplets by compiled loops."""
+        if tuples is not None:
+            return None
+        settings = triplet.Settings(self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth)
+        return triplet.value_and_gradient(embeddings, labels, settings)

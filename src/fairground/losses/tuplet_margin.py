@@ -19,19 +19,27 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.pairs import BatchPairs, batch_pairs
-from fairground.functional.reductions import zero_of
-from fairground.kernels.gradients import of_products
-from fairground.kernels.tuplets import tuplets_
+from fairground.functional.distances import normalize
+from fairground.functional.pairs import pair_weights
+from fairground.functional.reductions import weighted_mean
+from fairground.functional.tuplets import tuplet_terms
+from fairground.kernels import tuplet_margin
+from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class TupletMarginLoss(Loss):
     """`margin`, in degrees, is taken off the angle of a positive; `scale` multiplies all cosines."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Yu and Tao",
+        title="Deep Metric Learning with Tuplet Margin Loss",
+        venue="ICCV",
+        year=2019,
+    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=0, high=30), "scale": Real(low=1, high=200)}
 
@@ -42,22 +50,21 @@ class TupletMarginLoss(Loss):
         self.margin = margin
         self.scale = scale
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean over positive pairs; 0 without a positive or without a negative."""
-        pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
-        if not pairs.are_complete:
-            return zero_of(embeddings)
-        return of_products(embeddings, lambda cosines: self._loss_and_slopes(cosines, pairs), normalise=True)
+        z = normalize(embeddings)
+        cosines = z @ z.T
+        theta = cosines.clamp(-1 + 1e-7, 1 - 1e-7).arccos()
+        eased = (theta - radians(self.margin)).cos()
+        pairs = pair_weights(embeddings, labels, tuples, repeats=True)
+        terms = tuplet_terms(pairs, negative=self.scale * cosines, positive=self.scale * eased)
+        return weighted_mean(terms, pairs.positive)
 
-    def _loss_and_slopes(self, cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        cosine = cosines.take(pairs.place)
-        kept = cosine.clamp(-1 + 1e-7, 1 - 1e-7)
-        theta = kept.arccos()
-        eased = theta - radians(self.margin)
-        tuplets = tuplets_(cosines.mul_(self.scale), self.scale * eased.cos(), pairs, within=self.scale)
-        push = tuplets.pull * (self.scale / len(cosine))
-        # d cos(theta - margin) / d cos(theta)
-        slope = eased.sin() / theta.sin() * (kept == cosine)
-        return tuplets.terms.mean(), tuplets.slopes_(push, push * slope)
+    def kernel(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> KernelResult | None:
+        """Return the same by hand-worked gradients."""
+        margin = radians(self.margin)
+        return tuplet_margin.value_and_gradient(embeddings, labels, tuples, margin=margin, scale=self.scale)

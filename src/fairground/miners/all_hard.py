@@ -20,15 +20,22 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.functional.distances import distances, normalize
 from fairground.functional.pairs import pair_masks
 from fairground.functional.triplets import list_triplets
+from fairground.kernels.distances import distances, normalize
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class AllHardMiner(Miner):
     """`margin` is how much farther than the positive a negative may be and still count: 0 for the hard ones alone."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Schroff, Kalenichenko and Philbin",
+        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
+        venue="CVPR",
+        year=2015,
+    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
 
@@ -45,7 +52,7 @@ class AllHardMiner(Miner):
         """Return the triplets sorted by anchor."""
         masks = pair_masks(labels)
         z = normalize(embeddings)
-        distance = distances(z, z)
+        distance = distances(z)
         to_negative = distance.masked_fill(~masks.negative, torch.inf)
 
         def is_hard(anchor: Tensor, positive: Tensor) -> Tensor:

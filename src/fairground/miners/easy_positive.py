@@ -21,14 +21,21 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.functional.distances import normalize, squared_distances
 from fairground.functional.pairs import pair_masks
+from fairground.kernels.distances import normalize, squared_distances
+from fairground.spec.reference import Reference
 from fairground.spec.space import Choice, Range
 
 
 class EasyPositiveMiner(Miner):
     """`negative` says which one goes with the nearest positive: the nearest beyond it, or the nearest of all."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Xuan, Stylianou and Pless",
+        title="Improved Embeddings with Easy Positive Triplet Mining",
+        venue="WACV",
+        year=2020,
+    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"negative": Choice(options=("semihard", "hard"))}
 
@@ -43,7 +50,7 @@ class EasyPositiveMiner(Miner):
         masks = pair_masks(labels)
         z = normalize(embeddings)
         # Squares are in the same order as distances.
-        squares = squared_distances(z, z)
+        squares = squared_distances(z)
         to_positive, positive = torch.where(masks.positive, squares, torch.inf).min(1)
         allowed = masks.negative
         if self.negative == "semihard":

@@ -10,18 +10,27 @@ Departures from the paper
     Distances between unit vectors. Anchors without a positive or a negative are skipped.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
-from fairground.functional.distances import normalize, squared_distances
 from fairground.functional.pairs import pair_masks
+from fairground.kernels.distances import normalize, squared_distances
+from fairground.spec.reference import Reference
 
 
 class HardestMiner(Miner):
     """No settings and no chance: the same batch gives the same triplets."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Hermans, Beyer and Leibe",
+        title="In Defense of the Triplet Loss for Person Re-Identification",
+        venue="arXiv",
+        year=2017,
+    )
     yields = Triplets
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
@@ -29,7 +38,7 @@ class HardestMiner(Miner):
         masks = pair_masks(labels)
         z = normalize(embeddings)
         # Squares are in the same order as distances.
-        squares = squared_distances(z, z)
+        squares = squared_distances(z)
         to_positive, positive = torch.where(masks.positive, squares, -torch.inf).max(1)
         to_negative, negative = torch.where(masks.negative, squares, torch.inf).min(1)
         anchor = (to_positive.isfinite() & to_negative.isfinite()).nonzero().squeeze(1)

@@ -21,15 +21,22 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.functional.distances import distances, normalize
 from fairground.functional.random_choice import draw_below, marked_column
 from fairground.functional.triplets import classmates, positive_at
+from fairground.kernels.distances import distances, normalize
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class SemihardMiner(Miner):
     """`margin` is how far beyond the positive a negative may be: the margin of the loss it serves."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Schroff, Kalenichenko and Philbin",
+        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
+        venue="CVPR",
+        year=2015,
+    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
 
@@ -43,7 +50,7 @@ class SemihardMiner(Miner):
         anchor = batch.n_triplets.nonzero().squeeze(1)
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
         z = normalize(embeddings)
-        distance = distances(z, z)[anchor]
+        distance = distances(z)[anchor]
         to_positive = distance.gather(1, positive.unsqueeze(1))
         negative = labels[anchor].unsqueeze(1) != labels
         semihard = negative & (distance > to_positive) & (distance < to_positive + self.margin)

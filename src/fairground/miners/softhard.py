@@ -13,19 +13,28 @@ Departures from the paper
     The equations print argmax and argmin for max and min, and the anchor where the positive is meant.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
-from fairground.functional.distances import normalize, squared_distances
 from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import marked_column
+from fairground.kernels.distances import normalize, squared_distances
+from fairground.spec.reference import Reference
 
 
 class SofthardMiner(Miner):
     """No settings."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth and Brattoli",
+        title="Easily extendable basic deep metric learning pipeline",
+        venue="released code",
+        year=2019,
+    )
     yields = Triplets
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
@@ -35,7 +44,7 @@ class SofthardMiner(Miner):
         positive, negative = masks.positive[anchor], masks.negative[anchor]
         z = normalize(embeddings)
         # Squares are in the same order as distances.
-        squares = squared_distances(z, z)[anchor]
+        squares = squared_distances(z)[anchor]
         farthest_positive = squares.masked_fill(~positive, -torch.inf).amax(1, keepdim=True)
         nearest_negative = squares.masked_fill(~negative, torch.inf).amin(1, keepdim=True)
         hard_positive = positive & (squares > nearest_negative)

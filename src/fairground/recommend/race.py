@@ -7,12 +7,14 @@ time decides only whether one more step is begun. Nothing here opens the test sp
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from math import inf
 from statistics import fmean
 
 from fairground.recommend.race_plan import RacePlan, Rung, rungs_of
 from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.jobs import StudyJob
+from fairground.spec.metric_words import goodness
 from fairground.spec.run import RunSpec
 from fairground.spec.study import BudgetSpec, MethodSpec, StudySpec
 from fairground.study.scheduler import Request, Requests
@@ -22,7 +24,7 @@ SEEDS_APART = 1000
 #: a method is not run on more seeds than this however much time is left
 MOST_SEEDS = 10
 #: how many of the leading objectives have their further settings tried
-FAMILIES = 3
+OBJECTIVES = 3
 
 #: tells whether a run has come so far already, and whether there is time for so many seconds of all workers
 Has = Callable[[str, int], bool]
@@ -107,10 +109,15 @@ class Race:
         return ranked
 
     def _validation_scores(self, record: RunRecord, epochs: int) -> list[float]:
-        """Return the validation scores up to an epoch: a run that once went further is judged as all others."""
+        """Return the validation scores up to an epoch, turned so that more is better.
+
+        A run that once went further is judged as all others.
+        """
         if record.state not in ("done", "pruned"):
             return []
-        return [row.validation[self.metric] for row in record.epochs if 0 < row.epoch <= epochs and row.validation]
+        rows = [row for row in record.epochs if 0 < row.epoch <= epochs and row.validation]
+        is_higher = record.higher_is_better(self.metric)
+        return [goodness(row.validation[self.metric], is_higher) for row in rows]
 
     def _seeds(self, methods: Sequence[MethodSpec], seeds: Sequence[int]) -> "Requests[Mapping[str, RunRecord]]":
         # Seed by seed, so that what is known early is known of all.
@@ -121,8 +128,8 @@ class Race:
 
     def _further(self, finalists: Sequence[MethodSpec], *, has: Has, allows: Allows) -> "Requests[None]":
         """Race the other settings of the leading objectives; whoever beats the best leader on the first seed joins."""
-        families = list(dict.fromkeys(family_of(method) for method in finalists))[:FAMILIES]
-        others = [method for method in self.further if family_of(method) in families]
+        objectives = list(dict.fromkeys(objective_of(method) for method in finalists))[:OBJECTIVES]
+        others = [method for method in self.further if objective_of(method) in objectives]
         if not others or not finalists:
             return
         rungs = rungs_of(self.plan.epochs, len(others))
@@ -131,7 +138,7 @@ class Race:
         if not (all(has(name, rungs[0].epochs) for name in first) or allows(cost)):
             return
         ranked = yield from self._rungs(others, rungs)
-        best = max(self._first_scores(finalists), default=0.0)
+        best = max(self._first_scores(finalists), default=-inf)
         joining = [method for method, score in ranked if score > best]
         seeds = range(self.plan.seeds)
         needed = len(joining) * (len(seeds) * self.opening + (len(seeds) - 1) * self._run_seconds()) / self.workers
@@ -170,7 +177,8 @@ class Race:
 def promoted(scores: Mapping[str, Sequence[float]], n: int) -> set[str]:
     """Return who of the ranked goes on: half of `n` places to the best scores, half to the steepest climbs of the rest.
 
-    A climb is from the last look but one to the last. By scores alone whoever starts slowly would leave first.
+    More is better in `scores`. A climb is from the last look but one to the last. By scores alone whoever starts slowly
+    would leave first.
     """
     best = list(scores)[: (n + 1) // 2]
     rest = [label for label in scores if label not in best]
@@ -178,6 +186,6 @@ def promoted(scores: Mapping[str, Sequence[float]], n: int) -> set[str]:
     return {*best, *sorted(rest, key=lambda label: -climbs[label])[: n - len(best)]}
 
 
-def family_of(method: MethodSpec) -> str:
-    """Return the objective's name: what a label says before the comma."""
-    return method.label.partition(",")[0]
+def objective_of(method: MethodSpec) -> tuple[str, ...]:
+    """Return the loss and the miner a method names: methods that share them differ in settings alone."""
+    return tuple(word for word in method.words if word.partition("=")[0] in ("loss", "miner"))

@@ -79,7 +79,8 @@ def _what_to_take(found: Recommendation, metric: str) -> list[str]:
             "would be spent for nothing that can be seen."
         ]
     others = [standing.label for standing in found.level if standing.label != chosen.label]
-    tied = f" It is tied with {join_words(others)} and has the highest mean." if others else ""
+    most = "highest" if chosen.higher_is_better else "lowest"
+    tied = f" It is tied with {join_words(others)} and has the {most} mean." if others else ""
     return [f"Take {chosen.label}: {_score(chosen, metric)} on the validation classes.{tied}"]
 
 

@@ -14,10 +14,10 @@ from fairground.fairness.compare import Comparison, compare
 from fairground.fairness.evidence import Evidence
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
-from fairground.report.headings import heading, is_share, shorten, show, unit
+from fairground.report.headings import heading, shorten, show, unit
 from fairground.report.methods import methods_of
 from fairground.report.table_formats import text as table_text
-from fairground.report.tables import ResultTable, TableRow
+from fairground.report.tables import ResultTable, TableRow, turned
 from fairground.spec.space import Range
 from fairground.statistics.groups import group_from
 from fairground.statistics.pairwise import Verdict, pairwise
@@ -65,14 +65,16 @@ class ComparisonResult:
         evidence = Evidence(methods={key: m.records for key, m in methods.items()}, metric=metric, split=table.split)
         values = {label: found for label in methods if (found := evidence.values(label))}
         require(len(values) > 0, "no run has finished, so there is nothing to compare")
+        higher_is_better = table.higher_is_better[metric]
+        values = turned(values, higher_is_better)
         verdicts = pairwise(values)
-        # Of a metric that is no share nobody said which way is better.
-        claims = [(v.a, v.b) for v in verdicts if v.is_separated] if is_share(metric) else []
+        # Where nobody says which way is better, nobody is called better.
+        claims = [(v.a, v.b) for v in verdicts if v.is_separated] if higher_is_better is not None else []
         fairness = compare(evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges)
         if not fairness.is_fair:
             marked = {method.key: UNFAIR + label for label, method in methods.items()}
             table = ResultTable.from_records(runs, metrics=table.metrics, names=marked)
-        best = group_from(values, verdicts).members if is_share(metric) else ()
+        best = group_from(values, verdicts).members if higher_is_better is not None else ()
         return cls(fairness=fairness, table=table, verdicts=tuple(verdicts), best=best, metric=metric)
 
     @property
@@ -91,7 +93,7 @@ class ComparisonResult:
         if self.verdicts:
             lines.append(f"By {heading(self.metric)}, paired on shared seeds, corrected over all pairs (Holm):")
         shown = self.verdicts_to_read()
-        lines += _listed(mark + sentence(verdict, self.metric) for verdict in shown)
+        lines += _listed(mark + self.sentence(verdict) for verdict in shown)
         if len(shown) < len(self.verdicts):
             lines += _listed([f"and {len(self.verdicts) - len(shown)} pairs without the first method: --json has all"])
         if len(self.best) > 1:
@@ -105,17 +107,27 @@ class ComparisonResult:
         return "\n".join(lines) + "\n"
 
     def verdicts_to_read(self) -> list[Verdict]:
-        """Return all verdicts while they are few, otherwise those on the method with the highest mean."""
+        """Return all verdicts while they are few, otherwise those on the method with the best mean."""
         if len(self.verdicts) <= MOST_TO_READ:
             return list(self.verdicts)
         first = self.verdicts[0].a
         return [verdict for verdict in self.verdicts if first in (verdict.a, verdict.b)]
+
+    @property
+    def has_direction(self) -> bool:
+        """Tell whether anybody says which way the metric is better."""
+        return self.table.higher_is_better[self.metric] is not None
+
+    def sentence(self, verdict: Verdict) -> str:
+        """Return a verdict in words."""
+        return sentence(verdict, self.metric, word="better" if self.has_direction else "higher")
 
     def plain(self, *, is_shown: bool) -> dict[str, Any]:
         """Return everything as JSON-ready data; rows and verdicts only when they may be shown."""
         return {
             "is_fair": self.is_fair,
             "metric": self.metric,
+            "higher_is_better": self.table.higher_is_better[self.metric],
             "split": self.table.split,
             "differences": [dict(vars(difference)) for difference in self.fairness.differences],
             "flags": [dict(vars(flag)) for flag in self.fairness.flags],
@@ -125,7 +137,7 @@ class ComparisonResult:
         }
 
 
-def sentence(verdict: Verdict, metric: str) -> str:
+def sentence(verdict: Verdict, metric: str, *, word: str = "better") -> str:
     """Return a verdict in words: better, or not separated and how many more seeds would settle it."""
     a, b, test = shorten(verdict.a, 60), shorten(verdict.b, 60), verdict.test
     if test is None:
@@ -133,7 +145,7 @@ def sentence(verdict: Verdict, metric: str) -> str:
     span = "" if test.low is None or test.high is None else f" [{show(metric, test.low)}, {show(metric, test.high)}]"
     by = f"{show(metric, test.mean)}{span}{unit(metric)}, p {verdict.adjusted_p:.2g}, {test.n} seeds"
     if verdict.is_separated:
-        return f"{a} is {'better' if is_share(metric) else 'higher'} than {b} by {by}"
+        return f"{a} is {word} than {b} by {by}"
     return f"{a} and {b}: not separated, difference {by}; {_what_would_settle(verdict)}"
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairground.report.comparison import ComparisonResult, sentence
-from fairground.report.headings import is_share, shorten
+from fairground.report.comparison import ComparisonResult
+from fairground.report.headings import shorten
+from fairground.report.tables import turned
 from fairground.statistics.best import probability_of_best
 
 
@@ -34,7 +35,7 @@ def confidence_of(comparison: ComparisonResult, values: Mapping[str, Mapping[int
         return None
     read = comparison.verdicts_to_read()
     return Confidence(
-        sentences=tuple(shorten(sentence(verdict, comparison.metric), 400) for verdict in read),
+        sentences=tuple(shorten(comparison.sentence(verdict), 400) for verdict in read),
         n_more=len(comparison.verdicts) - len(read),
         chances=_chances(comparison, values),
         n_seeds=len(_shared(values)),
@@ -47,9 +48,9 @@ def _shared(values: Mapping[str, Mapping[int, float]]) -> list[int]:
 
 
 def _chances(comparison: ComparisonResult, values: Mapping[str, Mapping[int, float]]) -> tuple[Chance, ...]:
-    if not is_share(comparison.metric) or len(_shared(values)) < 2:
+    if not comparison.has_direction or len(_shared(values)) < 2:
         return ()
-    found = probability_of_best(values)
+    found = probability_of_best(turned(values, comparison.table.higher_is_better[comparison.metric]))
     leader = comparison.best[0]
     with_leader = [verdict for verdict in comparison.verdicts if leader in (verdict.a, verdict.b)]
     against = {verdict.b if verdict.a == leader else verdict.a: verdict for verdict in with_leader}
@@ -57,7 +58,7 @@ def _chances(comparison: ComparisonResult, values: Mapping[str, Mapping[int, flo
     for label, probability in sorted(found.items(), key=lambda item: -item[1]):
         verdict = against.get(label) if label != leader else None
         needed = None if verdict is None else verdict.more_seeds
-        settled = "highest mean" if label == leader else "settled"
+        settled = f"{comparison.table.extreme} mean" if label == leader else "settled"
         if verdict is not None and not verdict.is_separated:
             settled = "nobody knows how many" if needed is None else f"about {needed} more"
         chances.append(

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground.errors import InputError, require
-from fairground.fairness.told import is_trial
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.run_set import RunSet, with_ensembles_apart
@@ -26,7 +25,7 @@ def find_runs(words: Sequence[str], home: Path) -> RunSet:
     for word in words:
         found |= {run.name: run for run in list(store.records(method=word)) or [store.get(word)]}
     if not words:
-        found = {run.name: run for run in store.records() if not is_trial(run)}
+        found = {run.name: run for run in store.records() if not run.is_trial}
     require(len(found) > 0, f"there is no run to report in {home}; `fairground demo` makes some")
     return RunSet.in_home(with_ensembles_apart(found.values()), home)
 

@@ -40,7 +40,7 @@ def headline_of(table: ResultTable, *, unfair: str | None = None) -> str:
         return f"Nobody can be called better: {unfair.rstrip(':')}. The differences are listed below."
     if any(row.n_done == 1 for row in ranked):
         return (
-            f"{top.label} has the highest score, {_score(table, top)}{where}, "
+            f"{top.label} has the {table.extreme} score, {_score(table, top)}{where}, "
             "but one seed cannot tell a better method from a lucky one: run more seeds."
         )
     mark = top.cells[table.primary].mark
@@ -52,7 +52,7 @@ def headline_of(table: ResultTable, *, unfair: str | None = None) -> str:
         )
     level = [row.label for row in others if row.cells[table.primary].mark == mark != ""]
     return (
-        f"{top.label} has the highest mean, {_score(table, top)}{where}, but is not separated from "
+        f"{top.label} has the {table.extreme} mean, {_score(table, top)}{where}, but is not separated from "
         f"{join_words(level)}: paired tests on shared seeds do not tell them apart."
     )
 

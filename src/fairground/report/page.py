@@ -21,7 +21,7 @@ from fairground.report.drawing import write_figure
 from fairground.report.figure import ReportFigure
 from fairground.report.figures import bars, critical_difference, curves
 from fairground.report.gallery import Gallery, read_gallery
-from fairground.report.headings import clean, duration, heading, is_share, shorten, show, show_interval, size
+from fairground.report.headings import clean, duration, heading, shorten, show, show_interval, size
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.report.run_set import RunSet
 from fairground.report.sections import Drawing, Section, sections_of
@@ -105,11 +105,11 @@ def figures_of_sections(sections: Sequence[Section]) -> ReportFigure | None:
         return None
     metric = metrics.pop()
     means = [
-        {label: sum(found.values()) / len(found) for label, found in section.table.values().items()}
+        {label: sum(found.values()) / len(found) for label, found in section.table.goodness().items()}
         for section in sections
     ]
     labels = [label for label in means[0] if all(label in found for found in means)]
-    if not is_share(metric) or not labels:
+    if any(section.table.higher_is_better.get(metric) is None for section in sections) or not labels:
         return None
     return critical_difference.figure_over(
         {label: [found[label] for found in means] for label in labels}, blocks_are="data set", metric=metric

@@ -31,7 +31,7 @@ def legend(table: ResultTable) -> str:
     marks = {cell.mark for row in table.rows for cell in row.cells.values()}
     words = {
         "best": "★ better than every other method: paired on shared seeds, corrected over all pairs (Holm).",
-        "level": "≈ the highest mean and what no such test separates from it.",
+        "level": "≈ the best mean and what no such test separates from it.",
     }
     return " ".join(text for mark, text in words.items() if mark in marks)
 

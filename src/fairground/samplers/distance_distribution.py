@@ -16,7 +16,7 @@ Departures from the paper
     whatever their place, and adds the differences of mean and deviation: `cost = "roth_code"`.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -28,10 +28,18 @@ from fairground.sampling.candidates import draw_candidates
 from fairground.sampling.class_rows import require_classes
 from fairground.sampling.distance_histograms import DistanceHistograms, distance_histograms, wasserstein
 from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
+from fairground.spec.reference import Reference
 
 
 class DistanceDistributionSampler(EmbeddedSampler):
     """Keeps the best of `candidates` batches by the distance between histograms of `bins` bins."""
+
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
 
     def __init__(
         self,

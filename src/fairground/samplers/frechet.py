@@ -15,6 +15,8 @@ Departures from the paper
     candidates is that of the released code, in which the name of this sampler leads nowhere (erratum E44).
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -24,10 +26,18 @@ from fairground.sampling.candidates import draw_candidates
 from fairground.sampling.class_rows import require_classes
 from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
 from fairground.sampling.frechet import frechet_distances
+from fairground.spec.reference import Reference
 
 
 class FrechetSampler(EmbeddedSampler):
     """Keeps the best of `candidates` batches by the Fréchet distance to their pool."""
+
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
 
     def __init__(
         self,

@@ -16,6 +16,8 @@ Departures from the paper
     random subset but takes the images at those places in another, so that its batches are random ones: `roth_code`.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -24,10 +26,18 @@ from fairground.errors import require
 from fairground.sampling.draws import draw_distinct
 from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
 from fairground.sampling.farthest_first import farthest_first
+from fairground.spec.reference import Reference
 
 
 class GreedyCoresetSampler(EmbeddedSampler):
     """Every next pick is the image farthest from all picks so far or, with `softened`, one of the farthest 3 %."""
+
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
 
     def __init__(
         self,

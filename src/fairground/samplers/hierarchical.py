@@ -12,6 +12,8 @@ Departures from the paper
     too few classes gives all it has and then repeats, and so does a class with too few images; the record says so.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -19,6 +21,7 @@ from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
 from fairground.sampling.class_rows import ClassRows, n_class_slots
 from fairground.sampling.draws import draw_distinct_rows
+from fairground.spec.reference import Reference
 
 #: batches planned at a time
 _BLOCK = 64
@@ -26,6 +29,13 @@ _BLOCK = 64
 
 class HierarchicalSampler(BatchSampler):
     """`super_per_batch` super-classes share a batch equally; `super_labels` (n,) is the super-class of every image."""
+
+    reference: ClassVar[Reference] = Reference(
+        authors="Cakir et al.",
+        title="Deep Metric Learning to Rank",
+        venue="CVPR",
+        year=2019,
+    )
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import require
 from fairground.sampling.class_rows import ClassRows, n_class_slots, require_classes
 from fairground.sampling.draws import draw_distinct_rows
+from fairground.spec.reference import Reference
 from fairground.spec.space import Choice
 
 #: batches planned at a time in the clean form
@@ -33,6 +34,12 @@ _BLOCK = 64
 class MPerClassSampler(BatchSampler):
     """`per_class` is m."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Musgrave, Belongie and Lim",
+        title="A Metric Learning Reality Check",
+        venue="ECCV",
+        year=2020,
+    )
     tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(

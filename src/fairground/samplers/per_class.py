@@ -22,6 +22,7 @@ from torch import Tensor
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.sampling.class_rows import ClassRows, n_class_slots, require_classes
 from fairground.sampling.draws import draw_distinct_rows
+from fairground.spec.reference import Reference
 from fairground.spec.space import Choice
 
 #: batches planned at a time: enough to make the cost of planning vanish, few enough to keep checkpoints small
@@ -31,6 +32,12 @@ _BLOCK = 64
 class PerClassSampler(BatchSampler):
     """`per_class` images of each class of a batch, one class after the other."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
     tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(

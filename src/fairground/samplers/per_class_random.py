@@ -13,7 +13,7 @@ Departures from the paper
     another; in the released code it may be the same.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ from fairground.errors import DataError, require
 from fairground.functional.random_choice import draw_below
 from fairground.sampling.class_rows import ClassRows
 from fairground.sampling.draws import draw_distinct_rows
+from fairground.spec.reference import Reference
 
 #: batches planned at a time
 _BLOCK = 64
@@ -30,6 +31,13 @@ _BLOCK = 64
 
 class PerClassRandomSampler(BatchSampler):
     """`uniform_over` says what is equally likely among the first b - 1: every image or every class."""
+
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
 
     def __init__(
         self, *, labels: Labels, batch_size: int, uniform_over: Literal["samples", "classes"] = "samples", seed: int = 0

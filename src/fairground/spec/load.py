@@ -15,9 +15,10 @@ from typing import Any, get_type_hints
 
 from fairground.catalogue import canonical, nearest
 from fairground.errors import InputError, require
+from fairground.spec.declarations import settings_of
 from fairground.spec.presets import preset_settings
 from fairground.spec.run import OPTIONAL, ROOM_OF, ComponentSpec, EvaluationSpec, OptimiserSpec, RunSpec, TrainingSpec
-from fairground.spec.settings import Value, check_value, settings_of
+from fairground.spec.settings import Value, check_value
 
 DEFAULT_PROTOCOL = "laptop"
 #: where words come from, unless the caller says otherwise; refusals begin with it

@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from fairground.errors import require
 from fairground.spec.settings import Value
+
+#: marks a setting that came after runs had been named: at its default it is left out, and they keep their names
+LATER: Mapping[str, bool] = MappingProxyType({"came_later": True})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +79,8 @@ class EvaluationSpec:
 
     `select_on` test is for protocols that say so, as that of Roth et al. does; `report` best_of_each is their habit of
     taking each metric's own best epoch. `test` false leaves the test split sealed for good: a trial of a search is
-    judged on validation alone. `analyses` are made of the training split, once, with the selected weights.
+    judged on validation alone. `analyses` are made of the training split, once, with the selected weights. Metrics that
+    need clusters are averaged over k-means from `clustering_seeds` seeds.
     """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
@@ -86,8 +91,10 @@ class EvaluationSpec:
     analyses: tuple[str, ...] = ()
     lone: Literal["drop", "zero"] = "drop"
     normalise: bool | None = None
+    clustering_seeds: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
+        _integer("evaluation.clustering_seeds", self.clustering_seeds, 1)
         require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
         require(
             self.select_by in self.metrics,

@@ -14,7 +14,6 @@ from fairground.execution.executor import Executor
 from fairground.records.record import RunRecord, Score
 from fairground.records.store import Store
 from fairground.spec.identity import NAME_LENGTH, canonical_json
-from fairground.study.scheduler import with_notes
 
 #: named, never imported: this wing stays free of torch
 JOB = "fairground.training.ensemble:ensemble_job"
@@ -63,22 +62,25 @@ def _hash(plain: dict[str, Any]) -> str:
 
 def _record(name: str, runs: Sequence[RunRecord], result: Any) -> RunRecord:
     spec = _spec(runs)
-    scores = [Score(metric=metric, split="test", value=value) for metric, value in result["scores"].items()]
+    scores = [
+        Score(metric=metric, split="test", value=value, higher_is_better=runs[0].higher_is_better(metric))
+        for metric, value in result["scores"].items()
+    ]
+    concatenated = f"concatenated: {len(runs)} fold models, {result['embedding_dim']} dimensions together"
     wall = sum(run.provenance.wall_seconds for run in runs)
-    record = RunRecord(
+    return replace(
+        runs[0],
         name=name,
         method=_hash(spec | {"seed": 0}),
         spec=spec,
-        state="done",
         epochs=(),
         best_epoch=None,
         scores=tuple(scores),
-        notes=(f"concatenated: {len(runs)} fold models, {result['embedding_dim']} dimensions together",),
-        failure=None,
+        notes=tuple(dict.fromkeys([concatenated, *(note for run in runs for note in run.notes)])),
+        findings=(),
         provenance=replace(
             runs[0].provenance,
             wall_seconds=wall,
             split_fingerprint="+".join(sorted({run.provenance.split_fingerprint for run in runs})),
         ),
     )
-    return with_notes(record, [note for run in runs for note in run.notes])

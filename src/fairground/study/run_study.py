@@ -11,10 +11,11 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
 from fairground.spec.jobs import StudyJob, jobs_of
+from fairground.spec.metric_words import declared_metric
 from fairground.spec.study import StudySpec, study_hash
 from fairground.study import ensembles
 from fairground.study.folder import folder_of
-from fairground.study.scheduler import JOB, OnRecord, Request, Requests, Scheduler, with_notes
+from fairground.study.scheduler import JOB, OnRecord, Request, Requests, Scheduler, with_search
 from fairground.study.search import search
 from fairground.study.select import Seal, Selected, select
 from fairground.study.trial import Trial
@@ -62,7 +63,7 @@ def run_study(
             chosen = _chosen(jobs, trials)
             seal.end_selection(chosen)
             seal.note_opening(f"the final runs of study {study.name} on {', '.join(d.label for d in study.data)}")
-            runs = scheduler.run({job.label: _final(job, seal, chosen) for job in jobs})
+            runs = scheduler.run({job.label: _final(job, seal) for job in jobs})
         joined = _join(jobs, runs, store, spawn(join_job)) if len(study.folds.used) > 1 else {}
     return [
         JobResult(
@@ -79,11 +80,13 @@ def run_study(
 
 def open_trial_store(study: StudySpec, home: Path, storage: str | None) -> TrialStore:
     """Return the store of a study's trials: in its folder unless a storage is named."""
+    name, metric = study_hash(study), declared_metric(study.selection.metric)
+    is_higher = None if metric is None else metric.higher_is_better
     if storage is None:
-        return TrialStore.in_folder(folder_of(study, home).path, study=study_hash(study))
+        return TrialStore.in_folder(folder_of(study, home).path, study=name, higher_is_better=is_higher)
     is_known = storage.startswith(("postgresql", "sqlite"))
     require(is_known, "--storage takes a URL like postgresql+psycopg://user@host/database", InputError)
-    return TrialStore(storage, study=study_hash(study))
+    return TrialStore(storage, study=name, higher_is_better=is_higher)
 
 
 def _chosen(jobs: Sequence[StudyJob], trials: Mapping[str, Sequence[Trial]]) -> dict[str, Selected]:
@@ -96,14 +99,14 @@ def _chosen(jobs: Sequence[StudyJob], trials: Mapping[str, Sequence[Trial]]) -> 
     return chosen
 
 
-def _final(job: StudyJob, seal: Seal, chosen: Mapping[str, Selected]) -> "Requests[list[RunRecord]]":
+def _final(job: StudyJob, seal: Seal) -> "Requests[list[RunRecord]]":
     specs = seal.final_specs(job)
     if not specs:
         return []
-    notes = chosen[job.label].notes()
-    records = yield Request(specs=list(specs.values()), notes=notes)
-    # A run that was stored before has no such notes yet.
-    return [with_notes(records[name_of(spec)], notes) for spec in specs.values()]
+    search_procedure = job.search_procedure()
+    records = yield Request(specs=list(specs.values()), search=search_procedure)
+    # A run that was stored before may not say so yet.
+    return [with_search(records[name_of(spec)], search_procedure) for spec in specs.values()]
 
 
 def _join(

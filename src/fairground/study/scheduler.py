@@ -23,6 +23,7 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.identity import canonical_json, method_of, name_of, to_plain
 from fairground.spec.run import RunSpec
+from fairground.spec.search_procedure import SearchProcedure
 
 #: trains one spec; named, never imported, so that this wing stays free of torch
 JOB = "fairground.training.run:run_job"
@@ -35,14 +36,14 @@ OnRecord = Callable[[RunRecord], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """The runs a generator wants next, and notes to add to their records.
+    """The runs a generator wants next, and how their settings were searched, for their records to say.
 
     With `until` they need to be trained to the end of that epoch only, the test split still sealed; a run that has come
     so far, or further, is not touched again.
     """
 
     specs: Sequence[RunSpec]
-    notes: tuple[str, ...] = ()
+    search: SearchProcedure | None = None
     until: int | None = None
 
 
@@ -148,15 +149,15 @@ class Scheduler:
         self._executor.submit(argument if job.until is None else {**argument, "until": job.until})
 
     def _receive(self, outcome: Outcome, waiting: "Sequence[_Client[Result]]") -> "tuple[_Job, RunRecord]":
-        """Store the record of an outcome, with the notes of all that wait for it."""
+        """Store the record of an outcome, with the search that found its settings where somebody waiting says it."""
         # The disk is full, a file is damaged, or another process has the run: no word about the settings. A trial that
         # failed for such a reason would differ from the same trial on a better day.
         if outcome.failure is not None and outcome.is_store_failure:
             raise StoreError(outcome.failure)
         name = next(name for name, job in self._running.items() if to_plain(job.spec) == outcome.argument["spec"])
         job = self._running.pop(name)
-        notes = [note for client in waiting if name in client.missing for note in client.request.notes]
-        record = with_notes(_record_of(outcome, job.spec), notes)
+        searches = [client.request.search for client in waiting if name in client.missing]
+        record = with_search(_record_of(outcome, job.spec), next(filter(None, searches), None))
         self._store.append(record)
         self._locks.release(name)
         return job, record
@@ -246,9 +247,11 @@ class _DriverLocks:
             self.release(name)
 
 
-def with_notes(record: RunRecord, notes: Sequence[str]) -> RunRecord:
-    """Return the record with further notes, each once."""
-    return replace(record, notes=tuple(dict.fromkeys([*record.notes, *notes])))
+def with_search(record: RunRecord, search: SearchProcedure | None) -> RunRecord:
+    """Return the record with how its settings were searched, in its field and, for people, in a note."""
+    if search is None:
+        return record
+    return replace(record, search=search, notes=tuple(dict.fromkeys([*record.notes, search.sentence])))
 
 
 def _last_epoch(record: RunRecord) -> int:

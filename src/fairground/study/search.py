@@ -11,6 +11,7 @@ from statistics import median
 from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.jobs import StudyJob
+from fairground.spec.metric_words import goodness
 from fairground.spec.run import RunSpec
 from fairground.study.scheduler import Request, Requests
 from fairground.study.suggest import suggest
@@ -82,7 +83,8 @@ def _with_fold(trial: Trial, fold: int, record: RunRecord, metric: str) -> Trial
     trial = replace(trial, seconds=trial.seconds + record.provenance.wall_seconds)
     score = record.score(metric, "validation")
     if record.state == "done" and score is not None:
-        return replace(trial, folds={**trial.folds, fold: score})
+        is_higher = record.higher_is_better(metric) is not False
+        return replace(trial, folds={**trial.folds, fold: score}, higher_is_better=is_higher)
     if trial.state != "asked":
         return trial
     if record.state == "done":
@@ -92,9 +94,12 @@ def _with_fold(trial: Trial, fold: int, record: RunRecord, metric: str) -> Trial
 
 
 def _is_hopeless(trial: Trial, earlier: Sequence[Trial]) -> bool:
-    """Tell whether a trial lies below the median of finished trials on each of the folds it has run."""
+    """Tell whether a trial is worse than the median of finished trials on each of the folds it has run."""
     done = [other for other in earlier if other.state == "done"]
     if trial.state != "asked" or len(done) < LEAST_FINISHED:
         return False
     medians: Mapping[int, float] = {fold: median(other.folds[fold] for other in done) for fold in trial.folds}
-    return all(score < medians[fold] for fold, score in trial.folds.items())
+    return all(
+        goodness(score, trial.higher_is_better) < goodness(medians[fold], trial.higher_is_better)
+        for fold, score in trial.folds.items()
+    )

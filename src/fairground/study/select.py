@@ -31,20 +31,14 @@ class Selected:
     score: float | None = None
     n_trials: int = 0
 
-    def notes(self) -> tuple[str, ...]:
-        """Return what the records of the final runs must say."""
-        if self.trial is None:
-            return ()
-        return (f"search: {self.n_trials} trial{'' if self.n_trials == 1 else 's'}", "selected on validation")
-
 
 def select(trials: Sequence[Trial]) -> Selected | None:
-    """Return the trial with the highest mean over the folds, the earliest of equals; None when none is done."""
-    done = [(trial.score, -trial.number, trial) for trial in trials if trial.score is not None]
+    """Return the trial with the best mean over the folds, the earliest of equals; None when none is done."""
+    done = [(trial.goodness, -trial.number, trial) for trial in trials if trial.goodness is not None]
     if not done:
         return None
-    score, _, best = max(done, key=lambda row: row[:2])
-    return Selected(settings=dict(best.settings), trial=best.number, score=score, n_trials=len(trials))
+    best = max(done, key=lambda row: row[:2])[2]
+    return Selected(settings=dict(best.settings), trial=best.number, score=best.score, n_trials=len(trials))
 
 
 class Seal:

@@ -11,7 +11,7 @@ from fairground.spec.jobs import StudyJob, jobs_of
 from fairground.spec.study import StudySpec, study_hash
 from fairground.study.folder import folder_of
 from fairground.study.run_study import JobResult, open_trial_store
-from fairground.study.scheduler import with_notes
+from fairground.study.scheduler import with_search
 from fairground.study.select import Seal
 from fairground.study.trial import Trial, counts
 from fairground.study.trial_store import TrialStore
@@ -60,14 +60,13 @@ def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) 
         for job in jobs_of(study):
             specs = seal.final_specs(job)
             selected = (seal.selection() or {}).get(job.label)
-            notes = selected.notes() if selected else ()
             repeats = _complete_repeats({key: name_of(spec) for key, spec in specs.items()}, done)
             results.append(
                 JobResult(
                     job=job,
                     trials=tuple(_trials(trial_store, job)) if study.search.trials else (),
                     selected=selected,
-                    runs=tuple(with_notes(store.get(name), notes) for name in repeats),
+                    runs=tuple(with_search(store.get(name), job.search_procedure()) for name in repeats),
                 )
             )
     return results

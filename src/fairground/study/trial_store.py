@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from fairground.errors import InputError, StoreError, require
@@ -26,13 +26,19 @@ FILE_NAME = "search.sqlite"
 
 
 class TrialStore:
-    """The trials of one study, job by job. `url` is SQLAlchemy's, as in postgresql+psycopg://host/database."""
+    """The trials of one study, job by job. `url` is SQLAlchemy's, as in postgresql+psycopg://host/database.
 
-    def __init__(self, url: str, *, study: str, is_read_only: bool = False) -> None:
+    `higher_is_better` is for Optuna's own tools, which may look at the file; here every trial says so itself.
+    """
+
+    def __init__(
+        self, url: str, *, study: str, is_read_only: bool = False, higher_is_better: bool | None = True
+    ) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.url, self._study, self._is_read_only = url, study, is_read_only
+        self._direction: Literal["minimize", "maximize"] = "minimize" if higher_is_better is False else "maximize"
         self._known: dict[str, optuna.Study] = {}
         arguments = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
         try:
@@ -45,9 +51,10 @@ class TrialStore:
             raise StoreError(f"cannot open the search at {_shown(url)}: {_first_line(error)}") from error
 
     @classmethod
-    def in_folder(cls, folder: Path, *, study: str) -> "TrialStore":
+    def in_folder(cls, folder: Path, *, study: str, higher_is_better: bool | None = True) -> "TrialStore":
         """Return the trials kept in the study's own folder."""
-        return cls(f"sqlite:///{(folder / FILE_NAME).absolute()}", study=study)
+        url = f"sqlite:///{(folder / FILE_NAME).absolute()}"
+        return cls(url, study=study, higher_is_better=higher_is_better)
 
     @classmethod
     def read_only(cls, folder: Path, *, study: str) -> "TrialStore | None":
@@ -84,7 +91,12 @@ class TrialStore:
             return
         assert trial.state in ENDED
         # Optuna is given the score last: a kill before that leaves the trial to be ended again.
-        entry = {"folds": dict(trial.folds), "failure": trial.failure, "seconds": trial.seconds}
+        entry = {
+            "folds": dict(trial.folds),
+            "failure": trial.failure,
+            "seconds": trial.seconds,
+            "higher_is_better": trial.higher_is_better,
+        }
         self._storage.set_trial_user_attr(stored._trial_id, "fairground", json.dumps({"state": trial.state, **entry}))
         if trial.state == "done":
             study.tell(trial.number, trial.score)
@@ -130,7 +142,10 @@ class TrialStore:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
                 self._known[job] = optuna.create_study(
-                    study_name=f"{self._study}/{job}", storage=self._storage, direction="maximize", load_if_exists=True
+                    study_name=f"{self._study}/{job}",
+                    storage=self._storage,
+                    direction=self._direction,
+                    load_if_exists=True,
                 )
         return self._known[job]
 
@@ -144,6 +159,8 @@ def _read(trial: "optuna.trial.FrozenTrial") -> Trial:
         folds={int(fold): score for fold, score in entry.get("folds", {}).items()},
         failure=entry.get("failure"),
         seconds=entry.get("seconds", 0.0),
+        # Trials from before scores had a direction were all ranked as if more were better.
+        higher_is_better=entry.get("higher_is_better", True),
     )
 
 

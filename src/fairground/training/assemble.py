@@ -16,9 +16,11 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
 from fairground.contracts.model import Transform
 from fairground.contracts.regulariser import Regulariser
+from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.split import SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
+from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.build import build, build_dataset, build_split
@@ -43,6 +45,8 @@ class Assembled:
     data_fingerprint: str
     split_fingerprint: str
     notes: tuple[str, ...]
+    known_bugs: tuple[KnownBug, ...]
+    weights: PretrainedWeights | None
     device: torch.device
 
     @property
@@ -91,7 +95,8 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         generator=_generator(spec.seed, "miner", device),
         chunk=spec.training.gradient_chunk,
     )
-    bugs = [bug for part in (loss, miner, regulariser, sampler) if part is not None for bug in part.known_bugs()]
+    bugs = _known_bugs(spec, {"loss": loss, "miner": miner, "regulariser": regulariser, "sampler": sampler})
+    weights = _weights(spec, model)
     return Assembled(
         table=table,
         parts=parts,
@@ -112,13 +117,32 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         split_fingerprint=_fingerprint("split", parts.train, parts.validation, parts.test),
         notes=(
             *table.notes,
-            *([f"pretrained weights: {model.trunk.weights_fingerprint}"] if model.trunk.weights_fingerprint else []),
+            *([f"pretrained weights: {weights.hash}"] if weights else []),
             *parts.notes(table.labels),
             *sampler.notes(),
-            *(f"known bug switched on: {bug}" for bug in bugs),
+            *(f"known bug switched on: {bug.sentence}" for bug in bugs),
         ),
+        known_bugs=bugs,
+        weights=weights,
         device=device,
     )
+
+
+def _known_bugs(
+    spec: RunSpec, parts: Mapping[str, Loss | Miner | Regulariser | BatchSampler | None]
+) -> tuple[KnownBug, ...]:
+    """Return the published bugs that some part was asked to reproduce."""
+    return tuple(
+        KnownBug(component=f"{key}.{getattr(spec, key).name}", sentence=sentence)
+        for key, part in parts.items()
+        if part is not None
+        for sentence in part.known_bugs()
+    )
+
+
+def _weights(spec: RunSpec, model: EmbeddingModel) -> PretrainedWeights | None:
+    found = model.trunk.weights_fingerprint
+    return PretrainedWeights(name=str(spec.trunk.settings.get("weights", "")), hash=found) if found else None
 
 
 def _require_pairs(spec: RunSpec, table: ImageTable, parts: SplitRows) -> None:

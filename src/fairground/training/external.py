@@ -27,7 +27,7 @@ class ExternalLoss(Loss):
         takes_tuples = len(inspect.signature(module.forward).parameters) >= 3
         self.accepts = (Triplets, Pairs) if takes_tuples else ()
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the outside module's loss, drawing its random numbers from our generator."""

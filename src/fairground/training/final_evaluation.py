@@ -1,13 +1,16 @@
 """The end of a run: what the selected model scores, and all that these scores were made from, beside the record."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from torch import Tensor
 
 from fairground.evaluation.analyses import analyse
+from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.view import EmbeddingView
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder
-from fairground.records.record import Score
+from fairground.records.record import Score, SplitName
 from fairground.training.gallery import gallery_of
 from fairground.training.loop import Training, measure
 from fairground.training.seal import SealedRows
@@ -19,7 +22,7 @@ def final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> t
     return (
         *(Score(metric=name, split="train", value=value) for name, value in _analyses(training, folder).items()),
         *selecting_scores(training),
-        *(Score(metric=name, split="test", value=value) for name, value in test.items()),
+        *_directed(test, "test"),
     )
 
 
@@ -27,7 +30,15 @@ def selecting_scores(training: Training) -> tuple[Score, ...]:
     """Return the validation scores of the epoch selected so far; none where the test split selects."""
     chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
-    return tuple(Score(metric=name, split="validation", value=value) for name, value in judged.items())
+    return _directed(judged, "validation")
+
+
+def _directed(scores: Mapping[str, float], split: SplitName) -> tuple[Score, ...]:
+    """Return scores that say which way they are better, as their metrics declare."""
+    return tuple(
+        Score(metric=name, split=split, value=value, higher_is_better=metric_named(name).higher_is_better)
+        for name, value in scores.items()
+    )
 
 
 def _test_scores(training: Training, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
@@ -50,11 +61,12 @@ def _judge_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder
     folder.sign()
     if spec.evaluation.report == "selected":
         return dict(found.scores)
-    validations = [row.validation for row in training.progress.rows if row.epoch > 0 and row.validation]
-    return {
-        name: max(validation[name] for validation in validations) if validations else value
-        for name, value in found.scores.items()
-    }
+    looks = [row.validation for row in training.progress.rows if row.epoch > 0 and row.validation]
+    return {name: _best(name, [look[name] for look in looks] or [value]) for name, value in found.scores.items()}
+
+
+def _best(metric: str, values: Sequence[float]) -> float:
+    return max(values) if metric_named(metric).higher_is_better else min(values)
 
 
 def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:

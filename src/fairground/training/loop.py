@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from fairground.errors import DivergedError
+from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
 from fairground.records.provenance import Clock, begin
@@ -51,6 +52,7 @@ class Training:
 
     def __post_init__(self) -> None:
         self.doctor = Doctor(self.spec, self.parts) if self.is_watched else None
+        self.select_by = metric_named(self.spec.evaluation.select_by)
 
     def train(self, until: int | None = None) -> None:
         """Train to the end, or to the end of epoch `until`, from wherever the run is."""
@@ -145,7 +147,7 @@ class Training:
         if self.doctor is not None:
             self._warn(self.doctor.after_epoch(progress))
         score = scores.get(self.spec.evaluation.select_by)
-        if score is not None and (progress.best_score is None or score > progress.best_score):
+        if score is not None and (progress.best_score is None or self.select_by.is_better(score, progress.best_score)):
             weights = self.parts.model.state_dict()
             progress.best_epoch, progress.best_score = progress.epoch, score
             progress.best = self.checkpoints.save_best(progress.epoch, weights)
@@ -215,8 +217,9 @@ def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarra
     table, normalise = parts.table, parts.on_sphere(spec.evaluation)
     labels = table.labels[rows]
     groups = None if table.groups is None else table.groups[rows]
+    seeds = spec.evaluation.clustering_seeds
     if table.is_query is None or table.is_gallery is None or not table.is_query[rows].any():
-        return EmbeddingView(embeddings, labels, groups=groups, normalise=normalise)
+        return EmbeddingView(embeddings, labels, groups=groups, normalise=normalise, clustering_seeds=seeds)
     queries, gallery = np.flatnonzero(table.is_query[rows]), np.flatnonzero(table.is_gallery[rows])
     return EmbeddingView(
         embeddings[torch.from_numpy(queries)],
@@ -226,4 +229,5 @@ def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarra
         groups=None if groups is None else groups[queries],
         reference_groups=None if groups is None else groups[gallery],
         normalise=normalise,
+        clustering_seeds=seeds,
     )

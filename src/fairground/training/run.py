@@ -13,11 +13,12 @@ import torch
 from fairground.errors import DivergedError
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.lock import locked
-from fairground.records.record import RunRecord, Score, State
+from fairground.records.record import RunRecord, Score, Selection, State
 from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
+from fairground.training.allocator import keep_memory
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.distributed.process_group import ALONE, ProcessGroup
 from fairground.training.final_evaluation import final_scores, selecting_scores
@@ -44,6 +45,7 @@ def run(
     and tells the best validation scores so far. Called again, it goes on from there.
     The doctor watches unless `is_watched` is false: that is no part of the spec, for no digit depends on it.
     """
+    keep_memory()
     parts = share_out(assemble(spec), group)
     parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
     folder = RunFolder(home, name_of(spec))
@@ -141,6 +143,15 @@ def _record(training: Training, *, state: State, scores: tuple[Score, ...], fail
         best_epoch=progress.best_epoch,
         scores=scores,
         notes=(*_selection_notes(spec), *parts.notes, *training.checkpoints.notes, *progress.notes),
+        selection=Selection(
+            split=spec.evaluation.select_on,
+            metric=spec.evaluation.select_by,
+            is_best_of_each=spec.evaluation.report == "best_of_each",
+        ),
+        clustering_seeds=spec.evaluation.clustering_seeds,
+        is_closed_set=parts.parts.tests_trained_classes(parts.table.labels),
+        known_bugs=parts.known_bugs,
+        weights=parts.weights,
         failure=failure,
         findings=tuple(progress.findings),
         provenance=training.clock.finish(

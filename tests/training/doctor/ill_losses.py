@@ -23,7 +23,7 @@ ILL = {
 class OneSidedLoss(Loss):
     """Draws everything towards one direction, each row as far as it was: what lies nearest to it becomes a hub."""
 
-    def compute(
+    def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         return (embeddings.mean(0)[0] - 10).square()

@@ -151,3 +151,16 @@ def test_class_vectors_are_found_by_their_shape() -> None:
     assert class_vectors_of(module, n_classes=5, embedding_dim=3) is None
     module.proxies = nn.Parameter(torch.zeros(5, 2, 3))
     assert class_vectors_of(module, n_classes=5, embedding_dim=3) is module.proxies
+
+
+def test_where_less_is_better_a_rising_score_is_divergence_and_a_falling_one_is_not() -> None:
+    def looked(*values: float) -> WatchedRun:
+        rows = scores(*values, losses=(1.0, 0.95, 0.93, 0.9))
+        by_eer = tuple(replace(row, validation={"eer": row.validation["map@r"]}) for row in rows)
+        return patient('evaluation.metrics=["eer"]', "evaluation.select_by=eer", rows=by_eer)
+
+    diagnosis = SIGNS["divergence"].look(looked(0.5, 0.1, 0.11, 0.12, 0.12))
+    assert diagnosis is not None
+    assert diagnosis.sentence.startswith("validation eer rose from 0.1000 (epoch 1) to 0.1200")
+    for well in ((0.5, 0.4, 0.37, 0.36, 0.36), (0.5, 0.1, 0.104, 0.12, 0.12), (0.5, 0.0, 0.0, 0.0, 0.0)):
+        assert SIGNS["divergence"].look(looked(*well)) is None

@@ -1,7 +1,8 @@
 """How a choice other than the loss moves results: distributions of relative performance over metrics and losses.
 
 Formula
-    relative performance of a run = its score / the highest score by the same metric with the same loss
+    relative performance of a run = its score / the highest score by the same metric with the same loss,
+    over the metrics of which more is better
 
 Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figures 2 and 3.
@@ -15,7 +16,7 @@ import numpy as np
 from fairground.report.drawing import Draw, axes_in, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
-from fairground.report.headings import is_share, shorten
+from fairground.report.headings import shorten
 from fairground.report.palette import Palette
 from fairground.spec.flatten import differing
 
@@ -62,9 +63,9 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         name="distributions",
         title="What other choices do",
         sentence=(
-            f"Performance relative to the best with the same loss, over all metrics and seeds, by "
-            f"{', '.join(shorten(key, 40) for key in found)} ({count(n_runs, 'run')}). Boxes hold the middle half, the "
-            "line is the median. As figures 2 and 3 of Roth et al., 2020."
+            "Performance relative to the best with the same loss, over all seeds and metrics of which more is better, "
+            f"by {', '.join(shorten(key, 40) for key in found)} ({count(n_runs, 'run')}). Boxes hold the middle half, "
+            "the line is the median. As figures 2 and 3 of Roth et al., 2020."
         ),
         draw=lambda is_narrow: _drawn(found, is_narrow),
         height=max(2.2, 0.9 * rows + 0.38 * lines / (2 if len(found) > 1 else 1)),
@@ -92,7 +93,7 @@ def _relative(inputs: FigureInputs, flat: Mapping[str, Mapping[str, str]]) -> di
     found: dict[str, list[float]] = {method.key: [] for method in inputs.methods}
     for loss in dict.fromkeys(spec.get("loss") for spec in flat.values()):
         inside = [method for method in inputs.methods if flat[method.key].get("loss") == loss]
-        for metric in filter(is_share, inputs.table.metrics):
+        for metric in [metric for metric, is_higher in inputs.table.higher_is_better.items() if is_higher]:
             top = max((value for method in inside for value in method.values(metric, inputs.table.split)), default=0)
             for method in inside if top > 0 else ():
                 found[method.key] += [100 * v / top for v in method.values(metric, inputs.table.split)]

@@ -2,7 +2,7 @@
 
 Formula
     relative improvement = 100 (score - baseline) / baseline, the baseline being the best plain contrastive or triplet
-    method of the same table
+    method of the same table; its negative where less is better
 
 Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 3.
@@ -19,6 +19,7 @@ from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.figures.regularised import is_regularised
 from fairground.report.headings import heading, squeeze
 from fairground.report.palette import Palette
+from fairground.spec.metric_words import goodness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,15 +46,16 @@ def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
     losses = {method.key: inputs.settings(method).get("loss", "") for method in inputs.methods}
     # What switches tuples is no classic loss any more, and MLRC did not measure it.
     switched = {method.key for method in inputs.methods if is_regularised(inputs.settings(method))}
+    is_higher = inputs.table.higher_is_better.get(inputs.habitual)
     for baseline in BASELINES:
         plain = [key for key in means if losses[key] == baseline and key not in switched]
-        at = max((means[key] for key in plain), default=0.0)
+        at = abs(max((goodness(means[key], is_higher) for key in plain), default=0.0))
         others = [method for method in inputs.methods if method.key in means and method.key not in plain]
         if at > 0 and others:
             gains = [
                 Gain(
                     label=method.label,
-                    here=100 * (means[method.key] - at) / at,
+                    here=goodness(100 * (means[method.key] - at) / at, is_higher),
                     measured=None if method.key in switched else _measured(losses[method.key], baseline),
                 )
                 for method in others

@@ -14,6 +14,7 @@ from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, is_share
 from fairground.report.palette import N_SERIES, Palette, sign_of
+from fairground.spec.metric_words import goodness
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +28,12 @@ class MetricLine:
 
     metric: str
     means: dict[str, float]
+    higher_is_better: bool = True
+
+    @property
+    def leader(self) -> str:
+        """The method with the best mean."""
+        return max(self.means, key=lambda label: goodness(self.means[label], self.higher_is_better))
 
 
 def metric_lines_of(inputs: FigureInputs) -> list[MetricLine]:
@@ -36,7 +43,8 @@ def metric_lines_of(inputs: FigureInputs) -> list[MetricLine]:
         scores = {method.label: inputs.scores(method, metric) for method in inputs.methods[:N_SERIES]}
         means = {label: fmean(values) for label, values in scores.items() if values}
         if len(means) > 1:
-            lines.append(MetricLine(metric=metric, means=means))
+            is_higher = inputs.table.higher_is_better[metric] is not False
+            lines.append(MetricLine(metric=metric, means=means, higher_is_better=is_higher))
     return sorted(lines, key=lambda line: min(line.means.values()) - max(line.means.values()))
 
 
@@ -45,7 +53,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     lines = metric_lines_of(inputs)
     if len(lines) < 2:
         return None
-    leaders = {max(line.means, key=lambda label: line.means[label]) for line in lines}
+    leaders = {line.leader for line in lines}
     agree = "All name the same leader" if len(leaders) == 1 else f"They name {len(leaders)} different leaders"
     labels = list(lines[0].means)
     return ReportFigure(

@@ -4,21 +4,19 @@ Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 2.
 """
 
-import re
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.records.published import published_rows
+from fairground.records.published import published_rows, published_years
 from fairground.report.drawing import Draw, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, shorten, unit
 from fairground.report.palette import Palette
+from fairground.spec.declarations import reference_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,17 +37,10 @@ class Dated:
     claimed: tuple[float, ...]
 
 
-@cache
 def year_of(loss: str) -> int | None:
-    """Return the year in the Paper section of a loss of this package; None for external ones."""
-    if re.fullmatch(r"[a-z0-9_]{1,60}", loss) is None:
-        return None
-    file = resources.files("fairground").joinpath("losses", f"{loss}.py")
-    if not file.is_file():
-        return None
-    paper = file.read_text(encoding="utf-8").partition("\nPaper\n")[2].partition("\n\n")[0]
-    years = re.findall(r"\b(?:19|20)\d\d\b", paper)
-    return int(min(years)) if years else None
+    """Return the year of a loss as MLRC's table has it, otherwise that of the publication it follows."""
+    reference = reference_of("losses", loss)
+    return published_years().get(loss, None if reference is None else reference.year)
 
 
 def dated_of(inputs: FigureInputs) -> list[Dated]:
@@ -79,7 +70,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         title="Progress over the years",
         sentence=(
             f"{axis} of the best method with each of {len(dated)} losses ({count(n_runs, 'run')}) "
-            f"by the year of its paper; the fitted line gains {slope:+.2f} points a year.{claims} As figure 2 of "
+            f"by the year of its paper; the fitted line moves by {slope:+.2f} points a year.{claims} As figure 2 of "
             "Musgrave et al., 2020."
         ),
         draw=lambda is_narrow: _drawn(dated, axis, is_narrow),

@@ -1,7 +1,7 @@
 """How much a setting matters: the score at each value of every number that was varied."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from fairground.report.figure_inputs import FigureInputs, count, factor_of
 from fairground.report.headings import heading, shorten, squeeze, unit
 from fairground.report.palette import Palette
 from fairground.spec.flatten import differing
+from fairground.spec.metric_words import goodness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +30,12 @@ class Sensitivity:
     owner: str
     setting: str
     points: tuple[tuple[float, float], ...]
+    higher_is_better: bool = True
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """The value with the best score, and that score."""
+        return max(self.points, key=lambda point: goodness(point[1], self.higher_is_better))
 
     @property
     def reach(self) -> float:
@@ -42,7 +49,8 @@ class Sensitivity:
 
 def sensitivities_of(inputs: FigureInputs) -> list[Sensitivity]:
     """Return every varied number: of searched methods from their trials, otherwise from methods that share a loss."""
-    found = _of_searches(inputs) or _of_methods(inputs)
+    is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
+    found = [replace(one, higher_is_better=is_higher) for one in _of_searches(inputs) or _of_methods(inputs)]
     return sorted(found, key=lambda one: -one.reach)
 
 
@@ -121,9 +129,8 @@ def _drawn(found: Sequence[Sensitivity], axis: str, is_narrow: bool) -> Draw:
 def _draw_one(axes: "Axes", one: Sensitivity, palette: Palette) -> None:
     plain_axes(axes, palette)
     values, scores = zip(*one.points, strict=True)
-    best = max(range(len(scores)), key=lambda i: scores[i])
     axes.plot(values, scores, "o", color=palette.series[0], markersize=5, alpha=0.7, markeredgewidth=0)
-    axes.plot(values[best], scores[best], "D", color=palette.series[1], markersize=7, markeredgewidth=0)
+    axes.plot(*one.best, "D", color=palette.series[1], markersize=7, markeredgewidth=0)
     if min(values) > 0 and max(values) > _WIDE * min(values):
         log_axis(axes, "x")
     axes.set_title(squeeze(one.owner, 40), fontsize=10, color=palette.ink, loc="left")

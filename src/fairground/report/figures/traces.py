@@ -46,7 +46,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         title="The course of each search",
         sentence=(
             f"{axis} of every finished trial in the order of asking, and the best so far: {count(n_trials, 'trial')} "
-            f"of {count(len(found), 'method')}. A line still rising at the end asks for more trials.{left_out}"
+            f"of {count(len(found), 'method')}. A line still moving at the end asks for more trials.{left_out}"
         ),
         draw=lambda is_narrow: _drawn(shown, axis, factor, is_narrow),
         height=0.6 + 2.1 * rows,

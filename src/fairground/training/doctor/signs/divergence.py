@@ -1,11 +1,12 @@
-"""Divergence: the training loss falls while the validation score falls.
+"""Divergence: the training loss falls while the validation score worsens.
 
 Looks at
     The epoch rows: the mean training loss, and the score that selects.
 
 Rule
-    The last three validated epochs all score at least 5 % below the best one, which came before them (the untrained
-    model counts), none of the three is better than the one before, and the training loss fell by at least 10 % since.
+    The last three validated epochs all score at least 5 % worse than the best one, which came before them (the
+    untrained model counts), none of the three is better than the one before, and the training loss fell by at least
+    10 % since.
 
 Thresholds
     Ours: three in a row and none of them rising, so that a score that wanders is not taken for one that falls.
@@ -14,7 +15,9 @@ Remedy
     Stopping by patience, or more regularisation; smaller steps where the untrained model is the best.
 """
 
+from fairground.evaluation.metric_names import metric_named
 from fairground.records.record import EpochRow
+from fairground.spec.metric_words import goodness
 from fairground.training.doctor.history import Diagnosis, Sign, WatchedRun, slower
 
 N_EPOCHS = 3
@@ -32,16 +35,26 @@ class DivergenceSign(Sign):
         late, before = judged[-N_EPOCHS:], judged[:-N_EPOCHS]
         if not before:
             return None
-        best = max(before, key=lambda row: row.validation[metric])
+        higher_is_better = metric_named(metric).higher_is_better
+        best = max(before, key=lambda row: goodness(row.validation[metric], higher_is_better))
         scores = [row.validation[metric] for row in late]
-        is_falling = scores == sorted(scores, reverse=True)
-        if not is_falling or scores[0] > SCORE_DROP * best.validation[metric] or not _fell(run, best, late[-1]):
+        is_worsening = scores == sorted(scores, reverse=higher_is_better)
+        if (
+            not is_worsening
+            or not _is_far_worse(scores[0], best.validation[metric], higher_is_better)
+            or not _fell(run, best, late[-1])
+        ):
             return None
+        moved = "fell" if higher_is_better else "rose"
         sentence = (
-            f"validation {metric} fell from {best.validation[metric]:.4f} (epoch {best.epoch}) to {scores[-1]:.4f} "
+            f"validation {metric} {moved} from {best.validation[metric]:.4f} (epoch {best.epoch}) to {scores[-1]:.4f} "
             "while the training loss fell"
         )
         return Diagnosis(sentence, _remedy(run, best))
+
+
+def _is_far_worse(score: float, best: float, higher_is_better: bool) -> bool:
+    return score <= SCORE_DROP * best if higher_is_better else best < score and best <= SCORE_DROP * score
 
 
 def _fell(run: WatchedRun, best: EpochRow, now: EpochRow) -> bool:

@@ -1,0 +1,129 @@
+"""The pairs of a batch as a kernel wants them: positives as a list, negatives in place. Equals `pair_weights`.
+
+Positives are few (n times the class size) and negatives nearly all, so positives are listed, in O(n log n), and
+negatives are what is left of the (n, n) matrix when all else is taken out.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.tuples import Tuples, as_pairs
+from fairground.functional.random_choice import draw_below
+
+
+class BatchPairs(NamedTuple):
+    """`anchor`, `positive` (k,): ordered positive pairs. `place` (k,): where each stands in the flattened matrix.
+
+    `own` holds the places of all that are no negatives: the diagonal and all pairs of one class, also of those that
+    `where` has left out.
+    `log_counts` (n, n) holds, for pairs chosen by a miner, the logarithm of how often each negative pair was chosen,
+    minus infinity for never; None when every sample of another class is a negative.
+    """
+
+    n: int
+    anchor: Tensor
+    positive: Tensor
+    place: Tensor
+    own: Tensor
+    log_counts: Tensor | None
+    has_negatives: bool
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether there is a positive pair and a negative pair."""
+        return self.has_negatives and len(self.anchor) > 0
+
+    def where(self, chosen: Tensor) -> "BatchPairs":
+        """Return the same with only the marked positive pairs, or those at these numbers."""
+        numbers = chosen.nonzero().squeeze(1) if chosen.dtype == torch.bool else chosen
+        anchor, positive, place = (index.take(numbers) for index in (self.anchor, self.positive, self.place))
+        return self._replace(anchor=anchor, positive=positive, place=place)
+
+    def with_own(self) -> "BatchPairs":
+        """Return the same with every row a positive of itself, those pairs last."""
+        row = torch.arange(self.n, device=self.anchor.device)
+        anchor, positive = torch.cat([self.anchor, row]), torch.cat([self.positive, row])
+        return self._replace(anchor=anchor, positive=positive, place=torch.cat([self.place, row * (self.n + 1)]))
+
+    def keep_negatives_(self, logits: Tensor) -> Tensor:
+        """Set all but negative pairs to minus infinity in place; a pair chosen c times gains log c, to count as c."""
+        if self.log_counts is not None:
+            return logits.add_(self.log_counts)
+        logits.view(-1).index_fill_(0, self.own, -torch.inf)
+        return logits
+
+    def keep_pairs_(self, logits: Tensor) -> Tensor:
+        """Set all but positive and negative pairs to minus infinity in place."""
+        if self.log_counts is None:
+            return logits.fill_diagonal_(-torch.inf)
+        positives = logits.take(self.place)
+        return logits.add_(self.log_counts).put_(self.place, positives)
+
+    def per_anchor(self, values: Tensor) -> Tensor:
+        """Return the sums (n,) of values (k,) of positive pairs over each anchor."""
+        return values.new_zeros(self.n).index_add_(0, self.anchor, values)
+
+    def n_positives(self, like: Tensor) -> Tensor:
+        """Return how many positive pairs (n,) each row anchors, in the type of `like`."""
+        return torch.bincount(self.anchor, minlength=self.n).to(like.dtype)
+
+
+def batch_pairs(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, repeats: bool = False) -> BatchPairs:
+    """Return all pairs of a batch, or those a miner chose; a pair chosen twice counts twice only with `repeats`."""
+    n = len(labels)
+    if tuples is None:
+        anchor, positive, place, own = (torch.from_numpy(column) for column in _list_pairs(labels.contiguous().numpy()))
+        return BatchPairs(n, anchor, positive, place, own, None, len(own) < n * n)
+    chosen = as_pairs(tuples)
+    place = chosen.positive_anchor * n + chosen.positive
+    if not repeats:
+        place = torch.unique(place)
+    counts = torch.bincount(chosen.negative_anchor * n + chosen.negative, minlength=n * n)
+    counts = counts if repeats else counts.clamp_max_(1)
+    log_counts = counts.to(embeddings.dtype).log_().view(n, n)
+    return BatchPairs(n, place // n, place % n, place, place, log_counts, chosen.negative.numel() > 0)
+
+
+@numba.njit(nogil=True, cache=True)
+def _list_pairs(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return every ordered pair of different rows with one label, its rows and its place, and all places of a label."""
+    n = len(labels)
+    order = np.argsort(labels, kind="mergesort")
+    count, start = 0, 0
+    for end in range(1, n + 1):
+        if end == n or labels[order[end]] != labels[order[start]]:
+            count += (end - start) * (end - start)
+            start = end
+    anchor, positive, place = (
+        np.empty(count - n, np.int64),
+        np.empty(count - n, np.int64),
+        np.empty(count - n, np.int64),
+    )
+    own = np.empty(count, np.int64)
+    pair, seat, start = 0, 0, 0
+    for r in range(n):
+        i = order[r]
+        start = start if labels[order[start]] == labels[i] else r
+        k = start
+        while k < n and labels[order[k]] == labels[i]:
+            j = order[k]
+            own[seat] = i * n + j
+            seat += 1
+            if i != j:
+                anchor[pair], positive[pair], place[pair] = i, j, i * n + j
+                pair += 1
+            k += 1
+    return anchor, positive, place, own
+
+
+def one_random_positive(pairs: BatchPairs, generator: torch.Generator | None) -> BatchPairs:
+    """Return the pairs with one positive left to each anchor that has any: the one that the formula draws."""
+    counts = torch.bincount(pairs.anchor, minlength=pairs.n)
+    number = draw_below(counts, generator)
+    anchor = counts.nonzero().squeeze(1)
+    first = counts.cumsum(0) - counts
+    return pairs.where(pairs.place.argsort()[(first + number)[anchor]])

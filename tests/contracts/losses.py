@@ -1,0 +1,125 @@
+"""Losses of all kinds and settings, and batches to hold them against."""
+
+import inspect
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import torch
+
+from fairground.catalogue import find, list_room
+from fairground.contracts.tuples import Pairs, Triplets
+from fairground.errors import InputError
+from fairground.spec.space import Choice, LogReal, Real
+
+N_CLASSES, DIMENSION = 6, 5
+NAMES = list(list_room("losses"))
+
+
+def build(name, dtype=torch.float64, **chosen):
+    """Return a fresh loss with the same first weights every time."""
+    kind = find("losses", name)
+    sizes = {"n_classes": N_CLASSES, "embedding_dim": DIMENSION}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        loss = kind(**{key: sizes[key] for key in inspect.signature(kind).parameters if key in sizes}, **chosen)
+    return loss.to(dtype)
+
+
+def variants(name):
+    """Yield the settings of a loss: its defaults, both ends of what is searched, every other choice by itself.
+
+    Numbers are moved a little inwards: at a margin of exactly 1, where zero rows are, or 0, where copies are, rounding
+    decides which hinges count.
+    """
+    kind = find("losses", name)
+    takes = inspect.signature(kind).parameters
+    searched = {setting: range_ for setting, range_ in kind.tunable.items() if isinstance(range_, Real | LogReal)}
+    usual = {setting: _inwards(takes[setting].default, range_) for setting, range_ in searched.items()}
+    yield usual
+    for setting, range_ in kind.tunable.items():
+        for end in range_.options if isinstance(range_, Choice) else (range_.low, range_.high):
+            yield {**usual, setting: _inwards(end, range_) if setting in searched else end}
+    for setting, hint in get_type_hints(kind.__init__).items():
+        choices = get_args(hint) if get_origin(hint) is Literal else (False, True) if hint is bool else ()
+        for choice in choices:
+            if takes[setting].default != choice:
+                yield {**usual, setting: choice}
+
+
+def _inwards(value, range_):
+    return value + 1e-3 * (range_.low + 0.501 * (range_.high - range_.low) - value)
+
+
+def built_variants(name, dtype=torch.float64):
+    """Yield a loss for every one of its settings that can stand by itself."""
+    for chosen in variants(name):
+        try:
+            yield chosen, build(name, dtype, **chosen)
+        except InputError:
+            # Some choices need a second one; the tests of the loss itself make them.
+            continue
+
+
+def tuple_kinds(loss):
+    """Return the kinds of tuples a loss takes, None among them unless it must have some."""
+    try:
+        loss(*batch())
+    except InputError:
+        return loss.accepts
+    return None, *loss.accepts
+
+
+def batch(n=12, seed=0, dtype=torch.float64, n_classes=N_CLASSES):
+    """Return embeddings (n, d) drawn from a normal distribution, and labels that take turns."""
+    generator = torch.Generator().manual_seed(seed)
+    embeddings = torch.randn(n, DIMENSION, generator=generator, dtype=torch.float64).to(dtype)
+    return embeddings, torch.arange(n) % n_classes
+
+
+def random_batch(generator, *, n_most=9):
+    """Return embeddings (n, d) and labels, often with few classes, copies, zero rows, or lengths far from 1.
+
+    Also tells whether some rows are copies or zero, so that a distance of 0 may be one of 1e-8.
+    """
+    n = int(torch.randint(n_most + 1, (), generator=generator))
+    kind = int(torch.randint(8, (), generator=generator))
+    n_classes = 1 + int(torch.randint(N_CLASSES, (), generator=generator))
+    embeddings = torch.randn(n, DIMENSION, generator=generator, dtype=torch.float64)
+    labels = torch.randint(n_classes, (n,), generator=generator)
+    if n and kind == 1:
+        embeddings[torch.rand(n, generator=generator) < 0.5] = embeddings[0].clone()
+    if n and kind == 2:
+        embeddings[torch.rand(n, generator=generator) < 0.3] = 0
+    if n and kind == 3:
+        embeddings *= 10.0 ** float(torch.randint(-4, 3, (), generator=generator))
+    if n and kind == 4:
+        embeddings = embeddings[labels % n]
+    return embeddings, labels, kind in (1, 2, 4)
+
+
+def random_tuples(kind, labels, generator):
+    """Return a few tuples of a batch, some of them twice, or none where there are none."""
+    n = len(labels)
+    same = labels.unsqueeze(1) == labels
+    positive = (same & ~torch.eye(n, dtype=torch.bool)).nonzero()
+    negative = (~same).nonzero()
+    if kind is Pairs:
+        return Pairs(*_drawn(positive, generator).T, *_drawn(negative, generator).T)
+    triplets = torch.tensor(
+        [(a, p, b) for a, p in positive.tolist() for c, b in negative.tolist() if a == c], dtype=torch.long
+    ).view(-1, 3)
+    return Triplets(*_drawn(triplets, generator).T)
+
+
+def _drawn(rows, generator):
+    count = min(6, len(rows))
+    return rows[torch.randint(max(1, len(rows)), (count,), generator=generator)]
+
+
+def value_and_gradient(loss, embeddings, labels):
+    """Return the loss, as its kernel gives it if it has one, and its gradient by the embeddings."""
+    leaf = embeddings.clone().requires_grad_()
+    value = loss(leaf, labels, generator=torch.Generator().manual_seed(1))
+    assert value.shape == ()
+    value.backward()
+    assert leaf.grad is not None
+    return value.detach(), leaf.grad
