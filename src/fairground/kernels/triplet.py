@@ -12,7 +12,7 @@ from fairground.kernels.gradients import kernel_of_vectors
 from fairground.kernels.triplet_hinges import looped_triplets, triplet_hinges
 
 
-class Settings(NamedTuple):
+class TripletSettings(NamedTuple):
     """Those of `TripletLoss`; `over_active` takes the mean over triplets above 0."""
 
     margin: float
@@ -22,7 +22,7 @@ class Settings(NamedTuple):
     smooth: bool
 
 
-def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: Settings) -> KernelResult:
+def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: TripletSettings) -> KernelResult:
     """Return the mean over all triplets, and its gradient; 0 without a triplet."""
     order = class_order(labels)
     margin, squared, over_active, swap, smooth = settings

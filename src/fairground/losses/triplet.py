@@ -121,5 +121,7 @@ class TripletLoss(Loss):
         """Return the same over all triplets by compiled loops."""
         if tuples is not None:
             return None
-        settings = triplet.Settings(self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth)
+        settings = triplet.TripletSettings(
+            self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth
+        )
         return triplet.value_and_gradient(embeddings, labels, settings)
