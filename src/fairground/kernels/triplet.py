@@ -15,7 +15,7 @@ from fairground.kernels.listed_distances import kernel_of_listed_distances, mean
 from fairground.kernels.triplet_hinges import looped_triplets, triplet_hinges
 
 
-class Settings(NamedTuple):
+class TripletSettings(NamedTuple):
     """Those of `TripletLoss`; `over_active` takes the mean over triplets above 0."""
 
     margin: float
@@ -25,7 +25,7 @@ class Settings(NamedTuple):
     smooth: bool
 
 
-def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: Settings) -> KernelResult:
+def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: TripletSettings) -> KernelResult:
     """Return the mean over all triplets, and its gradient; 0 without a triplet."""
     order = class_order(labels)
     margin, squared, over_active, swap, smooth = settings
@@ -45,7 +45,7 @@ def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: Settings) -
     return kernel_of_vectors(embeddings, of_vectors, normalise=True)
 
 
-def of_listed(embeddings: Tensor, triplets: Triplets, settings: Settings) -> KernelResult:
+def of_listed(embeddings: Tensor, triplets: Triplets, settings: TripletSettings) -> KernelResult:
     """Return the mean over listed triplets, without `swap` and `smooth`, and its gradient; 0 for none."""
     anchor, positive, negative = triplets
 

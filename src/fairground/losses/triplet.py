@@ -119,7 +119,9 @@ class TripletLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by compiled loops; not for mined triplets with `swap` or `smooth`."""
-        settings = triplet.Settings(self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth)
+        settings = triplet.TripletSettings(
+            self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth
+        )
         if tuples is None:
             return triplet.value_and_gradient(embeddings, labels, settings)
         if self.swap or self.smooth or not isinstance(tuples, Triplets):

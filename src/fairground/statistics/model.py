@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairground.statistics.layout import Array, Layout
-from fairground.statistics.reference import DRAWS, Reference, reference_of
+from fairground.statistics.reference import DRAWS, NullDistribution, reference_of
 from fairground.statistics.runs import Runs
 from fairground.statistics.scatter import Scatter, scatter_of, seed_ratio
 
@@ -36,7 +36,7 @@ class Model:
     layout: Layout
     means: Array
     scatter: Scatter
-    reference: Reference
+    reference: NullDistribution
 
     @property
     def differences(self) -> Array:

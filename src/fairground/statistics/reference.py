@@ -29,7 +29,7 @@ _BLOCK = 250_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reference:
+class NullDistribution:
     """`highest` and `alone` ascend; `errors` (draws, methods) are errors of means in standard errors.
 
     `common` is the error that all blocked methods share, in its standard errors.
@@ -41,14 +41,14 @@ class Reference:
     common: Array
 
 
-def reference_of(layout: Layout, ratio: float = 0.0) -> Reference:
+def reference_of(layout: Layout, ratio: float = 0.0) -> NullDistribution:
     """Return the law of a layout where var(b) / var(e) is about `ratio`; the last few are kept."""
     index = int(layout.choose(np.array(ratio)))
     return _reference(layout.has_run.tobytes(), layout.n_methods, layout.choices[index].ratio)
 
 
 @lru_cache(maxsize=48)
-def _reference(has_run: bytes, n_methods: int, ratio: float) -> Reference:
+def _reference(has_run: bytes, n_methods: int, ratio: float) -> NullDistribution:
     mask: Mask = np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1)
     layout = Layout(has_run=mask)
     random = np.random.default_rng(16)
@@ -58,7 +58,7 @@ def _reference(has_run: bytes, n_methods: int, ratio: float) -> Reference:
     highest, alone, errors = (np.concatenate(part) for part in zip(*parts, strict=True))
     freedom = layout.block_basis.shape[1]
     common = random.standard_t(freedom, size=DRAWS) if freedom else np.zeros(DRAWS)
-    return Reference(highest=np.sort(highest), alone=np.sort(alone), errors=errors, common=common)
+    return NullDistribution(highest=np.sort(highest), alone=np.sort(alone), errors=errors, common=common)
 
 
 def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> tuple[Array, Array, Array]:
