@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fairground.errors import require
-from fairground.statistics.comparison import Comparison, Pair, check_settings, compare_runs, default_margin
+from fairground.statistics.compare import check_settings, compare_runs, default_margin
+from fairground.statistics.comparison import Comparison, Pair
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.runs import Runs, Values
 
 #: how late the error is spent: 1 evenly over seeds, more for later
-SPENDING = 1.0
+SPENDING = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)
