@@ -74,9 +74,7 @@ def generality_of(
 
 
 def _checked(per_class: PerClass, weights: Sequence[float] | None) -> tuple[_Table, Array]:
-    table = {
-        name: {seed: np.asarray(x, dtype=float) for seed, x in by.items()} for name, by in per_class.items()
-    }
+    table = {name: {seed: np.asarray(x, dtype=float) for seed, x in by.items()} for name, by in per_class.items()}
     require(len(table) > 0, "there is nothing to compare: no method was given")
     for name, by in table.items():
         require(len(by) >= 2, f"generality over seeds needs at least 2 runs of every method; '{name}' has {len(by)}")

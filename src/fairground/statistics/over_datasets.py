@@ -80,7 +80,10 @@ def over_datasets(
         missing = sorted(set(names) ^ set(found.names))
         require(not missing, f"every method needs runs on every data set; on '{dataset}' not all have {missing}")
     tables = [found.table[[found.names.index(name) for name in names]] for found in runs.values()]
-    means = {name: {dataset: float(np.nanmean(t[i])) for dataset, t in zip(runs, tables, strict=True)} for i, name in enumerate(names)}
+    means = {
+        name: {dataset: float(np.nanmean(t[i])) for dataset, t in zip(runs, tables, strict=True)}
+        for i, name in enumerate(names)
+    }
     improvement = compare_values(means, level=level, margin=margin, higher_is_better=higher_is_better)
     drawn = _Draws(tables, sign=1.0 if higher_is_better else -1.0)
     low, high = min(float(np.nanmin(t)) for t in tables), max(float(np.nanmax(t)) for t in tables)
