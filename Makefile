@@ -16,6 +16,7 @@ demo: $(READY)
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python scripts/write_stubs.py --check
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
@@ -31,5 +32,6 @@ docs: $(READY)
 	@echo "open build/docs/index.html"
 
 format: $(READY)
+	$(BIN)/python scripts/write_stubs.py
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .

@@ -12,7 +12,7 @@ from fairground.records.store import Store
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
-from fairground.study.run_specs import JOB, run_specs
+from fairground.study.scheduler import JOB, Scheduler
 
 #: a small network and a short run: the question is whether it learns, not how well
 SETTING = ("trunk.widths=[8, 16, 32, 64]", "training.epochs=4", "training.batches_per_epoch=50")
@@ -53,9 +53,12 @@ def _table(room: str, specs: Mapping[str, RunSpec]) -> Table:
     names = {name_of(spec): name for name, spec in specs.items()}
     rows = []
     with tempfile.TemporaryDirectory() as home, ProcessExecutor(JOB, workers=2) as executor:
-        for record in run_specs(list(specs.values()), store=Store(home), executor=executor):
+
+        def on_record(record: RunRecord) -> None:
             rows.append(_row(names[record.name], record))
             print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+
+        Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(list(specs.values()))
     steps = SETTING[1:]
     return Table(
         title=f"Every part of {room} learns",

@@ -47,19 +47,19 @@ def tables() -> Iterator[Table]:
     """Yield the table of tries; nothing while a part is missing."""
     study = load_study(STUDY, changes=[f"repeats={REPEATS}", NETWORK, SPLIT, *WORDS])
     if "study" in PARTS:
-        results = run_study(study, home=HOME / "study", hire=_hire, heard=_heard)
-        found = {cell["method"]: cell["separated"][METRIC] for cell in results_plain(results) if "separated" in cell}
+        results = run_study(study, home=HOME / "study", spawn=_spawn, on_record=_print_record)
+        found = {job["method"]: job["separated"][METRIC] for job in results_plain(results) if "separated" in job}
         (HOME / "study.json").write_text(json.dumps(found, indent=1))
     tries = [_try(seed) for seed in range(1, TRIES + 1)] if "tries" in PARTS else []
     if tries and (HOME / "study.json").exists():
         yield _table(json.loads((HOME / "study.json").read_text()), tries)
 
 
-def _hire(job: str) -> ProcessExecutor:
+def _spawn(job: str) -> ProcessExecutor:
     return ProcessExecutor(job, workers=WORKERS)
 
 
-def _heard(record: Any) -> None:
+def _print_record(record: Any) -> None:
     print(f"{record.spec['loss']['name']} seed {record.spec['seed']}: {record.score(METRIC)}", file=sys.stderr)
 
 

@@ -14,7 +14,7 @@ from benchmarks.harness import Table, best_times, milliseconds
 from fairground.execution.processes import ProcessExecutor
 from fairground.records.store import Store
 from fairground.spec.load import load_run
-from fairground.study.run_specs import JOB, run_specs
+from fairground.study.scheduler import JOB, Scheduler
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
@@ -86,14 +86,12 @@ def _workers() -> Table:
     seconds = {}
     for workers in (1, 2):
         with tempfile.TemporaryDirectory() as home, ProcessExecutor(JOB, workers=workers, threads=1) as executor:
-            store = Store(home)
+            scheduler = Scheduler(store=Store(home), executor=executor)
             # A first run in each worker pays for imports and compilation.
             warm = [load_run(overrides=[words[0], "training.batches_per_epoch=1", f"seed={i}"]) for i in range(workers)]
-            list(run_specs(warm, store=store, executor=executor))
+            scheduler.run_specs(warm)
             begun = time.perf_counter()
-            list(
-                run_specs([load_run(overrides=[*words, f"seed={i}"]) for i in range(4)], store=store, executor=executor)
-            )
+            scheduler.run_specs([load_run(overrides=[*words, f"seed={i}"]) for i in range(4)])
             seconds[workers] = time.perf_counter() - begun
     return Table(
         title="Two workers against one",

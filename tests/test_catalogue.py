@@ -4,7 +4,8 @@ import pytest
 
 from fairground import catalogue
 from fairground.errors import InputError
-from fairground.spec.settings import FACTS, settings_of
+from fairground.spec.declarations import settings_of
+from fairground.spec.settings import SUPPLIED
 
 COMPONENTS = [(room, name) for room in catalogue.ROOMS for name in catalogue.list_room(room)]
 
@@ -20,7 +21,7 @@ def test_a_file_holds_the_class_its_name_promises(room: str, name: str) -> None:
 def test_what_the_source_says_of_settings_is_what_the_constructor_takes(room: str, name: str) -> None:
     parameters = inspect.signature(catalogue.find(room, name)).parameters
     settings = settings_of(room, name)
-    assert set(settings) == set(parameters) - FACTS.get(room, frozenset())
+    assert set(settings) == set(parameters) - SUPPLIED.get(room, frozenset())
     for key, setting in settings.items():
         default = parameters[key].default
         assert setting.is_required == (default is inspect.Parameter.empty)

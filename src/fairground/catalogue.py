@@ -10,7 +10,7 @@ import difflib
 import importlib
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def list_room(room: str) -> dict[str, str]:
     """Return the name and first docstring line of every component in a room, without importing any of them."""
     found = {}
-    for name in _names(room):
+    for name in list_names(room):
         docstring = ast.get_docstring(ast.parse((_HERE / room / f"{name}.py").read_text(encoding="utf-8"))) or ""
         found[name] = docstring.partition("\n")[0]
     return found
@@ -56,7 +56,7 @@ def canonical(room: str, name: str) -> str:
     """Return the one spelling of a component's name: 'ArcFace', 'arcface' and 'arc_face' are all `arc_face`."""
     if ":" in name:
         return name
-    known = _names(room)
+    known = list_names(room)
     if name in known:
         return name
     folded = {_fold(word): word for word in known}
@@ -84,12 +84,24 @@ def find_attribute(room: str, attribute: str) -> type[Any]:
     """Resolve `from fairground.<room> import <attribute>`; the room's `__getattr__` calls this."""
     kind = ROOMS[room]
     if not attribute.startswith("_") and attribute.endswith(kind):
-        folded = {_fold(word): word for word in _names(room)}
+        folded = {_fold(word): word for word in list_names(room)}
         match = folded.get(_fold(attribute.removesuffix(kind)))
         if match is not None:
             return find(room, match)
-    names = [class_name(room, word) for word in _names(room)]
-    raise AttributeError(f"module 'fairground.{room}' has no attribute '{attribute}'.{nearest(attribute, names)}")
+    hint = nearest(attribute, attributes_of(room))
+    raise AttributeError(f"module 'fairground.{room}' has no attribute '{attribute}'.{hint}")
+
+
+def attributes_of(room: str) -> list[str]:
+    """Return the classes that a room offers, by the names of its files; nothing is imported."""
+    return [class_name(room, word) for word in list_names(room)]
+
+
+def lazy_room(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return a room's `__getattr__`, `__dir__` and `__all__`: its classes are found when they are named."""
+    room = package.rpartition(".")[2]
+    offered = attributes_of(room)
+    return lambda attribute: find_attribute(room, attribute), lambda: sorted(offered), offered
 
 
 def class_name(room: str, word: str) -> str:
@@ -97,7 +109,7 @@ def class_name(room: str, word: str) -> str:
     return "".join(part.capitalize() for part in word.split("_")) + ROOMS[room]
 
 
-def _names(room: str) -> list[str]:
+def list_names(room: str) -> list[str]:
     """Return the components of a room by their file names, without opening any."""
     require(room in ROOMS, f"no room '{room}'.{nearest(room, ROOMS)} There are: {', '.join(ROOMS)}.")
     return sorted(path.stem for path in (_HERE / room).glob("*.py") if not path.stem.startswith("_"))

@@ -11,8 +11,8 @@ class FairgroundError(Exception):
     exit_code = 1
 
 
-class InputError(FairgroundError):
-    """What the user asked for cannot be done as asked; nothing was started."""
+class InputError(FairgroundError, ValueError):
+    """What the user asked for cannot be done as asked; nothing was started. A `ValueError`, as Python users expect."""
 
     exit_code = 2
 

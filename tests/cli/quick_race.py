@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fairground.api import recommend
 from fairground.cli.main import app
-from fairground.execution import processes
 from fairground.execution.inline import InlineExecutor
 from fairground.recommend import race, race_plan
 
@@ -31,6 +31,6 @@ def write_features(path: Path) -> Path:
 
 def hurry(patch: pytest.MonkeyPatch) -> None:
     """Race in this process, with a short ending and few seeds: the arithmetic is tested elsewhere."""
-    patch.setattr(processes, "ProcessExecutor", lambda job, workers, watch: InlineExecutor(job, watch=watch))
+    patch.setattr(recommend, "ProcessExecutor", lambda job, workers, watch: InlineExecutor(job, watch=watch))
     patch.setattr(race_plan, "ENDING", 0.5)
     patch.setattr(race, "MOST_SEEDS", 3)

@@ -77,7 +77,7 @@ def test_a_run_like_another_differs_by_what_was_said(home: Path, capsys: pytest.
     changed = {key for key in spec if spec[key] != record.spec[key]}
     assert changed == {"loss", "training"}
     assert fairground(*words, "--protocol", "features") == 2
-    assert "leave --protocol and --config out" in capsys.readouterr().err
+    assert "leave the protocol and the config out" in capsys.readouterr().err
     assert fairground(*words, "los=triplet") == 2
     assert "Did you mean 'loss'" in capsys.readouterr().err
 
@@ -219,6 +219,6 @@ def test_the_demo_ends_in_a_table_a_picture_and_a_page(
     assert (tmp_path / "demo" / "demo.png").stat().st_size > 5_000
     page = (tmp_path / "demo" / "report.html").read_text()
     assert "data:image/png" in page
-    assert "run 4/4" in told.err
+    assert "run 4 of 4" in told.err
     assert fairground("demo", "--home", str(tmp_path), "--seeds", "2", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)["runs"]) == 4

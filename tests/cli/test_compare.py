@@ -9,7 +9,7 @@ from fairground.records.store import Store
 from fairground.report.comparison import ComparisonResult, sentence
 from fairground.statistics.pairwise import pairwise
 from tests.cli.test_commands import fairground
-from tests.fairness.methods import method
+from tests.fairness.methods import method, searched
 from tests.records.factory import hashed
 from tests.report.fixtures import HOSTILE
 
@@ -83,7 +83,7 @@ def test_an_unfair_table_is_refused_with_every_reason(tmp_path: Path, capsys: py
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith(
-        "fairground: these 2 methods differ in more than what is compared (embedding_dim, trunk)"
+        "fairground: these 2 methods differ in more than what is compared (trunk, embedding_dim)"
     )
     assert "  embedding_dim: head.embedding_dim: 128 (" in told.err
     assert "More dimensions retrieve better whatever the loss." in told.err
@@ -114,7 +114,7 @@ def test_json_of_a_refusal_has_reasons_but_no_numbers(tmp_path: Path, capsys: py
 
 
 def test_the_ranges_of_searched_runs_are_looked_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    filled(tmp_path, method(loss="triplet", loss__margin=2.0, notes=("search: 50 trials",)))
+    filled(tmp_path, method(loss="triplet", loss__margin=2.0, fields=searched(50)))
     assert fairground("compare", "--json", "--home", str(tmp_path)) == 0
     told = json.loads(capsys.readouterr().out)
     assert [flag["text"] for flag in told["flags"]] == [
@@ -136,8 +136,8 @@ def test_hostile_names_stay_harmless_text():
         for record in method(loss="x", level=0.3 + i / 100):
             spec = {**record.spec, "loss": {"name": name}, "trunk": {"name": name}}
             runs.append(replace(record, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0})))
-    contest = ComparisonResult.from_records(runs)
-    for text in (contest.text(), contest.refusal()):
+    comparison = ComparisonResult.from_records(runs)
+    for text in (comparison.text(), comparison.refusal()):
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert max(len(line) for line in text.splitlines()) < 1100
@@ -145,21 +145,21 @@ def test_hostile_names_stay_harmless_text():
 
 def test_of_many_pairs_those_with_the_best_are_printed():
     runs = [run for i in range(8) for run in method(loss=f"loss{i}", level=0.2 + i / 20)]
-    contest = ComparisonResult.from_records(runs)
-    told = contest.text()
+    comparison = ComparisonResult.from_records(runs)
+    told = comparison.text()
     assert told.count("is better than") == 7
     assert told.count("  loss7 is better than") == 7
     assert "and 21 pairs without the first method" in told
-    assert len(contest.plain(is_shown=True)["verdicts"]) == 28
+    assert len(comparison.plain(is_shown=True)["verdicts"]) == 28
 
 
 def test_what_would_settle_a_verdict():
-    def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r") -> str:
-        return sentence(pairwise({"a": a, "b": b})[0], metric)
+    def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r", word: str = "better") -> str:
+        return sentence(pairwise({"a": a, "b": b})[0], metric, word=word)
 
     better = said({0: 0.5, 1: 0.52, 2: 0.51}, {0: 0.3, 1: 0.31, 2: 0.31})
     assert better.startswith("a is better than b by 20.33 [18.90, 21.77] %, p 0.00027, 3 seeds")
-    assert "a is higher than b by" in said({0: 5.0, 1: 5.2, 2: 5.1}, {0: 3.0, 1: 3.1, 2: 3.1}, "seconds")
+    assert "a is higher than b by" in said({0: 5.0, 1: 5.2, 2: 5.1}, {0: 3.0, 1: 3.1, 2: 3.1}, "seconds", "higher")
     assert said({0: 0.5}, {0: 0.3}).endswith("a verdict needs at least two runs of each")
     assert said({0: 0.5, 1: 0.6}, {2: 0.5, 3: 0.55}).endswith("run both on the same seeds")
     assert said({0: 0.5, 1: 0.6}, {0: 0.5, 1: 0.6}).endswith("no number of seeds within reach would settle it")

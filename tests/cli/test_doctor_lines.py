@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from fairground.api.progress.study import study_progress
 from fairground.cli.list_show import print_record
-from fairground.cli.study_progress import study_progress
 from fairground.records.record import Finding
 from tests.records.factory import make_record
 

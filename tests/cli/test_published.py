@@ -83,7 +83,17 @@ def test_a_wrong_word_is_a_sentence_and_exit_code_2(
 
 def test_our_runs_are_held_against_the_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home = tmp_path / "runs"
-    words = ("published", "roth2020/table2", "--method", ROTH.method, "-m", "recall@1", "--beside", "--home", str(home))
+    words = (
+        "published",
+        "roth2020/table2",
+        "--method",
+        ROTH.method,
+        "-m",
+        "recall@1",
+        "--compare",
+        "--home",
+        str(home),
+    )
     assert fairground(*words) == 0
     assert "follows roth2020-cub200 with one of these losses" in capsys.readouterr().out
     store = Store(home)
@@ -92,7 +102,7 @@ def test_our_runs_are_held_against_the_numbers(tmp_path: Path, capsys: pytest.Ca
     assert fairground(*words) == 0
     assert ": reproduced: the 95 % intervals of Recall@1 overlap: ours 63.00 ±" in capsys.readouterr().out
     assert fairground(*words, "--json") == 0
-    (verdict,) = json.loads(capsys.readouterr().out)["beside"]
+    (verdict,) = json.loads(capsys.readouterr().out)["comparisons"]
     assert verdict["outcome"] == "reproduced"
     assert verdict["row"] == "roth2020/table2 Margin (D, β = 1.2)"
 

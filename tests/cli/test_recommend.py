@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from fairground.cli import recommend as command
+from fairground.api import recommend as command
 from fairground.errors import FairgroundError, InputError
 from fairground.recommend import race_plan
 from tests.cli.quick_race import SHORT, call, hurry, write_features
@@ -25,13 +25,13 @@ def here(monkeypatch):
 
 @pytest.mark.parametrize("text", ["", "30", "5 apples", "m30", "-3m", "0s"])
 def test_a_time_nobody_can_read_is_refused(text):
-    with pytest.raises(InputError, match="--time"):
-        command._seconds(text)
+    with pytest.raises(InputError, match=r"time (takes|must)"):
+        command.seconds_of(text)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("1.5h", 5400), ("1h30m", 5400)])
 def test_times_are_read(text, seconds):
-    assert command._seconds(text) == seconds
+    assert command.seconds_of(text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,6 @@ def test_a_race_on_features_ends_in_advice_a_page_and_a_model_and_is_not_run_aga
 
 
 def test_ctrl_c_ends_with_what_is_known_and_the_same_command_goes_on(features, here, tmp_path, monkeypatch):
-    from fairground.cli import race_progress
-
     heard = []
 
     def stopping(record):
@@ -93,7 +91,7 @@ def test_ctrl_c_ends_with_what_is_known_and_the_same_command_goes_on(features, h
         def __exit__(self, *_):
             return None
 
-    monkeypatch.setattr(race_progress, "race_progress", lambda *_, **__: Progress())
+    monkeypatch.setattr(command, "race_progress", lambda *_, **__: Progress())
     words = (features, "--home", tmp_path / "home", "--time", "10m", *SHORT)
     stopped = call(*words)
     assert stopped.exit_code == 130

@@ -71,9 +71,9 @@ def test_an_audit_is_shown_and_something_else_refused(home, tmp_path):
 def test_refusals_say_what_there_is(home, tmp_path):
     with pytest.raises(InputError, match="no study or run 'nothing' in"):
         call("--home", home, "nothing")
-    with pytest.raises(InputError, match="--formats takes md, tex, csv, separated by commas; got 'docx'"):
+    with pytest.raises(InputError, match="formats takes md, tex, csv; got 'docx'"):
         call("--home", home, "--formats", "md,docx")
-    with pytest.raises(InputError, match="--figures takes pdf, svg, png; got 'jpg'"):
+    with pytest.raises(InputError, match="figures takes pdf, svg, png; got 'jpg'"):
         call("--home", home, "--figures", "jpg")
     with pytest.raises(InputError, match=r"no test score 'map@x' in these runs. Did you mean 'map@r'\?"):
         call("--home", home, "--metric", "map@x")

@@ -72,7 +72,7 @@ def test_a_study_ends_with_both_tables_and_a_page(begun):
 
 
 def test_json_says_the_same_to_a_program(plain):
-    cell = plain["cells"][0]
+    cell = plain["jobs"][0]
     assert cell["trials"]["done"] == 2
     assert cell["separated"]["map@r"]["n"] == cell["concatenated"]["map@r"]["n"] == 2
     assert len(cell["expected_best"]) == 2
@@ -93,7 +93,7 @@ def test_status_tells_trials_seal_and_who(begun, capsys):
 def test_a_plan_counts_and_knows_the_cost_of_what_was_run(begun, capsys):
     assert fairground("study", "plan", "mlrc2020/all", "--home", str(begun / "home")) == 0
     assert "8,400 trainings to search, 1,680 after selection" in capsys.readouterr().out
-    assert fairground("study", "plan", str(begun / "mine.toml"), *options(begun), "--pilot", "--json") == 0
+    assert fairground("study", "plan", str(begun / "mine.toml"), *options(begun), "--measure", "--json") == 0
     plan = json.loads(capsys.readouterr().out)
     assert (plan["search_runs"], plan["final_runs"]) == (8, 8)
     assert plan["seconds"] > 0
@@ -111,7 +111,7 @@ def test_a_study_is_evaluated_joined_with_other_metrics(begun, plain, capsys):
     words = ("evaluate", "mine", "--split", "test", "--ensemble", "--home", str(begun / "home"))
     assert fairground(*words, "--json") == 0
     usual = json.loads(capsys.readouterr().out)
-    table = plain["cells"][0]["concatenated"]["map@r"]["mean"]
+    table = plain["jobs"][0]["concatenated"]["map@r"]["mean"]
     assert sum(repeat["map@r"] for repeat in usual[0]["concatenated"]) / 2 == pytest.approx(table, abs=1e-12)
     assert fairground(*words, "--metrics", "nmi") == 0
     assert "toy/triplet  concatenated  test nmi" in capsys.readouterr().out
@@ -121,7 +121,7 @@ def test_a_study_is_evaluated_joined_with_other_metrics(begun, plain, capsys):
 
 def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
     assert fairground("reproduce", "mine", "--repeats", "3", *options(begun), "--json") == 0
-    cells = json.loads(capsys.readouterr().out)["cells"]
+    cells = json.loads(capsys.readouterr().out)["jobs"]
     assert cells[0]["separated"]["map@r"]["n"] == 3
     store = Store(begun / "home")
     run = next(name for name in store.names(state="done") if store.get(name).spec["evaluation"]["test"])
@@ -132,12 +132,12 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
 
 
 def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
-    from fairground.cli.study import _Hired
+    from fairground.api.executors import ExecutorOptions
     from fairground.execution import ray
 
     asked = {}
     monkeypatch.setattr(ray, "RayExecutor", lambda job, **settings: asked.update(settings))
-    _Hired(executor="ray", workers=3, threads=2, gpus=0.25, address="auto")("tests.execution.jobs:double")
+    ExecutorOptions(name="ray", workers=3, threads=2, gpus=0.25, address="auto").spawn("tests.execution.jobs:double")
     assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "watch": None}
 
 
@@ -163,10 +163,11 @@ def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, comp
     assert complaint in capsys.readouterr().err
 
 
+ROOT = Path(__file__).parents[2]
 PRETENDED = """
 from functools import partial
-from fairground.study import run_study as whole
-whole.conduct_study = partial(whole.conduct_study, job="tests.study.jobs:quadratic")
+from fairground.study import run_study
+run_study.run_study = partial(run_study.run_study, run_job="tests.study.jobs:quadratic")
 from fairground.cli.main import main
 main()
 """
@@ -175,7 +176,8 @@ main()
 def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(tmp_path):
     home = tmp_path / "home"
     words = ["study", "tiny", "--workers", "2", "--home", str(home)]
-    environment = os.environ | {"FAKE_SECONDS": "5", "PYTHONPATH": str(Path(__file__).parents[2])}
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"FAKE_SECONDS": "5", "PYTHONPATH": path}
     driver = subprocess.Popen(
         [sys.executable, "-c", PRETENDED, *words], stderr=subprocess.PIPE, text=True, env=environment
     )

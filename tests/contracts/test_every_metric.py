@@ -8,7 +8,8 @@ import pytest
 from fairground.catalogue import find, list_room
 from fairground.contracts.metric import ClusteringMetric, Contingency, RankingMetric, Verification, VerificationMetric
 from fairground.evaluation import evaluate
-from fairground.evaluation.metric_names import metric_named, spelled
+from fairground.evaluation.metric_names import metric_named
+from fairground.spec.metric_words import spelled
 from tests.metrics.oracle import hit_lists, hits_at, ranking
 
 WORDS = [spelled(name) for name in list_room("metrics")]

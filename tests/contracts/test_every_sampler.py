@@ -2,9 +2,11 @@
 
 import inspect
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load, save
+from torch.utils.data import DataLoader, TensorDataset
 
 from fairground.catalogue import class_name, find, list_room
 from fairground.contracts.sampler import BatchSampler
@@ -176,3 +178,124 @@ def test_house_style(name):
     assert set(kind.tunable) <= set(parameters)
     assert {"labels", "batch_size"} <= set(parameters)
     assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters.values())
+
+
+def passes(sampler, labels, n=1):
+    """The batches of n passes as a DataLoader would take them, shown embeddings that change as it goes on."""
+    given = []
+    for _ in range(n):
+        for rows in sampler:
+            sampler.observe(torch.tensor(rows), clustered(labels, seed=sum(rows))[rows])
+            given.append(rows)
+    return given
+
+
+@each_case
+def test_any_loader_takes_it_as_its_batch_sampler(name, settings, split, build):
+    labels = SPLITS[split]
+    sampler = build(name, settings, labels)
+    sampler.fill(clustered(labels))
+    batches = list(DataLoader(TensorDataset(torch.arange(len(labels)), labels), batch_sampler=sampler))
+    assert len(batches) == len(sampler) == sampler.n_batches
+    assert sampler.batch_size == BATCH
+    for rows, classes in batches:
+        assert rows.shape == (BATCH,)
+        assert torch.equal(classes, labels[rows])
+
+
+@each_case
+def test_batches_of_a_pass_follow_from_seed_and_epoch(name, settings, split, build):
+    labels = SPLITS[split]
+    whole = build(name, {**settings, "seed": 5}, labels)
+    whole.fill(clustered(labels))
+    torch.manual_seed(1)
+    epochs = [passes(whole, labels) for _ in range(3)]
+    again = build(name, {**settings, "seed": 5}, labels)
+    again.fill(clustered(labels))
+    torch.manual_seed(2)
+    given = [rows for epoch in epochs for rows in epoch]
+    assert passes(again, labels, 3) == given
+    if not whole.needs_embeddings:
+        third = build(name, {**settings, "seed": 5}, labels)
+        third.set_epoch(2)
+        assert list(third) == epochs[2]
+    if settings.get("shuffle", True):
+        other = build(name, {**settings, "seed": 6}, labels)
+        other.fill(clustered(labels))
+        assert passes(other, labels, 3) != given
+
+
+@each_case
+@pytest.mark.parametrize("n_before", [0, 1, 2, None])
+@pytest.mark.parametrize("is_epoch_set", [False, True])
+def test_a_pass_stopped_anywhere_goes_on_where_it_was(name, settings, split, n_before, is_epoch_set, build):
+    labels = SPLITS[split]
+    first = build(name, {**settings, "seed": 1}, labels)
+    first.fill(clustered(labels))
+    passes(first, labels)
+    under_way = iter(first)
+    for _ in range(first.n_batches if n_before is None else min(n_before, first.n_batches)):
+        rows = next(under_way)
+        first.observe(torch.tensor(rows), clustered(labels, seed=sum(rows))[rows])
+    state = load(save({key: tensor.clone() for key, tensor in first.state_dict().items()}))
+
+    rest = list(map(tuple, under_way)) if not first.needs_embeddings else None
+    resumed = build(name, {**settings, "seed": 1}, labels)
+    resumed.load_state_dict(state)
+    if is_epoch_set:
+        resumed.set_epoch(1)
+    if rest is None:
+        rest, finished = [], resumed.n_batches if n_before is None else n_before
+        for rows in under_way:
+            first.observe(torch.tensor(rows), clustered(labels, seed=sum(rows))[rows])
+            rest.append(tuple(rows))
+        assert len(rest) == max(0, first.n_batches - finished)
+    assert list(map(tuple, passes(resumed, labels))) == rest
+    assert passes(resumed, labels) == passes(first, labels)
+
+
+@each_sampler
+def test_labels_may_be_numpy_s(name, build):
+    labels = SPLITS["even"]
+    drawn = []
+    for these in (labels, labels.numpy(), labels.numpy().astype("uint8"), labels.int()):
+        sampler = build(name, {}, these)
+        sampler.fill(clustered(labels))
+        drawn.append(passes(sampler, labels))
+    assert drawn[1:] == drawn[:1] * 3
+
+
+@each_sampler
+def test_two_passes_at_once_are_refused(name, build):
+    labels = SPLITS["even"]
+    sampler = build(name, {}, labels)
+    sampler.fill(clustered(labels))
+    first, second = iter(sampler), iter(sampler)
+    next(first)
+    next(second)
+    with pytest.raises(ValueError, match="another pass over this sampler began"):
+        next(first)
+
+
+@each_sampler
+@pytest.mark.parametrize("words", [{"seed": -1}, {"batch_size": 0}])
+def test_bad_input_is_a_value_error(name, words, build):
+    with pytest.raises(ValueError, match=r"must be|at least"):
+        build(
+            name,
+            {key: value for key, value in words.items() if key == "seed"},
+            SPLITS["even"],
+            words.get("batch_size", BATCH),
+        )
+
+
+@each_sampler
+def test_labels_that_are_no_numbers_are_refused(name, build):
+    names = np.array(["a", "b"] * 30)
+    with pytest.raises(ValueError, match="one whole number a training image"):
+        find("samplers", name)(**{"labels": names, "batch_size": BATCH, **missing(name, names)})
+
+
+def missing(name, labels):
+    facts = {"super_labels": labels, "file": __file__}
+    return {key: value for key, value in facts.items() if key in inspect.signature(find("samplers", name)).parameters}

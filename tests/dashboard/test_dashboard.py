@@ -19,6 +19,7 @@ from fairground.dashboard.server import WatchServer
 from fairground.errors import InputError, StoreError
 from fairground.records.store import Store
 from fairground.report.page import page_text
+from fairground.report.run_set import RunSet
 from fairground.spec.jobs import jobs_of
 from fairground.spec.study_load import load_study
 from fairground.study.folder import folder_of
@@ -34,11 +35,11 @@ def home(tmp_path) -> Path:
     return tmp_path
 
 
-def drawn(records, *, title: str, sources: object) -> str:
+def drawn(runs: RunSet) -> str:
     """A page as it is made, without the drawings, which take seconds."""
     policy = "default-src 'none'; script-src 'sha256-x'"
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style></style>'
-    return f"{head}<body><main>{title}: {len(records)} records</main></body>"
+    return f"{head}<body><main>{runs.title or f'{len(runs.records)} runs'}: {len(runs.records)} records</main></body>"
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +51,8 @@ def get(server: WatchServer, path: str = "/", **headers: str):
     """Return status, headers and text of one request to the server, whatever name it goes by."""
     asked = Request(f"http://127.0.0.1:{server.server_port}{path}", headers=headers)
     try:
-        with urlopen(asked, timeout=30) as answer:
-            return answer.status, answer.headers, answer.read().decode()
+        with urlopen(asked, timeout=30) as headline:
+            return headline.status, headline.headers, headline.read().decode()
     except HTTPError as error:
         return error.code, error.headers, error.read().decode()
 
@@ -77,7 +78,7 @@ def test_every_page_goes_out_unkept_unframed_and_able_to_ask_this_server_alone(h
 
 
 def test_the_report_is_the_page_that_the_command_writes_with_one_script_more():
-    page = page_text(make_study(n_seeds=1)[:1], title="A study")
+    page = page_text(RunSet(records=tuple(make_study(n_seeds=1)[:1]), title="A study"))
     served = alive(page, slug="runs", kind="report").body.decode()
     assert page.count("<script") == 1
     assert served.count("<script") == 2
@@ -112,8 +113,8 @@ def test_nothing_but_reading_is_answered(home, method):
     with watching(home) as server:
         connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
         connection.request(method, "/")
-        answer = connection.getresponse()
-        assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
+        headline = connection.getresponse()
+        assert (headline.status, headline.headers["Allow"]) == (405, "GET, HEAD")
         connection.close()
 
 
@@ -121,10 +122,10 @@ def test_head_tells_the_same_without_the_page(home):
     with watching(home) as server:
         connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
         connection.request("HEAD", "/")
-        answer = connection.getresponse()
-        assert answer.status == 200
-        assert int(answer.headers["Content-Length"]) > 1000
-        assert answer.read() == b""
+        headline = connection.getresponse()
+        assert headline.status == 200
+        assert int(headline.headers["Content-Length"]) > 1000
+        assert headline.read() == b""
         connection.close()
 
 
@@ -271,7 +272,7 @@ def test_an_empty_home_says_how_to_fill_it_and_is_not_made(tmp_path):
 @pytest.fixture
 def study(home):
     found = load_study("tiny")
-    with folder_of(found, home).claimed(found):
+    with folder_of(found, home).locked(found):
         pass
     return found
 
@@ -286,8 +287,8 @@ def test_a_study_is_shown_with_how_far_it_is(home, study):
     store = Store(home)
     chosen = Selected(settings={"loss.margin": 0.1}, trial=0, score=0.5, n_trials=4)
     seal = Seal(store, study)
-    cell = next(cell for cell in jobs_of(study) if "riplet" in cell.label)
-    seal.end_selection({cell.label: chosen})
+    job = next(job for job in jobs_of(study) if "riplet" in job.label)
+    seal.end_selection({job.label: chosen})
     seen.refresh()
     assert not seen.studies[0].is_sealed
     assert seen.complaints == []

@@ -36,7 +36,7 @@ def opened(look, server):
 
 def test_the_overview_grows_by_itself_and_leaves_the_reader_where_they_are(opened, home):
     assert opened.locator(".run-card").count() == 2
-    assert "<script>alert(1)</script>" in opened.locator("#underway").inner_text().replace("\n", "")
+    assert "<script>alert(1)</script>" in opened.locator("#in-progress").inner_text().replace("\n", "")
     assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     opened.get_by_text("2 runs under way · page of").wait_for()
     # Sorted by score, filtered by a word that is still being typed, scrolled down.

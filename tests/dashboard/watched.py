@@ -37,12 +37,12 @@ def begin_run(home: Path, *, loss: str = "margin", seed: int = 31, n_epochs: int
     rows = [dict(vars(row), validation=dict(row.validation)) for row in make_record(loss=loss, seed=seed).epochs]
     folder = RunFolder(home, hashed(spec)).make()
     folder.spec.write_text(json.dumps(spec))
-    facts = {
+    counts = {
         "epoch": n_epochs + 1,
         "rows": rows[: n_epochs + 1],
         "seconds": 4.0 * n_epochs,
         "started": "2026-01-01T09:00",
     }
-    (folder.checkpoints / f"{40 * n_epochs:08d}.json").write_text(json.dumps(facts))
+    (folder.checkpoints / f"{40 * n_epochs:08d}.json").write_text(json.dumps(counts))
     (folder.path / "owner.lock").write_text(f"process {os.getpid() if is_alive else 2**22 + 1}")
     return folder.name

@@ -20,37 +20,37 @@ KILLED_AFTER = 5
 
 
 def test_killed_without_warning_it_is_taken_up_and_gives_the_same_bytes(exported, tmp_path):
-    whole, out = tmp_path / "whole.npz", tmp_path / "killed.npz"
+    complete, out = tmp_path / "whole.npz", tmp_path / "killed.npz"
     words = [sys.executable, "-m", "tests.deploy.killed", str(exported), "icons", str(out), str(KILLED_AFTER)]
     died = subprocess.run(words, capture_output=True, timeout=200, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
     assert not out.exists()
     noted = json.loads((tmp_path / "killed.npz.progress.json").read_text())
     assert noted["done"] == KILLED_AFTER * PICTURES
-    model, material, told = open_model(exported), read_inputs("icons"), []
-    embed_to_file(model, material, whole)
-    embed_to_file(model, material, out, tell=lambda done, of: told.append(done))
+    model, inputs, told = open_model(exported), read_inputs("icons"), []
+    embed_to_file(model, inputs, complete)
+    embed_to_file(model, inputs, out, tell=lambda done, of: told.append(done))
     assert told[0] == (KILLED_AFTER + 1) * PICTURES
     assert (
         read_arrays(out, ["embeddings"])["embeddings"].tobytes()
-        == read_arrays(whole, ["embeddings"])["embeddings"].tobytes()
+        == read_arrays(complete, ["embeddings"])["embeddings"].tobytes()
     )
     arrays = read_arrays(out, ["files", "labels", "class_names"])
-    assert arrays["files"].tolist() == list(material.names)
-    assert arrays["labels"].tolist() == material.labels.tolist()
+    assert arrays["files"].tolist() == list(inputs.names)
+    assert arrays["labels"].tolist() == inputs.labels.tolist()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.npz", "whole.npz"]
 
 
 def test_other_data_or_another_scale_begin_anew(model, pictures, tmp_path):
-    material, out = read_inputs(pictures), tmp_path / "some.npy"
-    (tmp_path / "some.npy.progress.json").write_text(json.dumps({"identity": "other", "done": len(material)}))
-    np.save(tmp_path / "some.npy.partial", np.zeros((len(material), 16), np.float32))
+    inputs, out = read_inputs(pictures), tmp_path / "some.npy"
+    (tmp_path / "some.npy.progress.json").write_text(json.dumps({"identity": "other", "done": len(inputs)}))
+    np.save(tmp_path / "some.npy.partial", np.zeros((len(inputs), 16), np.float32))
     (tmp_path / "some.npy.partial.npy").rename(tmp_path / "some.npy.partial")
-    embed_to_file(model, material, out)
+    embed_to_file(model, inputs, out)
     rows = np.load(out)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
     listed = json.loads((tmp_path / "some.json").read_text(encoding="utf-8"))
-    assert listed["files"] == list(material.names)
+    assert listed["files"] == list(inputs.names)
     assert [listed["class_names"][label] for label in listed["labels"]] == [
         name.split("/")[0] for name in listed["files"]
     ]
@@ -58,11 +58,11 @@ def test_other_data_or_another_scale_begin_anew(model, pictures, tmp_path):
 
 def test_files_and_arrays_of_the_same_pictures_embed_alike(model, icons, pictures):
     found = model.embed(pictures)
-    material = read_inputs(pictures)
+    inputs = read_inputs(pictures)
     rows = np.flatnonzero(icons.labels == 0)[:6]
-    first = [number for number, name in enumerate(material.names) if name.startswith("bell/")]
-    whole = dict(model.blocks(icons.images))
-    from_array = np.concatenate([whole[begin] for begin in sorted(whole)])[rows]
+    first = [number for number, name in enumerate(inputs.names) if name.startswith("bell/")]
+    complete = dict(model.blocks(icons.images))
+    from_array = np.concatenate([complete[begin] for begin in sorted(complete)])[rows]
     assert np.allclose(found[first], from_array, atol=1e-5)
 
 
@@ -73,11 +73,11 @@ def test_loose_images_one_image_and_a_table(model, pictures, tmp_path):
     Image.open(source[1]).save(tmp_path / "below" / "b.png")
     (tmp_path / "notes.txt").write_text("not a picture")
     (tmp_path / "loop").symlink_to(tmp_path)
-    material = read_inputs(tmp_path)
-    assert material.names == ("a photo.jpg", "below/b.png")
-    assert material.labels is None
-    assert model.embed(material).shape == (2, 16)
-    assert np.allclose(model.embed(tmp_path / "below" / "b.png"), model.embed(material)[1:], atol=1e-5)
+    inputs = read_inputs(tmp_path)
+    assert inputs.names == ("a photo.jpg", "below/b.png")
+    assert inputs.labels is None
+    assert model.embed(inputs).shape == (2, 16)
+    assert np.allclose(model.embed(tmp_path / "below" / "b.png"), model.embed(inputs)[1:], atol=1e-5)
     (tmp_path / "list.csv").write_text("path,label\nbelow/b.png,x\na photo.jpg,y\n")
     table = read_inputs(tmp_path / "list.csv")
     assert (table.class_names, table.labels.tolist()) == (("x", "y"), [0, 1])

@@ -21,11 +21,11 @@ def index(model, pictures, tmp_path_factory):
 def test_every_picture_finds_itself_and_a_planted_copy_finds_its_original(index, pictures, tmp_path):
     source = sorted(pictures.rglob("*.png"))[7]
     shutil.copy(source, tmp_path / "copy.png")
-    (answer,) = query_index(index, tmp_path / "copy.png", k=3, rule=rule_of(index, "fmr"))
-    assert answer.neighbours[0].name == source.relative_to(pictures).as_posix()
-    assert answer.neighbours[0].label == source.parent.name
-    assert answer.neighbours[0].similarity == pytest.approx(1, abs=1e-5)
-    assert answer.is_match is True
+    (result,) = query_index(index, tmp_path / "copy.png", k=3, rule=rule_of(index, "fmr"))
+    assert result.neighbours[0].name == source.relative_to(pictures).as_posix()
+    assert result.neighbours[0].label == source.parent.name
+    assert result.neighbours[0].similarity == pytest.approx(1, abs=1e-5)
+    assert result.is_match is True
     everything = query_index(index, pictures, k=1, rule=rule_of(index, "none"))
     assert [one.neighbours[0].similarity for one in everything] == pytest.approx([1] * len(index), abs=1e-5)
     assert everything[0].is_match is None
@@ -33,11 +33,11 @@ def test_every_picture_finds_itself_and_a_planted_copy_finds_its_original(index,
 
 def test_below_the_threshold_nothing_is_a_match(index, tmp_path):
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64), dtype=np.uint8)).save(tmp_path / "noise.png")
-    (answer,) = query_index(index, tmp_path / "noise.png", rule=rule_of(index, "0.9999999"))
-    assert answer.is_match is False
-    assert answer.verdict.startswith("no match (best ")
+    (result,) = query_index(index, tmp_path / "noise.png", rule=rule_of(index, "0.9999999"))
+    assert result.is_match is False
+    assert result.verdict.startswith("no match (best ")
     calibrated = rule_of(index, "fmr")
-    assert calibrated.similarity == index.model.facts.threshold("fmr 1 %").similarity
+    assert calibrated.similarity == index.model.metadata.threshold("fmr 1 %").similarity
     assert "1 %): of pairs of different classes" in calibrated.sentence(len(index))
     assert "24 rows here" in calibrated.sentence(len(index))
     with pytest.raises(FairgroundError, match="fmr, eer, none or a number; got 'nan'"):

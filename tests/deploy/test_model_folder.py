@@ -27,17 +27,22 @@ def test_a_folder_gives_the_same_embeddings_as_its_run(model, exported, pictures
 
 
 def test_the_facts_survive_the_file_and_the_card_says_them(trained, model, exported):
-    facts = open_model(exported).facts
-    assert facts.scores == model.facts.scores
-    assert facts.thresholds == model.facts.thresholds
-    assert facts.trunk == model.facts.trunk
-    assert (facts.run, facts.embedding_dim, facts.size, facts.channels) == (trained.name, 16, model.facts.size, 1)
-    assert facts.data_fingerprint == trained.record.provenance.data_fingerprint
+    metadata = open_model(exported).metadata
+    assert metadata.scores == model.metadata.scores
+    assert metadata.thresholds == model.metadata.thresholds
+    assert metadata.trunk == model.metadata.trunk
+    assert (metadata.run, metadata.embedding_dim, metadata.size, metadata.channels) == (
+        trained.name,
+        16,
+        model.metadata.size,
+        1,
+    )
+    assert metadata.data_fingerprint == trained.record.provenance.data_fingerprint
     card = (exported / "README.md").read_text(encoding="utf-8")
     for said in (
         trained.name,
-        facts.data_fingerprint,
-        facts.split_fingerprint,
+        metadata.data_fingerprint,
+        metadata.split_fingerprint,
         "95 %",
         "Limits",
         "laptop",
@@ -47,7 +52,7 @@ def test_the_facts_survive_the_file_and_the_card_says_them(trained, model, expor
 
 
 def test_scores_are_the_records_with_intervals_over_classes(trained, model):
-    found = {(score.split, score.metric): score for score in model.facts.scores}
+    found = {(score.split, score.metric): score for score in model.metadata.scores}
     for split in ("validation", "test"):
         score = found[split, "map@r"]
         assert score.value == pytest.approx(trained.record.score("map@r", split), abs=1e-6)
@@ -65,7 +70,7 @@ def test_the_onnx_file_agrees_with_torch_for_batches_never_seen(exported):
     with torch.no_grad():
         wanted = Embedder(again.network, normalise=True).eval()(torch.from_numpy(inputs)).numpy()
     assert np.abs(found - wanted).max() < 1e-4
-    assert again.facts.onnx.largest_difference < 1e-4
+    assert again.metadata.onnx.largest_difference < 1e-4
 
 
 def test_no_file_of_the_folder_is_a_pickle(exported):

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import json
 import re
 import tomllib
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import fairground
 from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study
 from tests.docs.blocks import ELSEWHERE, ROOT, TREATMENT, Block, blocks_of, pages
@@ -60,6 +62,10 @@ def check_imports(block: Block) -> None:
         if isinstance(node, ast.ImportFrom) and node.module:
             module = importlib.import_module(node.module)
             assert all(hasattr(module, name.name) for name in node.names), block.place
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("fg."):
+            function = getattr(fairground, ast.unparse(node.func).removeprefix("fg."))
+            keywords = {word.arg: word.value for word in node.keywords if word.arg}
+            inspect.signature(function).bind(*node.args, **keywords)
 
 
 @pytest.mark.parametrize("block", of("toml"), ids=lambda block: block.place)

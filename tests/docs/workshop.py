@@ -75,7 +75,7 @@ def _build(place: Path) -> None:
         Path("icons.json").write_text(_call("data", "check", "my_photos", "--json"))
     (place / "tiny.toml").write_text(STUDY)
     study = load_study(str(place / "tiny.toml"))
-    run_study(study, home=place / "study" / "fairground-runs", hire=InlineExecutor)
+    run_study(study, home=place / "study" / "fairground-runs", spawn=InlineExecutor)
     (place / "names.json").write_text(json.dumps(names))
 
 

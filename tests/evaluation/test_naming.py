@@ -2,8 +2,9 @@ import pytest
 
 from fairground.contracts.metric import RankingMetric
 from fairground.errors import InputError
-from fairground.evaluation.metric_names import metric_named, spelled
+from fairground.evaluation.metric_names import metric_named
 from fairground.metrics import FnmrMetric, MapAtRMetric, MapMetric, NdcgMetric, RecallMetric
+from fairground.spec.metric_words import spelled
 
 
 class OutsideMetric(RankingMetric):

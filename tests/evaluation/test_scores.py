@@ -5,6 +5,7 @@ from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 
 from fairground.errors import DataError, InputError
 from fairground.evaluation import EmbeddingView, evaluate, evaluate_in_detail
+from fairground.evaluation.bootstrap import Bootstrap
 from tests.metrics.oracle import average_precision, hit_lists
 
 # Fixture G8: points on a line, one class alone.
@@ -160,7 +161,7 @@ def test_details_add_up():
 
 def test_everything_is_computed_once(monkeypatch):
     calls = []
-    for name in ("rank", "kmeans", "stand", "singular_values"):
+    for name in ("rank", "kmeans", "count_pairs", "singular_values"):
         real = getattr(__import__("fairground.evaluation.view", fromlist=["view"]), name)
 
         def counted(*args, _real=real, _name=name, **settings):
@@ -173,7 +174,7 @@ def test_everything_is_computed_once(monkeypatch):
     evaluate_in_detail(view, ["recall@1", "map@r", "nmi", "ami", "eer", "roc_auc"])
     evaluate_in_detail(view, ["recall@4", "f1", "fnmr@0.1"])
     assert view.singular_values is view.singular_values
-    assert sorted(calls) == ["kmeans", "rank", "singular_values", "stand"]
+    assert sorted(calls) == ["count_pairs", "kmeans", "rank", "singular_values"]
 
 
 def test_names_come_back_as_asked():
@@ -245,3 +246,28 @@ def test_bad_rows_of_a_large_input_are_counted_and_the_first_named():
     rows[::10, 5] = np.nan
     with pytest.raises(DataError, match=r"200 of 2000 embeddings .*: rows 0, 10, 20, 30, 40, \.\.\.$"):
         evaluate(rows, np.zeros(2000, int))
+
+
+CLUSTERED = ["nmi", "ami", "f1", "purity"]
+
+
+def test_several_clusterings_are_averaged_and_the_first_is_that_of_one_seed():
+    rows, labels = gaussian(200, 9, 8)
+    alone = [evaluate(rows, labels, CLUSTERED, seed=1234 + i) for i in range(4)]
+    joined = evaluate(rows, labels, CLUSTERED, clustering_seeds=4)
+    for metric in CLUSTERED:
+        assert len({scores[metric] for scores in alone}) > 1
+        assert joined[metric] == pytest.approx(np.mean([scores[metric] for scores in alone]), abs=1e-15)
+    assert evaluate(rows, labels, CLUSTERED, clustering_seeds=1) == alone[0]
+
+
+def test_the_interval_of_several_clusterings_lies_around_their_mean():
+    rows, labels = gaussian(200, 9, 8)
+    view = EmbeddingView(rows, labels, clustering_seeds=3)
+    found = evaluate_in_detail(view, ["nmi"], bootstrap=Bootstrap(n_draws=50))
+    assert found.intervals["nmi"].low < found.scores["nmi"] < found.intervals["nmi"].high
+
+
+def test_no_clustering_seed_is_refused():
+    with pytest.raises(InputError, match="clustering_seeds must be at least 1; got 0"):
+        evaluate(*gaussian(20, 3, 2), ["nmi"], clustering_seeds=0)

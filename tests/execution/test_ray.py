@@ -24,7 +24,7 @@ from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from tests.execution.test_processes import vanishes
-from tests.study.test_run_study import conduct, digits, small
+from tests.study.test_run_study import digits, run_found_study, small
 from tests.training.tiny import tiny
 
 JOBS = "tests.execution.jobs"
@@ -101,7 +101,9 @@ def test_failures_are_sentences_and_threads_are_pinned(ray_executor) -> None:
 def test_a_study_has_the_numbers_it_has_without_ray(cluster: Cluster, tmp_path: Path) -> None:
     study = small()
     study = dataclasses.replace(study, search=dataclasses.replace(study.search, trials=6, startup=3))
-    assert digits(conduct(study, tmp_path / "ray", "ray")) == digits(conduct(study, tmp_path / "inline"))
+    assert digits(run_found_study(study, tmp_path / "ray", "ray")) == digits(
+        run_found_study(study, tmp_path / "inline")
+    )
 
 
 def test_a_worker_process_that_is_killed_is_replaced(ray_executor, tmp_path: Path) -> None:

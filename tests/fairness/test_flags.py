@@ -2,9 +2,10 @@ from dataclasses import replace
 
 from fairground.fairness.compare import compare
 from fairground.fairness.folds import join_folds
-from fairground.records.record import Score
+from fairground.records.record import KnownBug, Score
+from fairground.spec.search_procedure import SearchProcedure
 from fairground.spec.space import Choice, Integer, LogReal, Real
-from tests.fairness.methods import method
+from tests.fairness.methods import ON_TEST, method, searched
 from tests.records.factory import make_provenance
 
 
@@ -19,11 +20,10 @@ def test_a_clean_comparison_raises_nothing():
 
 
 def test_selection_on_the_test_split_or_without_validation():
-    told = raised(a=method(notes=("selected on the test split",)), b=method(loss="margin"))
+    told = raised(a=method(fields=ON_TEST), b=method(loss="margin"))
     assert told["test_selection"] == "Selected on the test split: a."
     told = raised(a=method(is_validated=False), b=method(loss="margin"))
     assert told["test_selection"].endswith("did not select: a.")
-    assert "test_selection" in raised(a=method(evaluation__select_on="test"))
 
 
 def test_one_run_unequal_runs_and_other_seeds():
@@ -62,40 +62,57 @@ def test_an_optimum_on_a_bound():
 
 
 def test_far_less_tuning_is_named_besides_the_broken_rule():
-    told = raised(
-        ours=method(notes=("search: 50 trials",)), baseline=method(loss="margin", notes=("search: 10 trials",))
-    )
+    told = raised(ours=method(fields=searched(50)), baseline=method(loss="margin", fields=searched(10)))
     assert told["less_tuning"].endswith("50 trials of the most tuned method: baseline (10).")
-    told = raised(ours=method(notes=("search: 50 trials",)), baseline=method(loss="margin"))
+    told = raised(ours=method(fields=searched(50)), baseline=method(loss="margin"))
     assert "baseline (none said)" in told["less_tuning"]
-    even = ("search: 50 trials",)
-    assert raised(a=method(notes=even), b=method(loss="margin", notes=even)) == {}
+    even = searched(50)
+    assert raised(a=method(fields=even), b=method(loss="margin", fields=even)) == {}
 
 
 def test_clustering_metrics_need_the_spread_over_their_seeds():
-    def with_nmi(notes: tuple[str, ...] = ()) -> list:
+    def with_nmi(seeds: int = 1) -> list:
         return [
             replace(run, scores=(*run.scores, Score(metric="nmi", split="test", value=0.5)))
-            for run in method(notes=notes)
+            for run in method(fields={"clustering_seeds": seeds})
         ]
 
     assert "nmi" in raised(a=with_nmi())["clustering"]
-    assert raised(a=with_nmi(("clustered with 5 seeds",))) == {}
+    assert raised(a=with_nmi(5)) == {}
     assert {"clustering", "weak_metric"} == set(raised(metric="nmi", a=with_nmi()))
 
 
 def test_a_closed_set_and_known_bugs_and_lost_runs_and_another_machine():
-    assert "closed set" in raised(a=method(split__name="closed_set_images"))["closed_set"]
-    assert "closed_set" in raised(a=method(notes=("closed set: images of all classes are split",)))
-    told = raised(a=method(notes=("known bug switched on: anchors drawn twice",)), b=method(loss="margin"))
+    assert "closed set" in raised(a=method(fields={"is_closed_set": True}))["closed_set"]
+    bug = KnownBug(component="loss.triplet", sentence="anchors drawn twice")
+    told = raised(a=method(fields={"known_bugs": (bug,)}), b=method(loss="margin"))
     assert told["known_bugs"] == "Known bug switched on in a: anchors drawn twice."
     lost = [
         *method(),
         replace(method(seeds=(9,))[0], state="diverged", failure="at step 3", scores=(), best_epoch=None),
     ]
     assert raised(a=lost)["unfinished"] == "a: 1 of 4 runs did not finish (diverged) and are not counted."
-    told = raised(a=method(), b=method(loss="margin", provenance=make_provenance(threads=9, hardware="other")))
-    assert told["environment"] == "Not the same in all runs: the machine, the number of threads."
+    told = raised(a=method(), b=method(loss="margin", provenance=make_provenance(hardware="other")))
+    assert told == {"environment": "Not the same in all runs: the machine."}
+
+
+def test_other_numbers_of_threads_between_methods_or_within_one():
+    told = raised(a=method(), b=method(loss="margin", provenance=make_provenance(threads=2)))
+    assert told == {"threads": "Not run with the same number of threads: a 1, b 2."}
+    mixed = [*method(seeds=2), *method(seeds=(2,), provenance=make_provenance(threads=2))]
+    assert raised(a=mixed)["threads"] == "Not run with the same number of threads: a 1 or 2."
+
+
+def test_a_bound_of_the_range_that_was_searched_rather_than_of_the_one_declared():
+    narrow = SearchProcedure(trials=5, ranges={"loss.margin": Real(low=0.1, high=0.2)})
+    told = raised(ranges={"loss.triplet.margin": Real(low=0.0, high=2.0)}, a=method(fields={"search": narrow}))
+    assert told["bound"] == "a: loss.margin = 0.1 lies on the lower bound of its search range."
+
+
+def test_a_network_that_is_not_trained_is_named_where_it_stands_beside_trained_ones():
+    frozen = method(training__epochs=0, seeds=3)
+    assert raised(frozen=frozen, b=method(loss="margin")) == {"untrained": "Not trained: frozen."}
+    assert raised(frozen=frozen) == {}
 
 
 def test_images_of_a_class_may_follow_the_loss_and_it_is_said():

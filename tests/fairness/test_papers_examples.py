@@ -8,7 +8,7 @@ import pytest
 
 from fairground.fairness.compare import Comparison, compare
 from fairground.spec.space import LogReal, Real
-from tests.fairness.methods import method
+from tests.fairness.methods import ON_TEST, method, searched
 from tests.fairness.test_flags import raised
 
 GOOGLENET, BN_INCEPTION, RESNET50 = (
@@ -134,8 +134,7 @@ def test_embeddings_normalised_for_one_only():
 
 # Section 2.3 and "papers that do not use a validation set".
 def test_the_best_test_accuracy_of_training_is_reported():
-    note = ("selected on the test split: the best of 100 looks",)
-    told = raised(proposed=method(loss="proposed", notes=note), competitor=method(notes=note))
+    told = raised(proposed=method(loss="proposed", fields=ON_TEST), competitor=method(fields=ON_TEST))
     assert told["test_selection"] == "Selected on the test split: proposed, competitor."
 
 
@@ -145,7 +144,7 @@ def test_a_predetermined_number_of_iterations_without_a_validation_set():
 
 
 def test_validated_against_test_selected_share_no_table():
-    found = judge({}, {"notes": ("selected on the test split",)})
+    found = judge({}, {"fields": ON_TEST})
     assert rules_of(found) == {"selection"}
 
 
@@ -155,7 +154,7 @@ def test_all_classes_trained_on_against_some_held_out():
 
 # Section 3.3 and the optimal settings of the supplementary page.
 def test_fifty_trials_against_a_copied_baseline():
-    found = judge({"notes": ("search: 50 trials",)}, {})
+    found = judge({"fields": searched(50)}, {})
     assert rules_of(found) == {"search_budget"}
     assert "less_tuning" in {flag.flag for flag in found.flags}
 

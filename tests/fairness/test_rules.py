@@ -1,12 +1,15 @@
-import ast
+import json
 from pathlib import Path
 
 import pytest
 
 from fairground.errors import InputError
-from fairground.fairness import flags, rules
-from fairground.fairness.compare import compare, modules
-from tests.fairness.methods import method
+from fairground.fairness.compare import compare
+from fairground.fairness.flags import FLAGS
+from fairground.fairness.rules import RULES
+from fairground.records.record import PretrainedWeights
+from tests.cli.test_commands import fairground
+from tests.fairness.methods import ON_TEST, method, searched
 from tests.records.factory import make_provenance
 
 
@@ -38,14 +41,15 @@ def broken(ours: list, theirs: list) -> dict[str, list[str]]:
         ({"sampler__name": "uniform"}, "batches", "sampler"),
         ({"training__epochs": 80}, "budget", "training.epochs"),
         ({"training__batches_per_epoch": 10}, "budget", "training.batches_per_epoch"),
-        ({"search": {"trials": 50}}, "search_budget", "trials searched"),
-        ({"notes": ("search: 50 trials",)}, "search_budget", "trials searched"),
+        ({"fields": searched(50)}, "search_budget", "trials searched"),
         ({"evaluation__select_by": "recall@1"}, "selection", "evaluation.select_by"),
         ({"training__patience": 5}, "selection", "training.patience"),
-        ({"notes": ("selected on the test split",)}, "selection", "selected on"),
+        ({"fields": ON_TEST}, "selection", "selected on"),
+        ({"fields": {"weights": PretrainedWeights(name="imagenet", hash="0676")}}, "trunk", "pretrained weights"),
         ({"evaluation__metrics": ["map@r"]}, "evaluation", "evaluation.metrics"),
         ({"evaluation__lone": "zero"}, "evaluation", "evaluation.lone"),
         ({"evaluation__normalise": False}, "evaluation", "evaluation.normalise"),
+        ({"evaluation__clustering_seeds": 5}, "evaluation", "evaluation.clustering_seeds"),
         ({"training__gradient_chunk": 16}, "unforeseen", "training.gradient_chunk"),
         ({"precision": "bfloat16"}, "unforeseen", "precision"),
         ({"provenance": make_provenance(data_fingerprint="e" * 12)}, "data", "data fingerprint"),
@@ -99,18 +103,79 @@ def test_nothing_to_compare_is_refused():
         compare({"ours": []}, metric="map@r")
 
 
-@pytest.mark.parametrize("room", [rules, flags])
-def test_every_file_is_found_and_names_its_flaw_and_the_paper(room):
-    files = sorted(path for path in Path(room.__path__[0]).glob("*.py") if path.stem != "__init__")
-    assert [module.__name__.rpartition(".")[2] for module in modules(room)] == [path.stem for path in files]
-    for path in files:
-        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-        assert "\nFlaw\n" in docstring, path
-        assert "MLRC section" in docstring, path
+TABLES = [RULES, FLAGS]
 
 
-@pytest.mark.parametrize("room", [rules, flags])
-def test_the_documentation_names_every_one(room):
+@pytest.mark.parametrize("table", TABLES)
+def test_every_row_has_a_name_of_its_own_and_says_where_its_reason_is_documented(table):
+    assert len({row.name for row in table}) == len(table)
+    for row in table:
+        assert "MLRC section" in row.flaw, row.name
+        assert row.flaw.endswith("."), row.name
+
+
+def test_every_rule_says_why_in_a_sentence():
+    assert all(rule.why.endswith((".", ").")) and rule.why[0].isupper() for rule in RULES)
+    assert [rule.name for rule in RULES if rule.is_rest] == ["unforeseen"]
+
+
+def test_no_setting_is_watched_by_two_rules_unless_one_says_it_is_the_others():
+    owned = [owner for rule in RULES for owner in rule.settings]
+    assert len(owned) == len(set(owned))
+
+
+def test_the_documentation_shows_both_tables_and_a_command_lists_them(capsys):
     page = (Path(__file__).parents[2] / "docs" / "fairness.md").read_text(encoding="utf-8")
-    listed = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
-    assert {module.__name__.rpartition(".")[2] for module in modules(room)} <= listed
+    for rule in RULES:
+        assert f"| `{rule.name}` | {rule.looks_at} | {rule.reason} |" in page
+    for flag in FLAGS:
+        assert f"| `{flag.name}` | {flag.raised_when} |" in page
+    assert page.count("| `") == len(RULES) + len(FLAGS)
+    for word, table in (("rules", RULES), ("flags", FLAGS)):
+        assert fairground("list", word, "--json") == 0
+        assert list(json.loads(capsys.readouterr().out)) == [row.name for row in table]
+
+
+#: what a network that is not trained may have otherwise: nothing of it was chosen for training
+UNTRAINED = {
+    "training__epochs": 0,
+    "training__batch_size": 16,
+    "training__batches_per_epoch": 3,
+    "training__patience": 9,
+    "training__freeze_batch_norm": "stats",
+    "training__precision": "mixed",
+    "optimiser__lr": 0.5,
+    "sampler__name": "uniform",
+    "head__name": "identity",
+    "head__embedding_dim": 2048,
+    "evaluation__select_by": "recall@1",
+    "loss": "margin",
+}
+
+
+@pytest.mark.parametrize("key", [key for key in UNTRAINED if key != "training__epochs"])
+def test_an_untrained_network_may_stand_in_every_table(key):
+    frozen = method(**{"training__epochs": 0, key: UNTRAINED[key]})
+    assert broken(method(fields=searched(50)), frozen) == {}
+
+
+def test_an_untrained_network_must_still_be_the_same_network_on_the_same_data_measured_alike():
+    changes = {
+        "trunk__name": "resnet50",
+        "data__name": "cub200",
+        "split__validation": 0.5,
+        "transform__shift": 9,
+        "evaluation__metrics": ["map@r"],
+        "protocol": "roth",
+    }
+    assert set(broken(method(), method(training__epochs=0, **changes))) == {
+        "trunk", "data", "split", "preprocessing", "evaluation", "protocol",
+    }  # fmt: skip
+
+
+def test_two_trained_methods_are_held_to_each_other_whatever_stands_beside_them():
+    found = compare(
+        {"a": method(), "b": method(training__epochs=80), "frozen": method(training__epochs=0)}, metric="map@r"
+    )
+    (difference,) = found.differences
+    assert difference.values == {"a": "8", "b": "80"}

@@ -14,13 +14,13 @@ import pytest
 from fairground.errors import StoreError
 from fairground.study.trial_store import TrialStore
 from tests.faults.postgres import postgres
-from tests.study.test_run_study import conduct, digits, small
+from tests.study.test_run_study import digits, run_found_study, small
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
 import sys, time
-from fairground.study.trial_store import Book
-book = Book(sys.argv[1], study="00ab")
+from fairground.study.trial_store import TrialStore
+book = TrialStore(sys.argv[1], study="00ab")
 with book.held():
     print("held", flush=True)
     time.sleep(60)
@@ -37,8 +37,10 @@ def url() -> Iterator[str]:
 def test_a_study_on_a_server_is_the_study_in_a_file(url: str, tmp_path: Path) -> None:
     study = small()
     study = dataclasses.replace(study, search=dataclasses.replace(study.search, trials=6, startup=3))
-    assert digits(conduct(study, tmp_path / "server", storage=url)) == digits(conduct(study, tmp_path / "file"))
-    again = conduct(study, tmp_path / "server", storage=url)
+    assert digits(run_found_study(study, tmp_path / "server", storage=url)) == digits(
+        run_found_study(study, tmp_path / "file")
+    )
+    again = run_found_study(study, tmp_path / "server", storage=url)
     assert sum(len(result.trials) for result in again) == 6 * len(again), "a finished search asks nothing anew"
 
 
@@ -46,20 +48,20 @@ def test_a_killed_driver_lets_go_of_the_book(url: str) -> None:
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, url], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    book = TrialStore(url, study="00ab")
-    with pytest.raises(StoreError, match="study 00ab is being searched by another driver"), book.held():
+    trial_store = TrialStore(url, study="00ab")
+    with pytest.raises(StoreError, match="study 00ab is being searched by another driver"), trial_store.locked():
         pass
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
     deadline = time.monotonic() + 20
     while True:
         try:
-            with book.held():
+            with trial_store.locked():
                 break
         except StoreError:
             assert time.monotonic() < deadline, "the server never noticed that the driver was gone"
             time.sleep(0.1)
-    book.close()
+    trial_store.close()
 
 
 def test_a_server_that_is_not_there_is_a_sentence_without_the_password() -> None:

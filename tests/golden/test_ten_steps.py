@@ -37,9 +37,9 @@ def losses_of(words: tuple[str, ...]) -> list[float]:
         training = Training(spec=spec, parts=assemble(spec), checkpoints=Checkpoints(Path(folder)))
         training.begin()
         for _ in range(10):
-            before = training.place.loss_sum
+            before = training.progress.loss_sum
             training.batch()
-            losses.append(training.place.loss_sum - before)
+            losses.append(training.progress.loss_sum - before)
     torch.set_num_threads(threads)
     return losses
 

@@ -52,7 +52,7 @@ def test_a_cache_says_of_what_how_large_and_when_last_used(tmp_path):
     assert list_caches() == []
     key = build(tmp_path / "birds", days_ago=40)
     (entry,) = list_caches()
-    assert (entry.key, entry.n_images, entry.side, entry.is_whole) == (key, 2, 32, True)
+    assert (entry.key, entry.n_images, entry.side, entry.is_complete) == (key, 2, 32, True)
     assert entry.source == str(tmp_path / "birds")
     assert entry.n_bytes > 32 * 48 * 3 + 32 * 32 * 3
     before = entry.last_used
@@ -78,7 +78,7 @@ def test_an_interrupted_build_is_listed_and_removed(tmp_path):
     (cache_root() / key).rename(cache_root() / f"{key}.part")
     (cache_root() / f"{key}.part" / "index.json").unlink()
     (entry,) = list_caches()
-    assert not entry.is_whole
+    assert not entry.is_complete
     assert "not finished" in call().stdout
     remove_cache(entry)
     assert list_caches() == []

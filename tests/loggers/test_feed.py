@@ -1,4 +1,4 @@
-"""The feed: what sinks hear of and when, and that no sink can hold up, change or end a run."""
+"""The feed: what loggers hear of and when, and that no logger can hold up, change or end a run."""
 
 import threading
 import time
@@ -31,7 +31,7 @@ def opened():
 
 
 def feed_into(opened, home, *names: str, fail: str = "", block: threading.Event | None = None) -> Feed:
-    def open_sink(name, run, _home):
+    def open_logger(name, run, _home):
         if name == fail:
             raise OSError("no space\nleft")
         if block is not None:
@@ -39,52 +39,52 @@ def feed_into(opened, home, *names: str, fail: str = "", block: threading.Event 
         return opened.setdefault((name, run.name), _Heard())
 
     opened["warnings"] = []
-    return Feed(names, home, warn=opened["warnings"].append, open_sink=open_sink)
+    return Feed(names, home, warn=opened["warnings"].append, open_logger=open_logger)
 
 
 def test_an_epoch_brings_all_rows_of_the_newest_checkpoint_and_a_batch_nothing(tmp_path, opened):
     name = begin_run(tmp_path, n_epochs=2)
-    heard = []
+    on_record = []
     feed = feed_into(opened, tmp_path, "tensorboard")
-    listen = feed.beside(heard.append, run=name)
+    listen = feed.with_events(on_record.append, run=name)
     listen({"kind": "batch"})
     listen({"kind": "epoch", "epoch": 2})
     feed.close()
-    assert [event["kind"] for event in heard] == ["batch", "epoch"]
-    sink = opened["tensorboard", name]
-    assert [epoch for tag, epoch, _ in sink.numbers if tag == "validation/map@r"] == [0, 1, 2]
-    assert sink.states == ["stopped"]
+    assert [event["kind"] for event in on_record] == ["batch", "epoch"]
+    logger = opened["tensorboard", name]
+    assert [epoch for tag, epoch, _ in logger.numbers if tag == "validation/map@r"] == [0, 1, 2]
+    assert logger.states == ["stopped"]
 
 
 def test_runs_of_an_executor_are_told_apart_and_end_with_their_records(tmp_path, opened):
     name = begin_run(tmp_path, seed=1)
     elsewhere = make_record(seed=2)
     feed = feed_into(opened, tmp_path, "tensorboard", "mlflow")
-    watch, heard = feed.beside(lambda _: None), feed.after(lambda _: None)
+    watch, on_record = feed.with_events(lambda _: None), feed.with_records(lambda _: None)
     watch({"kind": "epoch", "run": name})
     # On another machine: no folder here until its record comes.
     watch({"kind": "epoch", "run": elsewhere.name})
     watch({"kind": "worker_died", "worker_died": "killed"})
-    heard(elsewhere)
+    on_record(elsewhere)
     feed.close()
-    for sink in ("tensorboard", "mlflow"):
-        assert opened[sink, name].states == ["stopped"]
-        whole = opened[sink, elsewhere.name]
+    for logger in ("tensorboard", "mlflow"):
+        assert opened[logger, name].states == ["stopped"]
+        whole = opened[logger, elsewhere.name]
         assert whole.states == ["done"]
         assert ("final/test/map@r", 8, elsewhere.score("map@r")) in whole.numbers
         assert len([tag for tag, _, _ in whole.numbers if tag == "train/loss"]) == 8
 
 
-def test_a_sink_that_fails_is_warned_of_once_and_dropped(tmp_path, opened):
+def test_a_logger_that_fails_is_warned_of_once_and_dropped(tmp_path, opened):
     feed = feed_into(opened, tmp_path, "wandb", "mlflow", fail="wandb")
     for seed in range(3):
         feed.finished(make_record(seed=seed))
     feed.close()
-    assert opened["warnings"] == ["the sink wandb failed and is dropped; the run goes on (OSError: no space)"]
+    assert opened["warnings"] == ["the logger wandb failed and is dropped; the run goes on (OSError: no space)"]
     assert [key[0] for key in opened if key != "warnings"] == ["mlflow"] * 3
 
 
-def test_a_sink_that_hangs_holds_up_nothing(tmp_path, opened):
+def test_a_logger_that_hangs_holds_up_nothing(tmp_path, opened):
     block = threading.Event()
     feed = feed_into(opened, tmp_path, "wandb", block=block)
     begun = time.monotonic()
@@ -92,11 +92,11 @@ def test_a_sink_that_hangs_holds_up_nothing(tmp_path, opened):
     feed.listen({"kind": "epoch", "run": make_record().name})
     assert time.monotonic() - begun < 0.5
     feed.close(patience=0.1)
-    assert opened["warnings"] == ["the sinks (wandb) were still writing after 0.1 s and are left behind"]
+    assert opened["warnings"] == ["the loggers (wandb) were still writing after 0.1 s and are left behind"]
     block.set()
 
 
-def test_without_sinks_nothing_starts(tmp_path):
+def test_without_loggers_nothing_starts(tmp_path):
     before = threading.active_count()
     with fed([], tmp_path) as feed:
         feed.listen({"kind": "epoch"}, "x")
@@ -104,15 +104,15 @@ def test_without_sinks_nothing_starts(tmp_path):
         assert threading.active_count() == before
 
 
-def test_an_unknown_sink_and_a_missing_package_are_refused_before_anything_starts(tmp_path, monkeypatch):
+def test_an_unknown_logger_and_a_missing_package_are_refused_before_anything_starts(tmp_path, monkeypatch):
     with (
-        pytest.raises(InputError, match=r"no sink 'tensorbord'\. Did you mean 'tensorboard'\?"),
+        pytest.raises(InputError, match=r"no logger 'tensorbord'\. Did you mean 'tensorboard'\?"),
         fed(["tensorbord"], tmp_path),
     ):
         pass
     monkeypatch.setattr(choose.importlib.util, "find_spec", lambda _: None)
     with (
-        pytest.raises(InputError, match=r"the sink mlflow needs .*: pip install 'fairground\[mlflow\]'"),
+        pytest.raises(InputError, match=r"the logger mlflow needs .*: pip install 'fairground\[mlflow\]'"),
         fed(["mlflow"], tmp_path),
     ):
         pass

@@ -1,4 +1,4 @@
-"""The room of sinks is light: neither torch nor any extra is imported before a sink is asked for."""
+"""The room of loggers is light: neither torch nor any extra is imported before a logger is asked for."""
 
 import json
 import subprocess

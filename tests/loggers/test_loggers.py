@@ -1,4 +1,4 @@
-"""Each sink for real: what was told is read back by the package the sink writes for, and nothing is there twice."""
+"""Each logger for real: what was told is read back by the package the logger writes for, and nothing is there twice."""
 
 import json
 
@@ -63,7 +63,7 @@ READ = {"tensorboard": tensorboard_numbers, "wandb": wandb_numbers, "mlflow": ml
 
 
 def tell_half_then_all(name: str, home) -> None:
-    """Tell of the first epochs, let go as a stopped run does, and tell of all of them to a new sink."""
+    """Tell of the first epochs, let go as a stopped run does, and tell of all of them to a new logger."""
     first = logger_named(name, RUN, home)
     first.write(numbers_of(RECORD.epochs[:2]))
     first.write(numbers_of(RECORD.epochs[:2]))
@@ -75,14 +75,14 @@ def tell_half_then_all(name: str, home) -> None:
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def told(request, tmp_path_factory):
+def news(request, tmp_path_factory):
     home = tmp_path_factory.mktemp(f"a home for {request.param}")
     tell_half_then_all(request.param, home)
     return request.param, home
 
 
-def test_every_number_is_there_once_and_in_order(told):
-    name, home = told
+def test_every_number_is_there_once_and_in_order(news):
+    name, home = news
     found = READ[name](home)
     key = "validation/map_at_r" if name == "mlflow" else "validation/map@r"
     assert [epoch for epoch, _ in found[key]] == EPOCHS
@@ -120,8 +120,8 @@ def test_a_torn_event_file_is_read_as_far_as_it_goes(tmp_path):
     assert [epoch for epoch, _ in found["train/step"]] == EPOCHS[1:]
 
 
-def test_wandb_knows_the_run_by_its_name_with_settings_and_tags(told):
-    name, home = told
+def test_wandb_knows_the_run_by_its_name_with_settings_and_tags(news):
+    name, home = news
     if name != "wandb":
         return
     (begun, *_) = [record.run for record in wandb_records(home) if record.HasField("run")]
@@ -133,8 +133,8 @@ def test_wandb_knows_the_run_by_its_name_with_settings_and_tags(told):
     assert len(list(home.glob("wandb/offline-run-*"))) in (1, 2)
 
 
-def test_a_torn_wandb_file_is_read_as_far_as_it_goes(told, tmp_path):
-    name, home = told
+def test_a_torn_wandb_file_is_read_as_far_as_it_goes(news, tmp_path):
+    name, home = news
     if name != "wandb":
         return
     path = sorted(home.glob("wandb/offline-run-*/*.wandb"))[-1]
@@ -144,8 +144,8 @@ def test_a_torn_wandb_file_is_read_as_far_as_it_goes(told, tmp_path):
     assert 0 < len(list(records(torn))) < len(whole)
 
 
-def test_mlflow_has_one_run_with_its_settings_its_tags_and_how_it_ended(told):
-    name, home = told
+def test_mlflow_has_one_run_with_its_settings_its_tags_and_how_it_ended(news):
+    name, home = news
     if name != "mlflow":
         return
     (run,) = mlflow_runs(home)

@@ -1,4 +1,4 @@
-"""`fairground train` with a sink: killed at any moment and resumed, nothing is doubled and no digit moves."""
+"""`fairground train` with a logger: killed at any moment and resumed, nothing is doubled and no digit moves."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ from fairground.records.store import Store
 from fairground.training.run import run
 from tests.training.tiny import tiny, tiny_words
 
-#: the lightest of the sinks; that the others take up a run again is tested without a process to kill
-SINK = ("--sink", "tensorboard")
+#: the lightest of the loggers; that the others take up a run again is tested without a process to kill
+LOGGER = ("--logger", "tensorboard")
 N_EPOCHS = 6
 SPEC = tiny_words(f"training.epochs={N_EPOCHS}")
 QUIET = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -31,9 +31,9 @@ def call(*words: str) -> subprocess.CompletedProcess:
 
 
 def begin_and_kill(home: Path) -> str:
-    """Start a run, and kill it once the sink has heard of an epoch; return the run's name."""
+    """Start a run, and kill it once the logger has heard of an epoch; return the run's name."""
     process = subprocess.Popen(
-        command("train", *SPEC, "--home", str(home), "--threads", "1", *SINK), stdout=subprocess.DEVNULL, env=QUIET
+        command("train", *SPEC, "--home", str(home), "--threads", "1", *LOGGER), stdout=subprocess.DEVNULL, env=QUIET
     )
     deadline = time.monotonic() + 150
     while not list(home.glob("tensorboard/*/*")) and process.poll() is None and time.monotonic() < deadline:
@@ -44,11 +44,11 @@ def begin_and_kill(home: Path) -> str:
     return folder.name
 
 
-def test_a_killed_run_resumes_without_doubling_and_with_the_digits_of_a_run_without_sinks(tmp_path):
-    home = tmp_path / "with sinks"
+def test_a_killed_run_resumes_without_doubling_and_with_the_digits_of_a_run_without_loggers(tmp_path):
+    home = tmp_path / "with loggers"
     name = begin_and_kill(home)
-    told = call("resume", name, "--home", str(home), *SINK)
-    assert "warning: the sink" not in told.stderr
+    news = call("resume", name, "--home", str(home), *LOGGER)
+    assert "warning: the logger" not in news.stderr
     plain = run(tiny(f"training.epochs={N_EPOCHS}"), home=tmp_path / "plain")
     assert Store(home).get(name).digits() == plain.digits()
     found = EventAccumulator(str(home / "tensorboard" / name))

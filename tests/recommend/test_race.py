@@ -7,7 +7,7 @@ import pytest
 
 from fairground.execution.inline import InlineExecutor
 from fairground.recommend.protocol_choice import choose_protocol
-from fairground.recommend.race import promoted
+from fairground.recommend.race import objective_of, promoted
 from fairground.recommend.race_setup import RaceSetup, race_setup
 from fairground.recommend.race_state import RaceState, race_name
 from fairground.recommend.run_race import RaceRun
@@ -19,7 +19,7 @@ from tests.recommend import race_jobs
 JOB = "tests.recommend.race_jobs:pretend"
 
 
-def contest(**changes):
+def setup(**changes):
     choice = choose_protocol(
         is_picture=True,
         width=1,
@@ -33,31 +33,33 @@ def contest(**changes):
     return replace(found, **changes)
 
 
-def course(home, *, limit=1000.0, asked: RaceSetup | None = None, watch=lambda _: None, heard=lambda _: None):
-    asked = asked or contest()
-    book = RaceState(home=home, name=race_name(asked.plain()), limit=limit)
-    return book, RaceRun(
-        asked, book=book, hire=lambda _, watch: InlineExecutor(JOB, watch=watch), watch=watch, heard=heard
+def course(
+    home, *, limit=1000.0, asked: RaceSetup | None = None, watch=lambda _: None, on_record=lambda _: None, job=JOB
+):
+    asked = asked or setup()
+    state = RaceState(home=home, name=race_name(asked.plain()), limit=limit)
+    return state, RaceRun(
+        asked, state=state, spawn=lambda _, watch: InlineExecutor(job, watch=watch), watch=watch, on_record=on_record
     )
 
 
 def whole(home, **more):
-    book, running = course(home, **more)
-    with book.opened(), running:
+    state, running = course(home, **more)
+    with state.opened(), running:
         running.race()
-        return book, running.choose()
+        return state, running.choose()
 
 
 @pytest.fixture(scope="module")
 def race(tmp_path_factory):
     home = tmp_path_factory.mktemp("race")
-    return home, *whole(home, asked=contest(further=()))
+    return home, *whole(home, asked=setup(further=()))
 
 
 def test_the_best_objective_wins_and_each_goes_as_far_as_its_rung(race):
-    _, book, found = race
-    assert book.plan is not None
-    assert [rung.n for rung in book.plan.rungs] == [12, 6, 3]
+    _, state, found = race
+    assert state.plan is not None
+    assert [rung.n for rung in state.plan.rungs] == [12, 6, 3]
     assert [standing.label for standing in found.standings[:3]] == ["SupCon", "Contrastive", "SoftTriple"]
     assert Counter(standing.epochs for standing in found.standings) == {6: 3, 4: 3, 2: 6}
     assert found.recommendation.chosen.label == "SupCon"
@@ -87,7 +89,7 @@ def test_no_epoch_is_trained_twice_and_the_test_split_is_opened_once_for_the_lea
 def test_the_same_race_again_runs_nothing_and_says_the_same(race):
     home, _, found = race
     before = race_jobs.marks(home)
-    _, again = whole(home, asked=contest(further=()), limit=5000.0)
+    _, again = whole(home, asked=setup(further=()), limit=5000.0)
     assert race_jobs.marks(home) == before
     assert again.recommendation.chosen.label == found.recommendation.chosen.label
     assert [standing.label for standing in again.standings] == [standing.label for standing in found.standings]
@@ -106,14 +108,14 @@ def test_a_race_stopped_anywhere_goes_on_to_the_same_end_without_training_anythi
             raise KeyboardInterrupt
 
     for _ in range(10):
-        book, running = course(tmp_path, asked=contest(further=()), watch=interrupt)
+        state, running = course(tmp_path, asked=setup(further=()), watch=interrupt)
         try:
-            with book.opened(), running:
+            with state.opened(), running:
                 running.race()
                 again = running.choose()
             break
         except KeyboardInterrupt:
-            assert not book.is_over
+            assert not state.is_over
             assert not any(line.endswith("opened") for line in race_jobs.marks(tmp_path))
     assert [(s.label, s.validation, s.test) for s in again.standings] == [
         (s.label, s.validation, s.test) for s in found.standings
@@ -126,10 +128,10 @@ def test_after_an_interrupt_what_is_known_is_told_with_the_test_split_sealed(tmp
         if len(race_jobs.marks(tmp_path)) > 14:
             raise KeyboardInterrupt
 
-    book, running = course(tmp_path, watch=interrupt)
-    with pytest.raises(KeyboardInterrupt), book.opened(), running:
+    state, running = course(tmp_path, watch=interrupt)
+    with pytest.raises(KeyboardInterrupt), state.opened(), running:
         running.race()
-    found = running.known()
+    found = running.result_so_far()
     assert found.is_sealed
     assert found.recommendation.chosen.label == "SupCon"
     assert found.standings[0].test_interval is None
@@ -145,24 +147,24 @@ def test_other_settings_of_the_leading_objectives_join_when_they_are_better(tmp_
 def test_when_time_is_up_the_best_so_far_is_trained_to_its_end_and_opened(tmp_path):
     def clock(_):
         if len(race_jobs.marks(tmp_path)) > 5:
-            book.limit = 0.0
+            state.limit = 0.0
 
-    book, running = course(tmp_path, watch=clock)
-    with book.opened(), running:
+    state, running = course(tmp_path, watch=clock)
+    with state.opened(), running:
         running.race()
         # one epoch each of the first few methods: the sixth heard that time is up
         assert len(race_jobs.marks(tmp_path)) == 6
         found = running.choose()
     assert found.recommendation.chosen.label == "SupCon"
     assert found.standings[0].epochs == 6
-    assert len(book.opened_runs) == 2
-    assert Store(tmp_path).events(run=book.name)[0].detail.startswith("after the race chose SupCon")
+    assert len(state.opened_runs) == 2
+    assert Store(tmp_path).events(run=state.name)[0].detail.startswith("after the race chose SupCon")
 
 
 def test_a_race_that_is_raced_is_refused_to_a_second_driver(tmp_path):
-    book, _ = course(tmp_path)
+    state, _ = course(tmp_path)
     other, _ = course(tmp_path)
-    with book.opened(), pytest.raises(Exception, match="is being worked on by another process"), other.opened():
+    with state.opened(), pytest.raises(Exception, match="is being worked on by another process"), other.opened():
         pass
 
 
@@ -170,9 +172,10 @@ def test_the_field_of_every_protocol_has_more_settings_of_the_same_names():
     for name in ("laptop", "photographs", "features"):
         field, settings = load_study(f"recommend/{name}"), load_study(f"recommend/{name}-settings")
         labels = {method.label for method in field.methods}
-        further = [method.label for method in settings.methods if method.label not in labels]
+        further = [method for method in settings.methods if method.label not in labels]
         assert len(labels) >= 6
-        assert {label.partition(",")[0] for label in further} <= labels
+        assert {method.label.partition(",")[0] for method in further} <= labels
+        assert {objective_of(method) for method in further} <= {objective_of(method) for method in field.methods}
         assert all(isinstance(data, DataSpec) for data in field.data)
 
 
@@ -187,3 +190,26 @@ def test_half_of_the_places_go_to_the_best_scores_and_half_to_the_steepest_climb
 
 def test_after_one_look_a_climb_is_from_nothing():
     assert promoted({"a": [3.0], "b": [2.0], "c": [1.0]}, 2) == {"a", "b"}
+
+
+def test_where_less_is_better_the_same_methods_go_on_and_the_same_one_is_recommended(race, tmp_path):
+    _, state, found = race
+    study = setup().study
+    lower = replace(study, selection=replace(study.selection, metric=race_jobs.OWN_METRIC))
+    turned, other = whole(tmp_path, asked=setup(study=lower, further=()), job=f"{JOB}_lower")
+    assert turned.plan == state.plan
+    assert [(s.label, s.epochs) for s in other.standings] == [(s.label, s.epochs) for s in found.standings]
+    assert [s.mean for s in other.standings] == pytest.approx([1 - s.mean for s in found.standings])
+    assert other.recommendation.chosen.label == "SupCon"
+    assert other.recommendation.is_baseline == found.recommendation.is_baseline
+    assert other.recommendation.baseline is not None
+    assert not other.recommendation.baseline.higher_is_better
+
+
+def test_the_best_run_is_the_lowest_where_less_is_better(tmp_path):
+    study = setup().study
+    lower = replace(study, selection=replace(study.selection, metric=race_jobs.OWN_METRIC))
+    _, found = whole(tmp_path, asked=setup(study=lower, further=()), job=f"{JOB}_lower")
+    leader = found.standings[0]
+    best = leader.best_run(race_jobs.OWN_METRIC)
+    assert best.score(race_jobs.OWN_METRIC, "validation") == min(leader.validation.values())

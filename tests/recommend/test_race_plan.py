@@ -3,7 +3,17 @@
 import pytest
 
 from fairground.errors import InputError
-from fairground.recommend.race_plan import ENDING, SLACK, Costs, RacePlan, Rung, plan_race, rungs_of, said, told
+from fairground.recommend.race_plan import (
+    ENDING,
+    SLACK,
+    Costs,
+    RacePlan,
+    Rung,
+    duration_option,
+    duration_words,
+    plan_race,
+    rungs_of,
+)
 
 #: an epoch of 10 batches and a look take 11 seconds, taking up a run 2, an opening 4
 COSTS = Costs(start=2, batch=1, look=1, opening=4, n_batches=10, memory=1)
@@ -35,7 +45,7 @@ def test_seconds_are_those_of_every_piece_on_the_workers_there_are():
 
 def planned(seconds, **changes):
     return plan_race(
-        COSTS, **{"seconds": seconds, "workers": 2, "epochs": 6, "n_methods": 12, "asked": seconds} | changes
+        COSTS, **{"seconds": seconds, "workers": 2, "epochs": 6, "n_methods": 12, "limit": seconds} | changes
     )
 
 
@@ -61,7 +71,7 @@ def test_a_time_too_short_is_refused_with_the_shortest_that_would_do():
     with pytest.raises(
         InputError, match=r"30 seconds is too short.*the shortest takes 90 seconds. Say --time 90s"
     ) as error:
-        planned(20, asked=30)
+        planned(20, limit=30)
     assert "to race on the features" in str(error.value)
     assert planned(130).rungs[-1].n >= 2
 
@@ -79,5 +89,5 @@ def test_a_field_of_one_is_raced_all_the_same():
     [(90, "90 seconds", "90s"), (300, "5 minutes", "5m"), (1800, "30 minutes", "30m"), (7200, "2 hours", "2h")],
 )
 def test_times_are_told_as_people_and_commands_say_them(seconds, word, short):
-    assert told(seconds) == word
-    assert said(seconds) == short
+    assert duration_words(seconds) == word
+    assert duration_option(seconds) == short

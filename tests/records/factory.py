@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 
-from fairground.records.record import EpochRow, Provenance, RunRecord, Score, State
+from fairground.records.record import EpochRow, Provenance, RunRecord, Score, Selection, State
 
 METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 
@@ -72,8 +72,12 @@ def make_record(
     notes: Sequence[str] = (),
     metrics: Sequence[str] = METRICS,
     provenance: Provenance | None = None,
+    **fields: object,
 ) -> RunRecord:
-    """A run whose test MAP@R is near `level`; recalls and R-precision lie above it as they do in life."""
+    """A run whose test MAP@R is near `level`; recalls and R-precision lie above it as they do in life.
+
+    `fields` are further fields of the record; it was selected on validation unless they say otherwise.
+    """
     spec = make_spec(loss=loss, settings=settings, miner=miner, seed=seed, data=data, protocol=protocol)
     noise = random.Random(f"{loss}{miner}{settings}{seed}")
     final = level + noise.gauss(0, spread)
@@ -108,4 +112,5 @@ def make_record(
         notes=tuple(notes),
         failure=None if state == "done" else f"the run {state} at step 17",
         provenance=provenance or make_provenance(),
+        **{"selection": Selection(split="validation", metric="map@r"), **fields},
     )

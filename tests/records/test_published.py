@@ -14,6 +14,7 @@ from fairground.records.published import (
     published_papers,
     published_rows,
     published_tables,
+    published_years,
 )
 from fairground.spec.presets import presets
 
@@ -264,3 +265,12 @@ def test_a_damaged_line_is_refused_with_its_number(change: dict[str, str], compl
         room._row("mlrc2020", 7, line | change)
     assert str(refusal.value).startswith("published/mlrc2020.csv, line 7: ")
     assert complaint in str(refusal.value)
+
+
+def test_years_are_mlrcs_and_of_losses_we_have():
+    years = published_years()
+    assert len(years) == 12
+    assert set(years) <= set(list_room("losses"))
+    assert (years["contrastive"], years["triplet"], years["nt_xent"]) == (2006, 2006, 2016)
+    assert (years["normalised_softmax"], years["cos_face"], years["soft_triple"]) == (2017, 2018, 2019)
+    assert {row.loss for row in published_rows("mlrc2020/table4") if row.loss} == set(years)

@@ -1,12 +1,13 @@
-"""Findings in records: kept, read back, told once; records from before there were any still load."""
+"""Fields of records: kept, read back, checked."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from fairground.errors import StoreError
-from fairground.records.record import Finding, RunRecord
+from fairground.records.record import Finding, KnownBug, PretrainedWeights, RunRecord, Score, Selection
+from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.space import Choice, Integer, LogReal, Real
 from tests.records.factory import make_record
 
 FINDING = Finding(sign="collapse", epoch=2, step=40, sentence="all is one", remedy="lower optimiser.lr (1 now) tenfold")
@@ -15,14 +16,6 @@ FINDING = Finding(sign="collapse", epoch=2, step=40, sentence="all is one", reme
 def test_findings_survive_json() -> None:
     record = replace(make_record(), findings=(FINDING,))
     assert RunRecord.from_json(record.to_json()) == record
-
-
-def test_a_record_of_version_1_has_no_findings() -> None:
-    data = json.loads(make_record().to_json())
-    del data["findings"]
-    record = RunRecord.from_json(json.dumps(data | {"version": 1}))
-    assert record.findings == ()
-    assert record.version == 1
 
 
 def test_a_finding_reads_as_one_line() -> None:
@@ -34,3 +27,66 @@ def test_findings_are_no_part_of_the_digits_and_each_sign_comes_once() -> None:
     assert replace(record, findings=(FINDING,)).digits() == record.digits()
     with pytest.raises(StoreError, match="a sign is found once at most"):
         replace(record, findings=(FINDING, FINDING))
+
+
+SEARCH = SearchProcedure(
+    trials=50,
+    sampler="gp",
+    startup=5,
+    pruning="none",
+    metric="map@r",
+    over="mean",
+    n_folds=4,
+    folds=(0, 1, 2, 3),
+    ranges={
+        "loss.margin": Real(low=0.0, high=1.0),
+        "optimiser.loss_lr": LogReal(low=1e-6, high=1.0),
+        "loss.bins": Integer(low=2, high=100),
+        "loss.form": Choice(options=("x", "y")),
+    },
+)
+
+
+def test_every_field_survives_json() -> None:
+    record = replace(
+        make_record(),
+        selection=Selection(split="test", metric="recall@1", is_best_of_each=True),
+        search=SEARCH,
+        clustering_seeds=5,
+        is_closed_set=True,
+        known_bugs=(KnownBug(component="loss.margin", sentence="counted once"),),
+        weights=PretrainedWeights(name="imagenet", hash="0676ba61b6795bbe"),
+    )
+    assert RunRecord.from_json(record.to_json()) == record
+
+
+def test_two_searches_are_one_procedure_when_ranges_trials_folds_and_selection_agree() -> None:
+    assert SearchProcedure.from_plain(SEARCH.to_plain()) == SEARCH
+    for change in ({"trials": 10}, {"folds": (0,)}, {"metric": "recall@1"}, {"ranges": {}}):
+        assert replace(SEARCH, **change) != SEARCH
+    other = {**SEARCH.ranges, "loss.margin": LogReal(low=0.001, high=1.0)}
+    assert replace(SEARCH, ranges=other) != SEARCH
+
+
+def test_a_search_reads_as_one_line() -> None:
+    assert SEARCH.sentence == (
+        "settings searched in 50 trials (gp) of loss.margin, optimiser.loss_lr, loss.bins, loss.form; best validation "
+        "map@r, mean over 4 of 4 folds"
+    )
+    assert SearchProcedure(trials=1).sentence == "settings searched in 1 trial"
+
+
+def test_a_record_says_which_way_a_metric_is_better() -> None:
+    own = Score(metric="my_lab.metrics:Spread", split="test", value=2.0, higher_is_better=False)
+    record = replace(make_record(), scores=(*make_record().scores, own))
+    assert record.higher_is_better("my_lab.metrics:Spread") is False
+    assert record.higher_is_better("map@r") is True
+    assert record.higher_is_better("eer") is False
+    assert record.higher_is_better("rho") is None
+    assert RunRecord.from_json(record.to_json()) == record
+
+
+def test_directions_are_no_part_of_the_digits() -> None:
+    record = make_record()
+    turned = tuple(replace(score, higher_is_better=True) for score in record.scores)
+    assert replace(record, scores=turned).digits() == record.digits()

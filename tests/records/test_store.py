@@ -182,7 +182,7 @@ def test_a_record_of_a_newer_version_is_told_from_a_damaged_one(store):
     store.append(make_record())
     store.close()
     with sqlite3.connect(store.path) as connection:
-        connection.execute("""UPDATE body SET json = replace(json, '"version":2', '"version":9')""")
+        connection.execute("""UPDATE body SET json = replace(json, '"version":3', '"version":9')""")
     connection.close()
     with pytest.raises(StoreError, match="newer fairground"):
         list(store.records())

@@ -8,7 +8,7 @@ import numpy as np
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord, Score
-from fairground.report.sections import Sources
+from fairground.report.run_set import RunSet
 from fairground.study.trial import Trial
 from tests.records.factory import hashed, make_provenance, make_record
 
@@ -57,7 +57,7 @@ def write_gallery(
     return path
 
 
-def make_rich_study(home: Path, n_seeds: int = 3) -> tuple[list[RunRecord], Sources]:
+def make_rich_study(home: Path, n_seeds: int = 3) -> RunSet:
     """Methods with and without switched tuples at several strengths, with analyses, embeddings, galleries, a search."""
     methods = [
         ("contrastive", {"negative_margin": 0.8}, "distance_weighted", None, 0.30),
@@ -87,7 +87,7 @@ def make_rich_study(home: Path, n_seeds: int = 3) -> tuple[list[RunRecord], Sour
         Trial(number=i, settings={"loss.margin": 0.05 * (i + 1)}, state="done", folds={0: 0.3 + 0.01 * (i % 5)})
         for i in range(8)
     ]
-    return records, Sources(folders=folders, searches={("icons", "laptop"): {"triplet": trials}})
+    return RunSet(records=tuple(records), folders=folders, trials={("icons", "laptop"): {"triplet": trials}})
 
 
 def write_files(home: Path, name: str, *, class_name: str = "anchor") -> RunFolder:

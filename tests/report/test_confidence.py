@@ -6,20 +6,20 @@ from fairground.report.tables import ResultTable
 from tests.report.test_tables import runs
 
 
-def belief(*groups):
+def confidence(*groups):
     records = [run for group in groups for run in group]
-    contest = ComparisonResult.from_records(records)
-    return contest, confidence_of(contest, ResultTable.from_records(records).values())
+    comparison = ComparisonResult.from_records(records)
+    return comparison, confidence_of(comparison, ResultTable.from_records(records).values())
 
 
 def test_what_would_settle_it_is_said_against_the_leader():
-    contest, found = belief(
+    comparison, found = confidence(
         runs("a", 0.50, 0.51, 0.52, 0.50),
         runs("b", 0.44, 0.52, 0.53, 0.45),
         runs("c", 0.10, 0.12, 0.11, 0.10),
         runs("d", 0.09, 0.12, 0.10, 0.10),
     )
-    assert contest.best == ("a", "b")
+    assert comparison.best == ("a", "b")
     told = {chance.label: chance.settled_by for chance in found.chances}
     assert told["a"] == "highest mean"
     assert told["b"].startswith("about ")
@@ -31,7 +31,7 @@ def test_what_would_settle_it_is_said_against_the_leader():
 
 
 def test_one_method_or_one_seed_has_no_chances():
-    assert belief(runs("a", 0.5, 0.6))[1] is None
-    _, found = belief(runs("a", 0.5), runs("b", 0.4))
+    assert confidence(runs("a", 0.5, 0.6))[1] is None
+    _, found = confidence(runs("a", 0.5), runs("b", 0.4))
     assert found.chances == ()
     assert found.sentences == ("a and b: not separated; a verdict needs at least two runs of each",)

@@ -9,7 +9,7 @@ from tests.report.fixtures import make_study
 from tests.report.test_tables import runs
 
 
-def answer(*groups) -> str:
+def headline(*groups) -> str:
     return headline_of(ResultTable.from_records([run for group in groups for run in group]))
 
 
@@ -18,7 +18,7 @@ def notes(records) -> list[str]:
 
 
 def test_a_separated_winner_is_called_best():
-    said = answer(runs("a", 0.50, 0.51, 0.52), runs("b", 0.30, 0.31, 0.32))
+    said = headline(runs("a", 0.50, 0.51, 0.52), runs("b", 0.30, 0.31, 0.32))
     assert said == (
         "a is best: MAP@R 51.00 ± 2.48 % over 3 seeds; paired tests on shared seeds, corrected over all pairs, "
         "separate it from every other method, the next being b with 31.00 ± 2.48 %."
@@ -26,7 +26,7 @@ def test_a_separated_winner_is_called_best():
 
 
 def test_a_winner_that_is_not_separated_is_not_called_best():
-    said = answer(runs("a", 0.50, 0.51, 0.52), runs("b", 0.44, 0.48, 0.52), runs("c", 0.1, 0.11, 0.12))
+    said = headline(runs("a", 0.50, 0.51, 0.52), runs("b", 0.44, 0.48, 0.52), runs("c", 0.1, 0.11, 0.12))
     assert said == (
         "a has the highest mean, MAP@R 51.00 ± 2.48 % over 3 seeds, but is not separated from b: "
         "paired tests on shared seeds do not tell them apart."
@@ -34,19 +34,19 @@ def test_a_winner_that_is_not_separated_is_not_called_best():
 
 
 def test_one_seed_settles_nothing():
-    said = answer(runs("a", 0.9), runs("b", 0.1, 0.2))
+    said = headline(runs("a", 0.9), runs("b", 0.1, 0.2))
     assert said.startswith("a has the highest score, MAP@R 90.00 %, but one seed cannot tell a better method")
 
 
 def test_one_method_alone_and_nothing_at_all():
-    assert answer(runs("a", 0.5, 0.5)) == "a reaches MAP@R 50.00 ± 0.00 % over 2 seeds."
-    assert answer([make_record(state="failed")]) == "No run has finished, so there is no answer yet."
+    assert headline(runs("a", 0.5, 0.5)) == "a reaches MAP@R 50.00 ± 0.00 % over 2 seeds."
+    assert headline([make_record(state="failed")]) == "No run has finished, so there is no result yet."
 
 
 def test_a_sealed_test_split_is_said():
     run = make_record()
     sealed = replace(run, scores=tuple(score for score in run.scores if score.split == "validation"))
-    assert "on the validation classes, the test classes being still sealed" in answer([sealed])
+    assert "on the validation classes, the test classes being still sealed" in headline([sealed])
 
 
 def test_the_question_fits_the_table():

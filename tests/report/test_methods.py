@@ -1,6 +1,9 @@
+from dataclasses import replace
+
+from fairground.records.record import RunRecord
 from fairground.report.methods import methods_of
 from fairground.spec.flatten import differing, flatten, shared
-from tests.records.factory import make_record, make_spec
+from tests.records.factory import hashed, make_record, make_spec
 from tests.report.fixtures import make_study
 
 
@@ -58,3 +61,16 @@ def test_runs_that_did_not_finish_have_no_values():
     (method,) = methods_of([make_record(seed=0), make_record(seed=1, state="failed")])
     assert len(method.values("map@r", "test")) == len(method.done) == 1
     assert method.values("no such metric", "test") == []
+
+
+def test_a_network_that_is_not_trained_is_called_frozen_and_changes_nobody_elses_name():
+    def untrained(head: str) -> RunRecord:
+        record = make_record()
+        spec = {**record.spec, "training": {"epochs": 0}, "head": {"name": head}}
+        return replace(record, spec=spec, method=hashed(spec))
+
+    assert labels([*make_study(), untrained("identity")])[-2:] == ["margin + distance_weighted", "frozen small_conv"]
+    assert labels([untrained("identity"), untrained("pca")]) == [
+        "frozen small_conv + identity",
+        "frozen small_conv + pca",
+    ]

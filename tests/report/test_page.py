@@ -1,4 +1,5 @@
 import re
+import shutil
 import time
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -7,7 +8,9 @@ from itertools import pairwise
 import pytest
 
 from fairground.errors import InputError
+from fairground.records.artefacts import RunFolder
 from fairground.report.page import build_page, picture
+from fairground.report.run_set import RunSet, with_ensembles_apart
 from tests.records.factory import hashed, make_record
 from tests.report.fixtures import HOSTILE, make_study, write_gallery
 
@@ -47,13 +50,15 @@ class Reader(HTMLParser):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Drawing takes most of a page's time, and many tests look at other things."""
-    monkeypatch.setattr("fairground.report.sections.plates_of", lambda _: [])
+    monkeypatch.setattr("fairground.report.sections.figures_of", lambda _: [])
 
 
-def page_of(records, tmp_path, **settings) -> str:
-    return build_page(
-        records, title=settings.pop("title", "A study"), out=tmp_path / "page.html", **settings
-    ).read_text()
+def page_of(records, tmp_path, *, title="A study", galleries=None, names=None, **settings) -> str:
+    folders = {name: RunFolder(tmp_path, name).make() for name in galleries or {}}
+    for name, folder in folders.items():
+        shutil.copy(galleries[name], folder.gallery)
+    runs = RunSet(records=tuple(records), folders=folders, names=names or {}, title=title)
+    return build_page(runs, out=tmp_path / "page.html", **settings).read_text()
 
 
 def test_the_page_says_the_answer_and_everything_needed_to_check_it(tmp_path):
@@ -140,7 +145,7 @@ def test_unfinished_studies_have_a_page_too(tmp_path):
     text = Reader(
         page_of([make_record(state="failed", epochs=0), make_record(seed=1, state="diverged")], tmp_path)
     ).text()
-    assert "No run has finished, so there is no answer yet." in text
+    assert "No run has finished, so there is no result yet." in text
     assert "diverged at step 17" in text
 
 
@@ -149,16 +154,16 @@ def test_one_gallery_a_method_and_no_more_than_a_page_can_carry(tmp_path, monkey
     study = make_study()
     path = write_gallery(tmp_path / "gallery.npz")
     everything = {record.name: path for record in study}
-    assert page_of(study, tmp_path, galleries=everything).count('<details class="exhibit"') == 4
+    assert page_of(study, tmp_path, galleries=everything).count('<details class="run-gallery"') == 4
     monkeypatch.setattr("fairground.report.page._GALLERY_BUDGET", 1)
     text = page_of(study, tmp_path, galleries=everything)
-    assert text.count('<details class="exhibit"') == 1
+    assert text.count('<details class="run-gallery"') == 1
     assert "3 more galleries are left out" in text
 
 
 def test_no_record_is_no_report(tmp_path):
     with pytest.raises(InputError, match="needs at least one record; got none"):
-        build_page([], title="Nothing", out=tmp_path / "page.html")
+        build_page(RunSet(records=()), out=tmp_path / "page.html")
 
 
 def test_the_same_records_give_the_same_page(tmp_path):
@@ -224,6 +229,40 @@ def test_over_several_data_sets_there_is_one_diagram_more(tmp_path):
 def test_runs_of_a_papers_protocol_stand_beside_its_numbers(tmp_path):
     runs = [make_record(loss="margin", seed=seed, data="cub200", protocol="roth2020-cub200") for seed in range(2)]
     text = Reader(page_of(runs, tmp_path)).text()
-    assert "Beside the papers" in text
+    assert "Against the papers" in text
     assert "not comparable with roth2020/table" in text
-    assert "Beside the papers" not in Reader(page_of(make_study(), tmp_path)).text()
+    assert "Against the papers" not in Reader(page_of(make_study(), tmp_path)).text()
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_a_study_of_folds_says_which_headline_is_of_which_models_counts_methods_once_and_links_once(tmp_path):
+    folds = [make_fold(loss, seed, fold) for loss in ("contrastive", "triplet") for seed in range(3) for fold in (0, 1)]
+    joined = [
+        replace(
+            record,
+            name=f"{record.name[:-1]}j",
+            method=f"{record.method[:-1]}j",
+            spec=record.spec | {"ensemble": "concatenated"},
+        )
+        for record in folds[::2]
+    ]
+    records = with_ensembles_apart([*folds, *joined])
+    reader = Reader(page_of(records, tmp_path))
+    text = reader.text()
+    assert text.count("Which of these 2 methods best retrieves classes of icons it has never seen?") == 2
+    assert text.count("(separated models: the mean over the fold models of a repeat)") == 1
+    assert text.count("(concatenated models: the fold models of a repeat joined into one)") == 1
+    counts = re.search(r"(\d+) methods|methods (\d+)", text)
+    assert counts is not None
+    assert "2" in counts.groups()
+    links = [attributes["href"] for tag, attributes in reader.tags if tag == "a" and "href" in attributes]
+    navigation = links[1 : links.index("#provenance") + 1]
+    assert len(navigation) == len(set(navigation))
+    assert "icons, separated models" in text
+    assert "icons, concatenated models" in text
+
+
+def make_fold(loss, seed, fold):
+    made = make_record(loss=loss, seed=seed, level=0.3 + 0.1 * (loss == "triplet"))
+    spec = {**made.spec, "split": {"name": "class_folds", "n_folds": 2, "fold": fold}}
+    return replace(made, name=hashed(spec), method=hashed(spec | {"seed": 0}), spec=spec)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairground.report.page import build_page
-from fairground.report.sections import Sources
+from fairground.report.run_set import RunSet
 from tests.report.fixtures import HOSTILE, make_study, write_files
 
 pytestmark = pytest.mark.browser
@@ -20,8 +20,8 @@ def path(tmp_path_factory) -> Path:
         study[0].name: write_files(folder, study[0].name, class_name=HOSTILE[0]),
         study[3].name: write_files(folder, study[3].name),
     }
-    sources = Sources(folders=folders)
-    return build_page(study, title="A study " + HOSTILE[5], out=folder / "page.html", sources=sources, names=names)
+    runs = RunSet(records=tuple(study), folders=folders, names=names, title="A study " + HOSTILE[5])
+    return build_page(runs, out=folder / "page.html")
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_words_stand_out_from_what_they_stand_on(opened):
 
 
 def test_every_picture_of_the_gallery_loads_also_those_folded_away(opened):
-    for folded in opened.locator("details.exhibit:not([open]) > summary").all():
+    for folded in opened.locator("details.run-gallery:not([open]) > summary").all():
         folded.click()
     images = opened.locator("#gallery img")
     assert images.count() == 30

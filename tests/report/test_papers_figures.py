@@ -27,15 +27,19 @@ from fairground.report.figures import (
     structure,
     traces,
 )
+from fairground.report.run_set import RunSet
 from fairground.report.sections import figure_inputs_of
 from fairground.report.tables import ResultTable
 from fairground.study.trial import Trial
 from tests.records.factory import hashed, make_record
 from tests.report.fixtures import make_rich_study, make_study, write_files
 
+KEY = ("icons", "laptop")
 
-def material(records: list[RunRecord], **sources: object) -> FigureInputs:
-    return FigureInputs(dataset="icons", table=ResultTable.from_records(records), records=tuple(records), **sources)
+
+def inputs(records: list[RunRecord], *, folders=None, trials=None) -> FigureInputs:
+    runs = RunSet(records=tuple(records), folders=folders or {}, trials={KEY: trials or {}})
+    return FigureInputs(key=KEY, table=ResultTable.from_records(records), runs=runs)
 
 
 def run(loss: str, value: float, *, miner: str = "distance_weighted", p: float | None = None, seed: int = 0, **scores):
@@ -53,13 +57,12 @@ def run(loss: str, value: float, *, miner: str = "distance_weighted", p: float |
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory) -> FigureInputs:
-    records, sources = make_rich_study(tmp_path_factory.mktemp("home"))
-    return figure_inputs_of(("icons", "laptop"), records, sources)[0]
+    return figure_inputs_of(KEY, make_rich_study(tmp_path_factory.mktemp("home")))[0]
 
 
 def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tmp_path):
-    plates = figures_of(rich)
-    assert [plate.name for plate in plates] == [
+    figures = figures_of(rich)
+    assert [figure.name for figure in figures] == [
         "critical_difference",
         "regularised",
         "distributions",
@@ -76,24 +79,24 @@ def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tm
         "cost",
         "embedding_map",
     ]
-    for plate in plates:
-        assert any(word in plate.sentence for word in ("run", "seed", "trial", "method")), plate.name
-        assert plate.sentence[0].isupper() or plate.sentence[0] == "π"
-        assert plate.sentence.endswith(".")
-        assert all(len(row) == len(plate.columns) for row in plate.numbers)
+    for figure in figures:
+        assert any(word in figure.sentence for word in ("run", "seed", "trial", "method")), figure.name
+        assert figure.sentence[0].isupper() or figure.sentence[0] == "π"
+        assert figure.sentence.endswith(".")
+        assert all(len(row) == len(figure.columns) for row in figure.numbers)
     written = write_figures(rich, tmp_path, "pdf")
-    assert len(written) == len(plates) + 2
+    assert len(written) == len(figures) + 2
     assert all(path.read_bytes().startswith(b"%PDF") for path in written)
 
 
 def test_one_poor_run_has_no_figure_at_all():
-    assert figures_of(material([run("triplet", 0.5)])) == []
-    assert figures_of(material([make_record(state="failed")])) == []
+    assert figures_of(inputs([run("triplet", 0.5)])) == []
+    assert figures_of(inputs([make_record(state="failed")])) == []
 
 
 def test_each_switched_method_is_set_beside_the_method_most_like_it():
     found = regularised.pairs_of(
-        material(
+        inputs(
             [
                 run("triplet", 0.50),
                 run("triplet", 0.45, miner="semihard"),
@@ -111,16 +114,16 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
 
 def test_relative_performance_by_hand():
     found = distributions.distributions_of(
-        material([run("a", 0.5), run("a", 0.4, miner="semihard"), run("b", 0.2), run("b", 0.2, miner="semihard")])
+        inputs([run("a", 0.5), run("a", 0.4, miner="semihard"), run("b", 0.2), run("b", 0.2, miner="semihard")])
     )
     assert set(found) == {"miner"}
     assert {level: values.tolist() for level, values in found["miner"].items()} == {
         "distance_weighted": [100.0, 100.0],
         "semihard": [80.0, 100.0],
     }
-    assert distributions.plate_of(material([run("a", 0.5), run("b", 0.4)])) is None
+    assert distributions.figure_of(inputs([run("a", 0.5), run("b", 0.4)])) is None
     # A strength that comes and goes with its miner says nothing that the miner does not.
-    told = distributions.distributions_of(material([run("a", 0.5), run("a", 0.4, miner="rho_distance", p=0.1)]))
+    told = distributions.distributions_of(inputs([run("a", 0.5), run("a", 0.4, miner="rho_distance", p=0.1)]))
     assert set(told) == {"miner"}
 
 
@@ -128,29 +131,29 @@ def test_correlations_against_numpy_and_not_from_few_runs():
     random = np.random.default_rng(0)
     values = random.uniform(0.2, 0.8, size=(6, 3))
     records = [run("a", x, seed=seed, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
-    found = correlations.correlations_of(material(records))
+    found = correlations.correlations_of(inputs(records))
     assert found.metrics == ("recall@1", "nmi", "f1")
     assert found.matrix == pytest.approx(np.corrcoef(values.T))
-    assert correlations.correlations_of(material(records[:4])) is None
+    assert correlations.correlations_of(inputs(records[:4])) is None
     constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
-    assert "-" in correlations.plate_of(material(constant)).numbers[2]
+    assert "-" in correlations.figure_of(inputs(constant)).numbers[2]
 
 
 def test_structure_is_read_from_the_training_split():
     records = [run("a", 0.5 + 0.1 * x, seed=x, train_rho=2.0 - x, train_pi_inter=0.3) for x in range(4)]
-    rho = next(cloud for cloud in structure.clouds_of(material(records)) if cloud.measure == "rho")
+    rho = next(cloud for cloud in structure.clouds_of(inputs(records)) if cloud.measure == "rho")
     assert rho.r == pytest.approx(-1)
     assert rho.y.tolist() == pytest.approx([50, 60, 70, 80])
-    told = structure.plate_of(material(records)).sentence
+    told = structure.figure_of(inputs(records)).sentence
     assert "π inter none" in told
     assert "-1.00" in told
-    assert structure.plate_of(material([run("a", 0.5, seed=x) for x in range(4)])) is None
+    assert structure.figure_of(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
 
 
 def test_p_switch_curves_by_hand():
     records = [run("margin", 0.6, seed=0)]
     records += [run("margin", 0.6 + p, miner="rho_distance", p=p, seed=s) for p in (0.1, 0.3) for s in (0, 1)]
-    (found,) = p_switch.switch_curves_of(material(records))
+    (found,) = p_switch.switch_curves_of(inputs(records))
     assert found.without == (60.0,)
     assert {p: len(values) for p, values in found.at.items()} == {0.1: 2, 0.3: 2}
     assert found.at[0.3][0] == pytest.approx(90)
@@ -162,42 +165,43 @@ def test_spectra_are_averaged_over_the_runs_that_kept_them(tmp_path):
     for record, shares in zip(records, ([0.8, 0.2], [0.6, 0.4, 0.0]), strict=False):
         folders[record.name] = RunFolder(tmp_path, record.name).make()
         write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array(shares)})
-    (found,) = spectra.spectra_of(material(records, folders=folders))
+    (found,) = spectra.spectra_of(inputs(records, folders=folders))
     assert (found.shares.tolist(), found.n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
-    assert spectra.plate_of(material(records)) is None
+    assert spectra.figure_of(inputs(records)) is None
 
 
-def test_years_come_from_the_losses_own_files():
-    assert (over_time.year_of("contrastive"), over_time.year_of("triplet")) == (2006, 2015)
+def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
+    found = [over_time.year_of(loss) for loss in ("triplet", "nt_xent", "normalised_softmax", "sup_con")]
+    assert found == [2006, 2016, 2017, 2020]
     assert over_time.year_of("no_such_loss") is None
     assert over_time.year_of("../cli/main") is None
     assert over_time.year_of("x" * 10_000) is None
     records = [run("contrastive", 0.5), run("triplet", 0.4), run("triplet", 0.6, miner="semihard"), run("margin", 0.7)]
-    found = over_time.dated_of(material(records))
+    found = over_time.dated_of(inputs(records))
     assert [(one.loss, one.year, round(one.score)) for one in found] == [
         ("contrastive", 2006, 50),
-        ("triplet", 2015, 60),
+        ("triplet", 2006, 60),
         ("margin", 2017, 70),
     ]
-    known = over_time.dated_of(replace(material(records), dataset="cub200"))
+    known = over_time.dated_of(replace(inputs(records), key=("cub200", "laptop")))
     assert len(known[0].claimed) > 5
 
 
 def test_improvement_over_the_best_of_the_classics():
     found = improvement.gains_of(
-        material([run("contrastive", 0.4), run("contrastive", 0.5, miner="semihard"), run("margin", 0.6)])
+        inputs([run("contrastive", 0.4), run("contrastive", 0.5, miner="semihard"), run("margin", 0.6)])
     )
     ((over, (gain,)),) = found.items()
     assert (over, gain.here) == ("contrastive", pytest.approx(20))
     # MLRC tables 4 to 6, Precision@1 separated: margin against contrastive on three data sets.
     assert -10 < gain.measured < 5
-    assert improvement.plate_of(material([run("margin", 0.6)])) is None
-    switched = improvement.gains_of(material([run("triplet", 0.4), run("triplet", 0.5, miner="rho_distance", p=0.1)]))
+    assert improvement.figure_of(inputs([run("margin", 0.6)])) is None
+    switched = improvement.gains_of(inputs([run("triplet", 0.4), run("triplet", 0.5, miner="rho_distance", p=0.1)]))
     assert [(gain.here, gain.measured) for gain in switched["triplet"]] == [(pytest.approx(25), None)]
 
 
 def test_metrics_are_ordered_by_how_far_they_set_methods_apart():
-    lines = metrics_apart.metric_lines_of(material([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
+    lines = metrics_apart.metric_lines_of(inputs([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
     assert [line.metric for line in lines] == ["f1", "recall@1", "nmi"]
 
 
@@ -207,7 +211,7 @@ def test_traces_and_sensitivity_come_from_the_trials():
         Trial(number=1, settings={"loss.margin": 0.2}, state="diverged", failure="nan"),
         Trial(number=2, settings={"loss.margin": 0.4}, state="done", folds={0: 0.5}),
     ]
-    made = material([run("a", 0.5)], searches={"a": trials, "b": [trials[1]]})
+    made = inputs([run("a", 0.5)], trials={"a": trials, "b": [trials[1]]})
     assert [point.best for point in traces.traces_of(made)["a"]] == [0.3, 0.3, 0.5]
     assert "b" not in traces.traces_of(made)
     (one,) = sensitivity.sensitivities_of(made)
@@ -221,26 +225,26 @@ def test_sensitivity_without_a_search_compares_methods_of_one_loss():
         for margin, level in ((0.1, 0.3), (0.2, 0.4))
         for seed in range(2)
     ]
-    (one,) = sensitivity.sensitivities_of(material(study))
+    (one,) = sensitivity.sensitivities_of(inputs(study))
     assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
 
 
 def test_cost_is_the_mean_over_runs():
-    found = cost.costs_of(material(make_study()))
+    found = cost.costs_of(inputs(make_study()))
     assert {one.seconds for one in found} == {31.5}
     assert found[0].n_runs == 3
 
 
 def test_the_diagram_says_what_its_blocks_are():
-    plate = critical_difference.plate_of(material(make_study()))
-    assert "over 3 seeds as blocks" in plate.sentence
-    assert "says nothing of others" in plate.sentence
-    over = critical_difference.plate_over(
+    figure = critical_difference.figure_of(inputs(make_study()))
+    assert "over 3 seeds as blocks" in figure.sentence
+    assert "says nothing of others" in figure.sentence
+    over = critical_difference.figure_over(
         {"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, blocks_are="data set", metric="map@r"
     )
     assert "over 2 data sets as blocks" in over.sentence
     assert over.numbers == (("a", "1.00"), ("b", "2.00"), ("c", "3.00"))
-    assert critical_difference.plate_over({"a": [0.9], "b": [0.5], "c": [0.1]}, blocks_are="seed", metric="r") is None
+    assert critical_difference.figure_over({"a": [0.9], "b": [0.5], "c": [0.1]}, blocks_are="seed", metric="r") is None
 
 
 def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich):
@@ -259,7 +263,7 @@ def test_a_gallery_that_lists_all_classes_names_every_point(tmp_path):
     with np.load(folder.gallery) as file:
         arrays = {name: file[name] for name in file.files}
     write_arrays(folder.gallery, {**arrays, "class_names": np.array([f"kind {i}" for i in range(9)])})
-    (one,) = embedding_map.maps_of(material([record], folders={record.name: folder}))
+    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
     assert one.names == {i: f"kind {i}" for i in range(6)}
     # The nine with a picture come last, to lie on top.
     assert {point.row for point in one.points[-9:]} == {1000, 1001, 1002, 1003, 1004, 1020, 1021, 1022, 1040}
@@ -272,7 +276,7 @@ def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path)
     flat = np.zeros((5000, 5))
     flat[:, 0], flat[:, 1], flat[:, 4] = np.tile([0, 2.0], 2500), np.repeat([0, 1.0], 2500), 1000
     write_arrays(folder.embeddings, {"embeddings": flat, "labels": np.zeros(5000, int), "rows": np.arange(5000)})
-    (one,) = embedding_map.maps_of(material([record], folders={record.name: folder}))
+    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
     assert len(one.points) == embedding_map.MOST_POINTS
     assert one.share == pytest.approx(1, abs=1e-6)
     spans = sorted(np.ptp([[point.x, point.y] for point in one.points], axis=0).tolist())
@@ -280,5 +284,5 @@ def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path)
 
 
 def test_the_same_runs_draw_the_same_bytes(rich):
-    plate = figures_of(rich)[0]
-    assert plate.wide("a") == plate.wide("a")
+    figure = figures_of(rich)[0]
+    assert figure.wide("a") == figure.wide("a")

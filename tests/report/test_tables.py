@@ -3,7 +3,6 @@ import io
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
 from fairground.errors import InputError
 from fairground.records.record import RunRecord, Score
@@ -21,8 +20,8 @@ def runs(loss: str, *values: float, metric: str = "map@r") -> list[RunRecord]:
     ]
 
 
-def standings(table: ResultTable, metric: str = "map@r") -> dict[str, str]:
-    return {row.label: row.cells[metric].standing for row in table.rows}
+def marks(table: ResultTable, metric: str = "map@r") -> dict[str, str]:
+    return {row.label: row.cells[metric].mark for row in table.rows}
 
 
 def test_rows_are_sorted_by_what_the_runs_were_selected_by_and_it_comes_first():
@@ -37,13 +36,13 @@ def test_rows_are_sorted_by_what_the_runs_were_selected_by_and_it_comes_first():
 
 def test_best_is_marked_only_when_paired_tests_separate_it_from_all_others():
     apart = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
-    assert standings(apart) == {"a": "best", "b": ""}
+    assert marks(apart) == {"a": "best", "b": ""}
     # a - b is 0.06, 0.03, 0.00: mean 0.03, t = 1.7; c lies 0.1 below on every seed.
     level = ResultTable.from_records(
         [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.44, 0.48, 0.52), *runs("c", 0.40, 0.41, 0.42)]
     )
-    assert standings(level) == {"a": "level", "b": "level", "c": ""}
-    assert standings(level.without_marks()) == {"a": "", "b": "", "c": ""}
+    assert marks(level) == {"a": "level", "b": "level", "c": ""}
+    assert marks(level.without_marks()) == {"a": "", "b": "", "c": ""}
 
 
 def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
@@ -51,24 +50,24 @@ def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
     table = ResultTable.from_records([*runs("a", 0.50, 0.55, 0.60, 0.52), *runs("b", 0.4801, 0.5299, 0.5801, 0.4999)])
     a, b = (table.row(label).cells["map@r"].interval for label in "ab")
     assert a.overlaps(b)
-    assert standings(table) == {"a": "best", "b": ""}
+    assert marks(table) == {"a": "best", "b": ""}
 
 
 def test_intervals_that_lie_apart_do_not_make_a_difference_of_two_seeds():
     # 0.60, 0.61 against 0.50, 0.53: t = 0.09 / 0.01 = 9 with one degree of freedom, p = 0.07.
     table = ResultTable.from_records([*runs("a", 0.60, 0.61), *runs("b", 0.50, 0.53)])
-    assert standings(table) == {"a": "level", "b": "level"}
+    assert marks(table) == {"a": "level", "b": "level"}
 
 
 def test_one_run_is_never_marked_nor_ranked_against():
     table = ResultTable.from_records([*runs("a", 0.9), *runs("b", 0.30, 0.31, 0.32)])
-    assert standings(table) == {"a": "", "b": ""}
+    assert marks(table) == {"a": "", "b": ""}
     assert table.row("a").cells["map@r"].interval.half_width is None
 
 
 def test_what_is_no_share_is_neither_marked_nor_in_per_cent():
     table = ResultTable.from_records([*runs("a", 3.0, 3.1, metric="density"), *runs("b", 9.0, 9.1, metric="density")])
-    assert standings(table, "density") == {"a": "", "b": ""}
+    assert marks(table, "density") == {"a": "", "b": ""}
     assert "3.05 ± 0.6353" in formats.text(table)
 
 
@@ -98,7 +97,7 @@ def test_nothing_finished_is_a_table_without_columns():
     table = ResultTable.from_records([make_record(state="failed")])
     assert (table.metrics, table.primary) == ((), "")
     assert "0 of 1" in formats.text(table)
-    for write in (formats.markdown, formats.csv_text, formats.latex, formats.rich_table):
+    for write in (formats.markdown, formats.csv_text, formats.latex):
         assert write(table)
 
 
@@ -127,20 +126,6 @@ def test_csv_keeps_every_digit_and_reads_back():
     assert rows[0]["runs done"] == "3"
 
 
-def test_a_narrow_terminal_gets_whole_numbers_of_fewer_metrics():
-    table = ResultTable.from_records(make_study())
-    console = Console(width=80, record=True, file=io.StringIO())
-    console.print(formats.rich_table(table, width=80))
-    shown = console.export_text()
-    assert "MAP@R" in shown
-    assert "R-precision" not in shown
-    assert "more metrics did not fit" in " ".join(shown.split())
-    assert "…" not in shown
-    wide = Console(width=200, record=True, file=io.StringIO())
-    wide.print(formats.rich_table(table))
-    assert "R-precision" in wide.export_text()
-
-
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_text_in_every_format(name):
     record = make_record()
@@ -153,12 +138,3 @@ def test_hostile_names_stay_text_in_every_format(name):
     cells = next(csv.reader(io.StringIO(formats.csv_text(table).partition("\n")[2])))
     assert not cells[0].startswith(("=", "+", "-", "@"))
     assert r"\frac" not in formats.latex(table)
-    Console(file=io.StringIO()).print(formats.rich_table(table))
-
-
-def test_rich_does_not_take_a_name_for_markup():
-    record = make_record()
-    table = ResultTable.from_records([record], names={record.method: "[bold]x[/nothing]"})
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(formats.rich_table(table))
-    assert "[bold]x[/nothing]" in console.export_text()

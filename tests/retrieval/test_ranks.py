@@ -85,15 +85,15 @@ def test_equal_rows_score_equally_wherever_they_stand(d, n_kinds):
     kind = np.arange(2000) % n_kinds
     rows = draw.normal(size=(n_kinds, d)).astype(np.float32)[kind]
     tiles = Tiles(rows, np.arange(2000, dtype=np.int32), edge_for(2000), np.dtype(np.float32), True).in_memory()
-    twins = find_duplicate_rows(tiles, tiles)
-    assert twins.are_few == (n_kinds < EDGE or d == 1)  # in one dimension there are two directions
-    pairing = SearchPlan(queries=tiles, references=tiles, is_one_set=True, own=np.full(2000, -1), twins=twins)
-    hand = pairing.hand()
+    duplicates = find_duplicate_rows(tiles, tiles)
+    assert duplicates.are_few == (n_kinds < EDGE or d == 1)  # in one dimension there are two directions
+    plan = SearchPlan(queries=tiles, references=tiles, is_one_set=True, own=np.full(2000, -1), duplicates=duplicates)
+    workspace = plan.workspace()
     for row in range(tiles.n_tiles):
         parts = []
         for column in range(tiles.n_tiles):
-            pairing.multiply(*pairing.canonical(row, column), hand.product)
-            parts.append(pairing.scores(row, column, hand.product, hand).copy())
+            plan.multiply(*plan.canonical(row, column), workspace.product)
+            parts.append(plan.scores(row, column, workspace.product, workspace).copy())
         scores = np.concatenate(parts, axis=1)
         assert (scores[:, :2000] == scores[:, :n_kinds][:, kind]).all()
 

@@ -32,9 +32,9 @@ def test_overlapping_callers_leave_blas_as_they_found_it():
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_every_task_is_done_once(n):
-    hands = share_out(range(100), list, lambda task, hand: hand.append(task), n)
-    assert len(hands) == n
-    assert sorted(task for hand in hands for task in hand) == list(range(100))
+    workspaces = share_out(range(100), list, lambda task, workspace: workspace.append(task), n)
+    assert len(workspaces) == n
+    assert sorted(task for workspace in workspaces for task in workspace) == list(range(100))
 
 
 def test_stretches_cover_the_length():
@@ -48,7 +48,7 @@ def test_stretches_cover_the_length():
 
 
 def test_a_failing_task_fails_the_call():
-    def work(task, hand):
+    def work(task, workspace):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

@@ -10,9 +10,10 @@ import pytest
 
 from fairground.catalogue import find, list_room
 from fairground.errors import InputError
+from fairground.spec.declarations import settings_of
 from fairground.spec.presets import preset_settings, presets
 from fairground.spec.run import OptimiserSpec, TrainingSpec
-from fairground.spec.settings import check_value, settings_of
+from fairground.spec.settings import check_value
 
 TABLES = tomllib.loads(resources.files("fairground").joinpath("protocols", "presets.toml").read_text(encoding="utf-8"))
 RESOLVED = {loss: presets(loss) for loss in TABLES}

@@ -27,6 +27,7 @@ from fairground.study.select import Seal, Selected, select
 from fairground.study.status import results_so_far, status_of
 from fairground.study.trial import Trial
 from fairground.study.trial_store import TrialStore
+from tests.study.jobs import OWN_METRIC
 
 JOBS = "tests.study.jobs"
 ROOT = Path(__file__).parents[2]
@@ -38,9 +39,9 @@ def small(**changes):
     return dataclasses.replace(study, search=search)
 
 
-def conduct(study, home, executor="inline", **more):
-    arguments = {"job": f"{JOBS}:quadratic", "join_job": f"{JOBS}:join"} | more
-    return run_study(study, home=home, hire=partial(executor_named, executor, workers=2), **arguments)
+def study_results(study, home, executor="inline", **more):
+    arguments = {"run_job": f"{JOBS}:quadratic", "join_job": f"{JOBS}:join"} | more
+    return run_study(study, home=home, spawn=partial(executor_named, executor, workers=2), **arguments)
 
 
 def digits(results):
@@ -53,11 +54,11 @@ def digits(results):
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     home = tmp_path_factory.mktemp("undisturbed")
-    return home, conduct(small(), home)
+    return home, study_results(small(), home)
 
 
 def test_processes_give_the_numbers_of_inline(undisturbed, tmp_path):
-    assert digits(conduct(small(), tmp_path, "processes")) == digits(undisturbed[1])
+    assert digits(study_results(small(), tmp_path, "processes")) == digits(undisturbed[1])
 
 
 def test_trial_states_are_kept_apart_and_budgets_are_equal(undisturbed):
@@ -75,6 +76,21 @@ def test_trial_states_are_kept_apart_and_budgets_are_equal(undisturbed):
             assert (trial.failure is not None) == (trial.state in ("diverged", "failed"))
 
 
+@pytest.mark.parametrize("sampler", ["gp", "tpe", "random"])
+def test_where_less_is_better_the_search_asks_prunes_and_selects_the_same(sampler, tmp_path):
+    study = small(sampler=sampler)
+    lower = dataclasses.replace(study, selection=dataclasses.replace(study.selection, metric=OWN_METRIC))
+    higher = study_results(study, tmp_path / "higher")
+    turned = study_results(lower, tmp_path / "lower", run_job=f"{JOBS}:mirrored")
+    for one, other in zip(higher, turned, strict=True):
+        assert [(t.settings, t.state) for t in one.trials] == [(t.settings, t.state) for t in other.trials]
+        assert one.selected.settings == other.selected.settings
+        assert other.selected.score == pytest.approx(1 - one.selected.score)
+        assert not any(trial.higher_is_better for trial in other.trials if trial.state in ("done", "pruned"))
+    again = results_so_far(lower, home=tmp_path / "lower")
+    assert [result.trials for result in again] == [result.trials for result in turned]
+
+
 def test_the_search_never_looks_at_the_test_split_and_repeats_have_fresh_seeds(undisturbed):
     home, results = undisturbed
     begun = [line.split() for line in (home / "begun.log").read_text().splitlines()]
@@ -82,7 +98,9 @@ def test_the_search_never_looks_at_the_test_split_and_repeats_have_fresh_seeds(u
     assert len(begun) == len({name for name, _, _ in begun})
     for result in results:
         assert [record.spec["seed"] for record in result.runs] == [1, 1, 2, 2]
-        assert {"search: 12 trials", "selected on validation"} <= set(result.runs[0].notes)
+        assert result.runs[0].search == result.job.search_procedure()
+        assert result.runs[0].search.trials == 12
+        assert result.runs[0].search.sentence in result.runs[0].notes
         assert Store(home).get(result.runs[0].name).notes == result.runs[0].notes
 
 
@@ -91,7 +109,8 @@ def test_the_joined_models_are_records_of_their_own(undisturbed):
     joined = results[0].joined
     assert [record.spec["ensemble"] for record in joined] == ["concatenated", "concatenated"]
     assert joined[0].spec["split"]["fold"] == "0, 1"
-    assert {"search: 12 trials", "concatenated: 2 fold models, 8 dimensions together"} <= set(joined[0].notes)
+    assert joined[0].search.trials == 12
+    assert "concatenated: 2 fold models, 8 dimensions together" in joined[0].notes
     assert len({record.method for record in joined}) == 1
     assert Store(home).get(joined[0].name) == joined[0]
 
@@ -114,7 +133,7 @@ def test_the_best_trial_is_selected_and_who_opened_the_test_split_is_written_dow
 def test_a_second_time_runs_nothing_and_says_the_same(undisturbed):
     home, results = undisturbed
     before = (home / "begun.log").read_text()
-    again = conduct(small(), home, job=f"{JOBS}:missing")
+    again = study_results(small(), home, run_job=f"{JOBS}:missing")
     assert digits(again) == digits(results)
     assert (home / "begun.log").read_text() == before
     assert len(Store(home).events(kind="test opened")) == 1 + sum(len(result.runs) for result in results)
@@ -139,7 +158,7 @@ def test_more_repeats_keep_the_search(undisturbed, tmp_path):
     more = dataclasses.replace(small(), repeats=3)
     home = undisturbed[0]
     n_before = len((home / "begun.log").read_text().splitlines())
-    results = conduct(more, home)
+    results = study_results(more, home)
     assert [len(result.runs) for result in results] == [6, 6]
     assert len((home / "begun.log").read_text().splitlines()) == n_before + 4
 
@@ -147,13 +166,13 @@ def test_more_repeats_keep_the_search(undisturbed, tmp_path):
 DRIVER = """
 import sys
 from pathlib import Path
-from tests.study.test_run_study import conduct, small
-conduct(small(), Path(sys.argv[1]), sys.argv[2])
+from tests.study.test_run_study import study_results, small
+study_results(small(), Path(sys.argv[1]), sys.argv[2])
 """
 
 
 def test_a_killed_driver_is_resumed_to_the_same_table(undisturbed, tmp_path):
-    environment = os.environ | {"FAKE_SECONDS": "0.05", "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"FAKE_SECONDS": "0.05", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), "processes"], env=environment, cwd=ROOT)
     log = tmp_path / "begun.log"
     deadline = time.monotonic() + 200
@@ -165,7 +184,7 @@ def test_a_killed_driver_is_resumed_to_the_same_table(undisturbed, tmp_path):
     driver.wait()
     time.sleep(0.3)  # its workers see their input end
     assert not status_of(small(), home=tmp_path)[0].is_selected
-    assert digits(conduct(small(), tmp_path)) == digits(conduct(small(), undisturbed[0]))
+    assert digits(study_results(small(), tmp_path)) == digits(study_results(small(), undisturbed[0]))
     names = [line.split()[0] for line in log.read_text().splitlines()]
     # Only what each of two workers had under way, or had just handed over, is begun twice.
     assert sum(n - 1 for n in Counter(names).values()) <= 4
@@ -174,15 +193,15 @@ def test_a_killed_driver_is_resumed_to_the_same_table(undisturbed, tmp_path):
 def test_a_second_driver_is_refused(tmp_path):
     study = small()
     with (
-        folder_of(study, tmp_path).claimed(study),
+        folder_of(study, tmp_path).locked(study),
         pytest.raises(StoreError, match=r"study tiny .* is being worked on"),
     ):
-        conduct(study, tmp_path)
+        study_results(study, tmp_path)
 
 
 def test_a_full_disk_stops_the_study_and_is_no_failed_trial(tmp_path):
     with pytest.raises(StoreError, match="the disk is full"):
-        conduct(small(), tmp_path, job=f"{JOBS}:full_disk")
+        study_results(small(), tmp_path, run_job=f"{JOBS}:full_disk")
     assert [row.trials["failed"] for row in status_of(small(), home=tmp_path)] == [0, 0]
 
 
@@ -193,7 +212,7 @@ def test_the_test_split_is_sealed_until_selection(tmp_path):
         seal.final_specs(jobs_of(study)[0])
     with pytest.raises(SealError):
         results_so_far_of_begun(study, tmp_path)
-    chosen = {cell.label: Selected(settings={"loss.margin": 0.1}, trial=0, score=0.5) for cell in jobs_of(study)[1:]}
+    chosen = {job.label: Selected(settings={"loss.margin": 0.1}, trial=0, score=0.5) for job in jobs_of(study)[1:]}
     seal.end_selection(chosen)
     assert all(spec.evaluation.test for spec in seal.final_specs(jobs_of(study)[1]).values())
     assert seal.final_specs(jobs_of(study)[0]) == {}
@@ -214,13 +233,13 @@ def test_nothing_is_selected_from_nothing_and_equals_go_to_the_first():
 
 def test_a_half_written_wave_is_taken_up_where_it_stopped(tmp_path):
     study = small()
-    cell = jobs_of(study)[1]
+    job = jobs_of(study)[1]
     folder_of(study, tmp_path).path.mkdir(parents=True)
-    book = TrialStore.in_folder(folder_of(study, tmp_path).path, study=study_hash(study))
-    first = next(search(cell, book)).specs
+    trial_store = TrialStore.in_folder(folder_of(study, tmp_path).path, study=study_hash(study))
+    first = next(search(job, trial_store)).specs
     # The driver died after asking; another asks for the very same runs.
     again = TrialStore.in_folder(folder_of(study, tmp_path).path, study=study_hash(study))
-    assert next(search(cell, again)).specs == first
-    assert [trial.state for trial in again.trials(cell.label)] == ["asked"] * 3
-    book.close()
+    assert next(search(job, again)).specs == first
+    assert [trial.state for trial in again.trials(job.label)] == ["asked"] * 3
+    trial_store.close()
     again.close()

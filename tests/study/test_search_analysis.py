@@ -1,6 +1,9 @@
 """What a search tells: traces, budgets, importance and bounds."""
 
 import math
+from dataclasses import replace
+
+import pytest
 
 from fairground.spec.space import Choice, Integer, LogReal, Real
 from fairground.study.search_analysis import contour, expected_best, importance, on_bounds, trace
@@ -63,3 +66,16 @@ def test_an_optimum_on_a_bound_is_warned_of():
     warned = on_bounds(ranges, inside | {"m": -0.2, "lr": 0.9, "k": 9})
     assert [word.partition(" = ")[0] for word in warned] == ["m", "lr", "k"]
     assert "m = -0.2 lies on the lower bound of its range: the optimum may lie beyond, widen it" in warned
+
+
+def test_where_less_is_better_the_best_is_the_lowest():
+    trials = [replace(trial(n, score=score), higher_is_better=False) for n, score in enumerate([0.4, 0.9, 0.2])]
+    assert [round(point.best, 6) for point in trace(trials)] == [0.4, 0.4, 0.2]
+    # of two out of three: the pairs' minima are 0.4, 0.2, 0.2
+    assert expected_best(trials) == pytest.approx([0.5, 0.8 / 3, 0.2])
+
+
+def test_what_decides_a_score_of_which_less_is_better_is_important():
+    good = [trial(n, score=1 - (n / 20 - 0.6) ** 2, a=n / 20, b=(n * 7 % 20) / 20) for n in range(20)]
+    turned = [replace(t, folds={f: 1 - v for f, v in t.folds.items()}, higher_is_better=False) for t in good]
+    assert importance(RANGES, turned) == pytest.approx(importance(RANGES, good))

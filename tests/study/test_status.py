@@ -10,13 +10,13 @@ RANGES = {"loss.margin": Real(low=0.0, high=1.0)}
 def test_a_book_to_look_into_reads_trials_and_changes_nothing(tmp_path):
     folder = tmp_path / "a folder, 100 %"
     folder.mkdir()
-    assert TrialStore.to_look(folder, study="abcd") is None
-    book = TrialStore.in_folder(folder, study="abcd")
-    book.enter("icons/Triplet", RANGES, {"loss.margin": 0.5})
-    book.enter("icons/Triplet", RANGES, {"loss.margin": 0.25})
-    book.end("icons/Triplet", Trial(number=0, settings={"loss.margin": 0.5}, state="done", folds={0: 0.5}))
+    assert TrialStore.read_only(folder, study="abcd") is None
+    trial_store = TrialStore.in_folder(folder, study="abcd")
+    trial_store.enter("icons/Triplet", RANGES, {"loss.margin": 0.5})
+    trial_store.enter("icons/Triplet", RANGES, {"loss.margin": 0.25})
+    trial_store.end("icons/Triplet", Trial(number=0, settings={"loss.margin": 0.5}, state="done", folds={0: 0.5}))
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    looked = TrialStore.to_look(folder, study="abcd")
+    looked = TrialStore.read_only(folder, study="abcd")
     assert [(trial.state, trial.settings["loss.margin"]) for trial in looked.trials("icons/Triplet")] == [
         ("done", 0.5),
         ("asked", 0.25),
@@ -25,4 +25,4 @@ def test_a_book_to_look_into_reads_trials_and_changes_nothing(tmp_path):
     assert looked.trials("icons/Margin") == []
     looked.close()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    book.close()
+    trial_store.close()

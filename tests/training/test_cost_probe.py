@@ -8,9 +8,9 @@ from fairground.training.dataset_profile import profile_dataset
 from tests.training.tiny import tiny
 
 
-def test_a_pilot_prices_a_run_and_leaves_no_file(tmp_path: Path) -> None:
+def test_a_cost_probe_prices_a_run_and_leaves_no_file(tmp_path: Path) -> None:
     spec = tiny("training.epochs=1")
-    found = race_job({"spec": to_plain(spec), "home": str(tmp_path), "pilot": True})
+    found = race_job({"spec": to_plain(spec), "home": str(tmp_path), "is_cost_probe": True})
     assert list(tmp_path.iterdir()) == []
     assert all(found[key] > 0 for key in ("start", "batch", "look", "opening", "n_batches", "memory"))
     assert found["batch"] < 5

@@ -71,12 +71,13 @@ def test_a_folder_divided_into_train_and_test(tmp_path):
     record = run_on(tmp_path, *words)
     assert record.state == "done"
     assert any("left out 1 files that are not images" in note for note in record.notes)
-    assert not any(note.startswith("closed set") for note in record.notes)
+    assert not record.is_closed_set
 
 
 def test_a_closed_set_says_so_in_its_record(tmp_path):
     pictures.class_folders(tmp_path / "data", ["a", "b", "c", "d"], per_class=10)
     record = run_on(tmp_path, "data=folder", f"data.root={text(tmp_path / 'data')}", "split=closed_set")
+    assert record.is_closed_set
     assert "closed set: 4 of 4 test classes are trained on" in record.notes
 
 

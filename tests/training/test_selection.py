@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
-from fairground.fairness.told import selected_on
 from fairground.records.artefacts import RunFolder
+from fairground.records.record import RunRecord, Selection
 from fairground.training.run import run
 from tests.training.tiny import tiny
 
@@ -16,10 +17,10 @@ def test_a_protocol_may_select_on_test_if_it_says_so_and_the_record_then_says_so
     record = run(tiny(*ON_TEST), home=tmp_path, witness=opened.append)
     assert record.state == "done"
     assert all(score.split == "test" for score in record.scores)
-    looks = [row.validation for row in record.epochs if row.epoch > 0]
+    observations = [row.validation for row in record.epochs if row.epoch > 0]
     for metric in ("recall@1", "map@r"):
-        assert record.score(metric) == max(look[metric] for look in looks)
-    assert selected_on(record) == "test"
+        assert record.score(metric) == max(look[metric] for look in observations)
+    assert record.selection == Selection(split="test", metric="map@r", is_best_of_each=True)
     assert any(
         note.startswith("selected on the test split, each metric at its own best epoch") for note in record.notes
     )
@@ -56,3 +57,80 @@ def test_mixed_precision_trains_and_gives_float_embeddings(tmp_path: Path) -> No
     record = run(tiny("training.precision=mixed"), home=tmp_path)
     assert record.state == "done"
     assert record.score("map@r") != run(tiny(), home=tmp_path).score("map@r")
+
+
+class ImpostorMetric(VerificationMetric):
+    """The share of impostors above the least similar genuine pair: somebody's own metric, less is better."""
+
+    higher_is_better = False
+
+    def score(self, curve: Verification) -> float:
+        return float(curve.impostors_above[0] / curve.n_impostors)
+
+
+OWN = "tests.training.test_selection:ImpostorMetric"
+LOWER = ["eer", "fnmr@fmr=0.01", OWN]
+
+
+def looks(record: RunRecord, metric: str) -> dict[int, float]:
+    return {row.epoch: row.validation[metric] for row in record.epochs if row.epoch > 0}
+
+
+def judged_by(metric: str, *words: str) -> tuple[str, ...]:
+    return (f'evaluation.metrics=["{metric}", "map@r"]', f"evaluation.select_by={metric}", *words)
+
+
+@pytest.mark.parametrize("metric", LOWER)
+def test_where_less_is_better_the_epoch_with_the_lowest_score_is_selected(metric: str, tmp_path: Path) -> None:
+    record = run(tiny(*judged_by(metric, "data.noise=1.5", "training.epochs=4")), home=tmp_path)
+    found = looks(record, metric)
+    assert len(set(found.values())) > 1
+    assert record.best_epoch == min(found, key=lambda epoch: found[epoch])
+    assert record.score(metric, "validation") == min(found.values())
+
+
+@pytest.mark.parametrize("metric", LOWER)
+def test_scores_say_which_way_they_are_better(metric: str, tmp_path: Path) -> None:
+    record = run(tiny(*judged_by(metric, 'evaluation.analyses=["rho"]')), home=tmp_path)
+    found = {(score.metric, score.split): score.higher_is_better for score in record.scores}
+    assert found == {
+        ("rho", "train"): None,
+        (metric, "validation"): False,
+        ("map@r", "validation"): True,
+        (metric, "test"): False,
+        ("map@r", "test"): True,
+    }
+    assert record.higher_is_better(metric) is False
+
+
+def test_patience_waits_for_a_lower_score_where_less_is_better(tmp_path: Path) -> None:
+    words = judged_by("eer", "data.noise=1.5", "training.epochs=12", "training.patience=1")
+    record = run(tiny(*words), home=tmp_path)
+    found, best = looks(record, "eer"), record.best_epoch
+    assert best is not None
+    last = max(found)
+    assert last == min(best + 2, 12)
+    assert found[best] == min(found.values())
+
+
+def test_each_metrics_own_best_epoch_is_its_lowest_where_less_is_better(tmp_path: Path) -> None:
+    record = run(tiny(*ON_TEST, *judged_by("eer", "data.noise=1.5", "training.epochs=4")), home=tmp_path)
+    assert record.score("eer") == min(looks(record, "eer").values())
+    assert record.score("map@r") == max(looks(record, "map@r").values())
+
+
+def test_a_record_says_how_it_was_selected_and_clustered(tmp_path: Path) -> None:
+    record = run(tiny('evaluation.metrics=["map@r", "nmi"]', "evaluation.clustering_seeds=3"), home=tmp_path)
+    assert record.selection == Selection(split="validation", metric="map@r")
+    assert (record.clustering_seeds, record.is_closed_set, record.known_bugs, record.weights) == (3, False, (), None)
+    once = run(tiny('evaluation.metrics=["map@r", "nmi"]'), home=tmp_path)
+    assert once.clustering_seeds == 1
+    assert once.score("nmi") != record.score("nmi")
+    assert once.score("map@r") == record.score("map@r")
+
+
+def test_a_record_says_which_published_bugs_it_reproduces(tmp_path: Path) -> None:
+    words = ("loss=margin", "loss.count=tuples", "miner=distance_weighted", "training.epochs=1")
+    (bug,) = run(tiny(*words), home=tmp_path).known_bugs
+    assert bug.component == "loss.margin"
+    assert "counted once" in bug.sentence

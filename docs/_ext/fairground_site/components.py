@@ -7,15 +7,18 @@ from pathlib import Path
 
 import fairground
 from fairground.catalogue import ROOMS, class_name, list_room
+from fairground.spec.declarations import is_learnable, settings_of, tunable_of
 from fairground.spec.presets import presets
 from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import FACTS, Setting, settings_of
+from fairground.spec.settings import SUPPLIED, Setting
 from fairground.spec.space import Choice, LogReal, Range, Real
-from fairground.spec.tunable import has_weights, tunable_of
 from fairground_site.markdown import block, code, parse_docstring, prose, table
+from fairground_site.mathml import formula_html
 
 _PACKAGE = Path(fairground.__file__).parent
 _PART_OF = {room: part for part, room in ROOM_OF.items()}
+#: the rooms whose formulas are mathematics; elsewhere they describe files, layers or classes in words
+MATHEMATICAL = ("losses", "miners", "regularisers", "metrics", "analysis", "heads")
 #: what each room is, for the page that lists it
 ROOM_WORDS = {
     "losses": "What is minimised. Every loss takes embeddings `(n, d)` and labels `(n,)`.",
@@ -50,7 +53,7 @@ def component_page(room: str, name: str) -> str:
     parts = [f"# {code(name)}\n", prose(about.first) + "\n"]
     if about.more:
         parts.append(prose(about.more) + "\n")
-    parts += [_section(heading, body) for heading, body in about.sections.items()]
+    parts += [_section(room, name, heading, body) for heading, body in about.sections.items()]
     definition = _definition(tree, class_name(room, name))
     parts.append(_settings(room, name, definition))
     if room == "losses":
@@ -69,9 +72,14 @@ def _room_page(room: str, names: Mapping[str, str]) -> str:
     return "\n".join([*lines, f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n"])
 
 
-def _section(heading: str, body: str) -> str:
-    # Formulas are laid out in lines and columns; as text that flows they could not be read.
-    content = block(body, style="formula") if heading == "Formula" else prose(body) + "\n"
+def _section(room: str, name: str, heading: str, body: str) -> str:
+    if heading != "Formula":
+        content = prose(body) + "\n"
+    elif room in MATHEMATICAL:
+        content = formula_html(body, settings_of(room, name))
+    else:
+        # Laid out in lines and columns; as text that flows it could not be read.
+        content = block(body, style="formula")
     return f"## {heading}\n\n{content}"
 
 
@@ -94,7 +102,7 @@ def _settings(room: str, name: str, definition: ast.ClassDef) -> str:
             f"In a run, {' and '.join(map(code, facts))} {'are' if len(facts) > 1 else 'is'} supplied by the "
             "training; in Python you pass them.\n"
         )
-    if room == "losses" and has_weights(name):
+    if room == "losses" and is_learnable(name):
         lines.append("It has weights of its own; their rate is `optimiser.loss_lr`.\n")
     return "\n".join(lines)
 
@@ -131,7 +139,7 @@ def _range(searched: Range | None) -> str:
 def _facts(room: str, definition: ast.ClassDef) -> list[str]:
     constructors = [one for one in definition.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
     arguments = [argument.arg for constructor in constructors for argument in constructor.args.kwonlyargs]
-    return [argument for argument in arguments if argument in FACTS.get(room, frozenset())]
+    return [argument for argument in arguments if argument in SUPPLIED.get(room, frozenset())]
 
 
 def _definition(tree: ast.Module, wanted: str) -> ast.ClassDef:

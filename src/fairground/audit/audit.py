@@ -13,7 +13,7 @@ from fairground.audit.near_duplicates import MIN_BITS, N_BITS, THRESHOLD, count_
 from fairground.contracts.split import Split
 from fairground.contracts.table import ImageTable
 from fairground.images.photo_dataset import PhotoDataset, Photos
-from fairground.spec.run import Part
+from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset, build_split
 
 #: how many examples of copies are kept, and how many sentences about files that cannot be read
@@ -72,20 +72,20 @@ class _Rows:
     identifiers: tuple[str, ...]
     part_names: tuple[str, ...]
     part_of: np.ndarray
-    looks: ImageScan
+    scans: ImageScan
 
 
-def audit(data: Part, split: Part | None = None, progress: Progress = lambda *_: None) -> Audit:
+def audit(data: ComponentSpec, split: ComponentSpec | None = None, progress: Progress = lambda *_: None) -> Audit:
     """Look at every image of a data set, and at its parts: those `split` makes, else those the data set has."""
     dataset = build_dataset(data)
     if isinstance(dataset, PhotoDataset):
         photos = dataset.photos()
         source: Photos | ImageTable = photos
-        looks, names = scan_files(photos, progress), photos.paths
+        scans, names = scan_files(photos, progress), photos.paths
     else:
         table = dataset.load()
         source = table
-        looks = scan_memory(table.images, progress)
+        scans = scan_memory(table.images, progress)
         names = table.identifiers or tuple(f"row {row}" for row in range(len(table.labels)))
     is_closed, part_names, part_of = False, *_own_parts(source)
     if split is not None:
@@ -97,7 +97,7 @@ def audit(data: Part, split: Part | None = None, progress: Progress = lambda *_:
         identifiers=names,
         part_names=part_names,
         part_of=part_of,
-        looks=looks,
+        scans=scans,
     )
     return _findings(rows, source.notes, is_closed)
 
@@ -121,25 +121,25 @@ def _made_parts(split: Split, table: ImageTable) -> tuple[bool, tuple[str, ...],
 
 
 def _findings(rows: _Rows, notes: tuple[str, ...], is_closed: bool) -> Audit:
-    looks = rows.looks
-    whole = np.setdiff1d(np.arange(len(rows.labels)), list(looks.faults))
+    scans = rows.scans
+    readable = np.setdiff1d(np.arange(len(rows.labels)), list(scans.faults))
     sizes = np.bincount(rows.labels, minlength=len(rows.class_names))
     parts = {}
     for number, name in enumerate(rows.part_names):
         mine = rows.part_of == number
         if mine.any():
             parts[name] = (int(mine.sum()), len(np.unique(rows.labels[mine])))
-    plain = 0 if looks.bits is None else int((count_bits(looks.bits[whole]) < MIN_BITS).sum())
+    plain = 0 if scans.bits is None else int((count_bits(scans.bits[readable]) < MIN_BITS).sum())
     return Audit(
         n_images=len(rows.labels),
         n_classes=int((sizes > 0).sum()),
         parts=parts,
         class_sizes=_class_sizes(sizes[sizes > 0]),
-        image_sizes=_image_sizes(looks.sizes, whole),
-        unreadable=len(looks.faults),
-        unreadable_examples=tuple(list(looks.faults.values())[:_FAULTS]),
-        duplicates=_exact(rows, whole),
-        near_duplicates=_near(rows, whole),
+        image_sizes=_image_sizes(scans.sizes, readable),
+        unreadable=len(scans.faults),
+        unreadable_examples=tuple(list(scans.faults.values())[:_FAULTS]),
+        duplicates=_exact(rows, readable),
+        near_duplicates=_near(rows, readable),
         too_plain=plain,
         shared_classes=_shared(rows),
         is_closed_set=is_closed,
@@ -162,32 +162,33 @@ def _class_sizes(sizes: np.ndarray) -> dict[str, float]:
     }
 
 
-def _image_sizes(sizes: np.ndarray | None, whole: np.ndarray) -> dict[str, int]:
-    if sizes is None or not len(whole):
+def _image_sizes(sizes: np.ndarray | None, readable: np.ndarray) -> dict[str, int]:
+    if sizes is None or not len(readable):
         return {}
-    shorter, longer = sizes[whole].min(axis=1), sizes[whole].max(axis=1)
+    shorter, longer = sizes[readable].min(axis=1), sizes[readable].max(axis=1)
     return {
         "shorter_side_smallest": int(shorter.min()),
         "shorter_side_median": int(np.median(shorter)),
         "longer_side_largest": int(longer.max()),
-        "distinct_sizes": len(np.unique(sizes[whole], axis=0)),
+        "distinct_sizes": len(np.unique(sizes[readable], axis=0)),
     }
 
 
-def _exact(rows: _Rows, whole: np.ndarray) -> Copies:
+def _exact(rows: _Rows, readable: np.ndarray) -> Copies:
     """Return what is there several times, byte for byte."""
-    _, group, counts = np.unique(rows.looks.hashes[whole], return_inverse=True, return_counts=True)
+    _, group, counts = np.unique(rows.scans.hashes[readable], return_inverse=True, return_counts=True)
     is_copy = counts[group] > 1
     first = np.full(len(counts), -1)
     first[group[::-1]] = np.arange(len(group))[::-1]
     other = first[group]
     examples = [
-        (whole[other[place]], whole[place]) for place in np.flatnonzero(is_copy & (other != np.arange(len(group))))
+        (readable[other[place]], readable[place])
+        for place in np.flatnonzero(is_copy & (other != np.arange(len(group))))
     ]
     return Copies(
         images=int(is_copy.sum()),
-        across_parts=int(_is_mixed(group, rows.part_of[whole])[group].sum()),
-        across_classes=int(_is_mixed(group, rows.labels[whole])[group].sum()),
+        across_parts=int(_is_mixed(group, rows.part_of[readable])[group].sum()),
+        across_classes=int(_is_mixed(group, rows.labels[readable])[group].sum()),
         examples=_named(rows, examples),
     )
 
@@ -202,19 +203,19 @@ def _is_mixed(group: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.asarray(low != high)
 
 
-def _near(rows: _Rows, whole: np.ndarray) -> Copies | None:
-    bits = rows.looks.bits
-    if bits is None or not len(whole):
+def _near(rows: _Rows, readable: np.ndarray) -> Copies | None:
+    bits = rows.scans.bits
+    if bits is None or not len(readable):
         return None
-    _, identity = np.unique(rows.looks.hashes[whole], return_inverse=True)
-    found = find_near_duplicates(bits[whole], identity, rows.part_of[whole], rows.labels[whole])
+    _, identity = np.unique(rows.scans.hashes[readable], return_inverse=True)
+    found = find_near_duplicates(bits[readable], identity, rows.part_of[readable], rows.labels[readable])
     best = np.where(found.in_other_part >= 0, found.in_other_part, found.nearest)
     pairs = {(min(a, b), max(a, b)): None for a, b in enumerate(best.tolist()) if b >= 0}
     return Copies(
         images=int((found.n_near > 0).sum()),
         across_parts=int((found.in_other_part >= 0).sum()),
         across_classes=int((found.in_other_class >= 0).sum()),
-        examples=_named(rows, [(whole[a], whole[b]) for a, b in pairs]),
+        examples=_named(rows, [(readable[a], readable[b]) for a, b in pairs]),
     )
 
 

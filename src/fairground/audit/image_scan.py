@@ -48,12 +48,12 @@ def scan_files(photos: Photos, progress: Progress = lambda *_: None) -> ImageSca
     files = [photos.root / path for path in photos.paths]
     cut = None if photos.boxes is None else ImageFiles(files, root=photos.root, boxes=photos.boxes)
 
-    def look(row: int) -> str | None:
+    def scan(row: int) -> str | None:
         try:
             content = hashlib.blake2b(files[row].read_bytes(), digest_size=16)
             if photos.boxes is not None:
                 content.update(photos.boxes[row].tobytes())
-            image, size = _shrunk(files[row]) if cut is None else _whole(cut, row)
+            image, size = _shrunk(files[row]) if cut is None else _decoded(cut, row)
             # One byte is enough to keep numpy from cutting zeros off the end of a hash.
             hashes[row] = content.digest()[:15] + b"."
             bits[row], sizes[row] = fingerprint_bits(image), size
@@ -65,7 +65,7 @@ def scan_files(photos: Photos, progress: Progress = lambda *_: None) -> ImageSca
 
     for begin in range(0, n, _BLOCK):
         end = min(begin + _BLOCK, n)
-        found = for_each(look, range(begin, end))
+        found = for_each(scan, range(begin, end))
         faults.update({begin + number: sentence for number, sentence in enumerate(found) if sentence is not None})
         progress(end, n)
     return ImageScan(hashes=hashes, bits=bits, sizes=sizes, faults=faults)
@@ -93,7 +93,7 @@ def _shrunk(path: Path) -> tuple[Image.Image, tuple[int, int]]:
     return open_picture(path, shrink=shrink), size
 
 
-def _whole(files: ImageFiles, row: int) -> tuple[Image.Image, tuple[int, int]]:
+def _decoded(files: ImageFiles, row: int) -> tuple[Image.Image, tuple[int, int]]:
     image = files.picture(row)
     return image, (image.height, image.width)
 

@@ -46,7 +46,7 @@ def caches(
         print(f"removed {entry.key[:8]}: {_size(entry.n_bytes)}")
     for entry in left:
         used = datetime.fromtimestamp(entry.last_used).strftime("%Y-%m-%d %H:%M")
-        what = f"{entry.n_images:,} images, side {entry.side}" if entry.is_whole else "not finished"
+        what = f"{entry.n_images:,} images, side {entry.side}" if entry.is_complete else "not finished"
         print(f"{entry.key[:8]}  {_size(entry.n_bytes):>9}  last used {used}  {what}  {entry.source}".rstrip())
     total = sum(entry.n_bytes for entry in left)
     print(f"{len(left)} caches, {_size(total)}" if left else "no prepared images are kept here")

@@ -1,17 +1,11 @@
 """`fairground compare`: whether A is better than B, and whether the two may be compared at all."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fairground.cli.options import HOME, AsJson, Home
-
-if TYPE_CHECKING:
-    from fairground.records.record import RunRecord
-    from fairground.records.store import Store
-    from fairground.spec.space import Range
 
 
 def compare(
@@ -35,68 +29,17 @@ def compare(
 
     Examples: fairground compare · fairground compare 3f2a 77c1 9b0e · fairground compare --metric recall@1
     """
+    from fairground.api.compare import comparison_of, records_to_compare
     from fairground.errors import InputError
     from fairground.records.store import Store
-    from fairground.report.comparison import ComparisonResult
 
-    store = Store(home)
-    records = _records(store, runs or [])
-    contest = ComparisonResult.from_records(records, metric=metric, ranges=searched_ranges(records))
-    is_shown = contest.is_fair or anyway
-    hints = _hints(store, records)
+    found = comparison_of(records_to_compare(Store(home), runs or []), homes=[home], metric=metric)
+    is_shown = found.is_fair or anyway
     if as_json:
-        print(json.dumps({**contest.plain(is_shown=is_shown), "hints": hints}))
+        print(json.dumps(found.to_dict(is_shown=is_shown)))
     elif is_shown:
-        print(contest.text(hints=hints), end="")
+        print(found, end="")
     else:
-        raise InputError(f"{contest.refusal()}\n`--anyway` shows the table with every row marked unfair.")
+        raise InputError(f"{found.refusal()}\n`--anyway` shows the table with every row marked unfair.")
     if not is_shown:
         raise typer.Exit(2)
-
-
-def _records(store: "Store", words: Sequence[str]) -> "list[RunRecord]":
-    """Return each run once: those named, every repeat of a method named by its hash, or all that are done.
-
-    Left out when all are meant: trials of a search, and models that a study joined out of others.
-    """
-    from fairground.errors import require
-    from fairground.fairness.told import is_trial
-
-    found: dict[str, RunRecord] = {}
-    for word in words:
-        repeats = list(store.records(method=word)) or [store.get(word)]
-        found |= {record.name: record for record in repeats}
-    if not words:
-        done = store.records(state="done")
-        found = {record.name: record for record in done if not is_trial(record) and "ensemble" not in record.spec}
-    is_any = any(record.state == "done" for record in found.values())
-    require(is_any, f"there is no finished run to compare in {store.root}")
-    return list(found.values())
-
-
-def searched_ranges(records: "Iterable[RunRecord]") -> "dict[str, Range]":
-    """Return the ranges of the components of searched runs."""
-    from fairground.fairness.told import trials_of
-    from fairground.spec.run import ROOM_OF
-    from fairground.spec.tunable import tunable_of
-
-    found: dict[str, Range] = {}
-    for record in records:
-        parts = ROOM_OF.items() if trials_of(record) else ()
-        for part, room in parts:
-            settings = record.spec.get(part)
-            if isinstance(settings, Mapping):
-                name = str(settings["name"])
-                found |= {f"{part}.{name}.{key}": span for key, span in tunable_of(room, name).items()}
-    return found
-
-
-def _hints(store: "Store", records: "Iterable[RunRecord]") -> list[str]:
-    """Say where repeats lie unused: a run named by itself stands alone although its method was run more often."""
-    named = {record.name for record in records}
-    hints = []
-    for method in dict.fromkeys(record.method for record in records):
-        n_others = len(set(store.names(method=method, state="done")) - named)
-        if n_others:
-            hints.append(f"{n_others} more finished of a method in the table: name it by its hash, {method}, for all")
-    return hints

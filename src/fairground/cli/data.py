@@ -3,8 +3,7 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,7 @@ from fairground.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
     from fairground.audit.audit import Audit, Copies
-    from fairground.spec.run import Part
+    from fairground.spec.run import ComponentSpec
 
 #: how many files that cannot be read are named
 _SHOWN = 20
@@ -59,10 +58,11 @@ def check(
     fairground data check CUB_200_2011/ --dataset cub200
     """
     asked, split = _parts(path, words or [], dataset)
+    from fairground.api.progress.counts import counted
     from fairground.audit.audit import audit
 
-    with audit_progress(quiet) as progress:
-        found = audit(asked, split, progress)
+    with counted("looking at images", is_quiet=quiet) as tell:
+        found = audit(asked, split, lambda done, of: tell("", done, of))
     if as_json:
         print(json.dumps(dataclasses.asdict(found)))
     else:
@@ -73,8 +73,9 @@ def check(
         raise typer.Exit(1)
 
 
-def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["Part", "Part | None"]:
+def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["ComponentSpec", "ComponentSpec | None"]:
     """Return the data set meant, and the split if one is named."""
+    from fairground.api.data_words import data_words
     from fairground.errors import require
     from fairground.spec.load import load_run
 
@@ -85,44 +86,6 @@ def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["P
     spec = load_run(overrides=[*data_words(path, dataset), *words])
     names_split = any(word.partition("=")[0].partition(".")[0].strip() == "split" for word in words)
     return spec.data, spec.split if names_split else None
-
-
-def data_words(path: Path | None, dataset: str | None) -> list[str]:
-    """Return the override words that name a data set: by its kind if said, otherwise by what lies at the path."""
-    from fairground.catalogue import canonical
-    from fairground.errors import require
-    from fairground.spec.settings import settings_of
-
-    name = canonical("datasets", dataset) if dataset is not None else _kind(path or Path())
-    if path is None:
-        return [f"data={name}"]
-    known = settings_of("datasets", name)
-    key = "path" if "path" in known else "root"
-    require(key in known, f"data set {name} is not read from a path; leave out '{path}'")
-    # Quoted, so that a folder called 2024 stays a name.
-    return [f"data={name}", f"data.{key}={json.dumps(str(path), ensure_ascii=False)}"]
-
-
-def _kind(path: Path) -> str:
-    """Guess what kind of data set a path is."""
-    from fairground.errors import DataError, require
-
-    require(path.exists(), f"there is nothing at '{path}'", DataError)
-    if path.is_dir():
-        return "folder"
-    suffix = path.suffix.lower()
-    if suffix in (".parquet", ".pq"):
-        from fairground.images.table_columns import read_parquet
-
-        names = read_parquet(path).column_names
-        return "features" if {"features", "embeddings"} & set(names) else "table"
-    kinds = {".csv": "table", ".npz": "features", ".npy": "features"}
-    require(
-        suffix in kinds,
-        f"'{path}' is no folder, CSV, Parquet, .npz or .npy file; name its kind with --dataset",
-        DataError,
-    )
-    return kinds[suffix]
 
 
 def _print(found: "Audit", name: str) -> None:
@@ -176,17 +139,3 @@ def _print_copies(what: str, copies: "Copies") -> None:
     )
     for first, second in copies.examples:
         print(f"    '{first}' and '{second}'")
-
-
-@contextmanager
-def audit_progress(is_quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Yield what to tell how many images have been looked at."""
-    if is_quiet or not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("looking at images", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,11 +1,8 @@
 """`fairground demo`: the main job on the embedded data, ending in a table, a picture and a page."""
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +12,6 @@ if TYPE_CHECKING:
     from fairground.records.record import RunRecord
     from fairground.spec.run import RunSpec
 
-Watch = Callable[[Mapping[str, Any]], None]
 #: the methods compared: everything but these words is the same
 METHODS = {
     "contrastive": ("loss=contrastive",),
@@ -40,20 +36,17 @@ def demo(
     Example: fairground demo --seeds 5 --workers 4
     """
     from fairground.report.page import build_page, picture
-    from fairground.report.run_set import folders_of
-    from fairground.report.sections import Sources
+    from fairground.report.run_set import RunSet
     from fairground.report.table_formats import text
     from fairground.report.tables import ResultTable
     from fairground.spec.identity import method_of
 
     specs = _specs(seeds)
     names = {method_of(spec): name for (name, _), spec in specs.items()}
-    records = _conduct(list(specs.values()), home, workers=workers, is_quiet=quiet or as_json)
-    sources = Sources(folders=folders_of(records, home))
+    records = _run(list(specs.values()), home, workers=workers, is_quiet=quiet or as_json)
     out = home / "demo"
-    page = build_page(
-        records, title="Four losses on unseen icons", sources=sources, names=names, out=out / "report.html"
-    )
+    runs = RunSet.in_home(records, home, names=names, title="Four losses on unseen icons")
+    page = build_page(runs, out=out / "report.html")
     image = picture(records, out / "demo.png", names=names)
     if as_json:
         print(json.dumps({"page": str(page), "picture": str(image), "runs": [record.name for record in records]}))
@@ -73,65 +66,16 @@ def _specs(seeds: int) -> "dict[tuple[str, int], RunSpec]":
     }
 
 
-def _conduct(specs: "list[RunSpec]", home: Path, *, workers: int, is_quiet: bool) -> "list[RunRecord]":
+def _run(specs: "list[RunSpec]", home: Path, *, workers: int, is_quiet: bool) -> "list[RunRecord]":
+    from fairground.api.progress.study import study_progress
     from fairground.execution.processes import ProcessExecutor
     from fairground.records.store import Store
-    from fairground.study.run_specs import JOB, run_specs
-
-    store = Store(home)
-    records = []
-    with _progress(specs, is_quiet=is_quiet) as watch, ProcessExecutor(JOB, workers=workers, watch=watch) as executor:
-        for record in run_specs(specs, store=store, executor=executor):
-            records.append(record)
-            watch({"kind": "done", "run": record.name, "record": record})
-    return records
-
-
-@contextmanager
-def _progress(specs: "list[RunSpec]", *, is_quiet: bool) -> Iterator[Watch]:
-    if is_quiet:
-        yield lambda _: None
-    elif sys.stderr.isatty():
-        with _bars(specs) as watch:
-            yield watch
-    else:
-        finished = iter(range(1, len(specs) + 1))
-        yield lambda event: _line(event, finished, len(specs))
-
-
-def _line(event: Mapping[str, Any], finished: Iterator[int], n: int) -> None:
-    if event["kind"] == "done":
-        record = event["record"]
-        score = record.score("map@r")
-        result = record.failure if score is None else f"test map@r {score:.4f}"
-        loss, seed = record.spec["loss"]["name"], record.spec["seed"]
-        print(f"run {next(finished)}/{n}  {record.name}  {loss} seed {seed}  {result}", file=sys.stderr)
-
-
-@contextmanager
-def _bars(specs: "list[RunSpec]") -> Iterator[Watch]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-
     from fairground.spec.identity import name_of
+    from fairground.study.scheduler import JOB, Scheduler
 
     titles = {name_of(spec): f"{spec.loss.name} seed {spec.seed}" for spec in specs}
-    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    columns_with_loss = (*columns, TextColumn("{task.fields[loss]}"))
-    with Progress(*columns_with_loss, console=Console(stderr=True)) as progress:
-        whole = progress.add_task("runs", total=len(specs), loss="")
-        tasks: dict[str, TaskID] = {}
-
-        def watch(event: Mapping[str, Any]) -> None:
-            run = event.get("run", "")
-            if event["kind"] == "done":
-                progress.advance(whole)
-                if run in tasks:
-                    progress.remove_task(tasks.pop(run))
-            elif event["kind"] == "batch":
-                if run not in tasks:
-                    tasks[run] = progress.add_task(titles[run], total=event["of"] * event["batches"], loss="")
-                done = (event["epoch"] - 1) * event["batches"] + event["batch"]
-                progress.update(tasks[run], completed=done, loss=f"loss {event['loss']:.4f}")
-
-        yield watch
+    with (
+        study_progress(len(specs), metric="map@r", is_quiet=is_quiet, titles=titles) as (watch, on_record),
+        ProcessExecutor(JOB, workers=workers, watch=watch) as executor,
+    ):
+        return Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)

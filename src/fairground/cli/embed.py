@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairground.cli.count_bar import counted
+from fairground.api.progress.counts import counted
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list
@@ -35,15 +35,15 @@ def embed(
     from fairground.deploy.inputs import read_inputs
     from fairground.deploy.model_folder import open_model
 
-    material = read_inputs(data)
+    inputs = read_inputs(data)
     opened = open_model(model, home=home, measured=False)
     with counted("embedding", is_quiet=quiet) as tell:
-        material = readable(material, tell, is_asked=skip_unreadable)
-        with refusing_with_a_list(material, tell):
-            embed_to_file(opened, material, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
+        inputs = readable(inputs, tell, is_asked=skip_unreadable)
+        with refusing_with_a_list(inputs, tell):
+            embed_to_file(opened, inputs, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
     if as_json:
-        found = {"file": str(out), "n": len(material), "embedding_dim": opened.facts.embedding_dim}
-        print(json.dumps({**found, "has_labels": material.labels is not None, "left_out": list(material.left_out)}))
+        found = {"file": str(out), "n": len(inputs), "embedding_dim": opened.metadata.embedding_dim}
+        print(json.dumps({**found, "has_labels": inputs.labels is not None, "left_out": list(inputs.left_out)}))
     else:
-        known = "" if material.labels is None else f" of {len(set(material.labels.tolist()))} classes"
-        print(f"wrote {out}: {len(material):,} embeddings of {opened.facts.embedding_dim} numbers{known}")
+        known = "" if inputs.labels is None else f" of {len(set(inputs.labels.tolist()))} classes"
+        print(f"wrote {out}: {len(inputs):,} embeddings of {opened.metadata.embedding_dim} numbers{known}")

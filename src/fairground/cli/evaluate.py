@@ -64,26 +64,28 @@ def _evaluate_study(
         Seal(Store(home), study).note_opening(f"evaluated again, metrics {', '.join(metrics or ['as asked'])}")
     found: list[tuple[JobResult, dict[str, list[dict[str, float]]]]] = []
     for result in results:
-        scores = {"separated": _apart(result, home, split, metrics)}
+        scores = {"separated": _separate_scores(result, home, split, metrics)}
         if is_joined:
-            scores["concatenated"] = _together(result, home, metrics)
+            scores["concatenated"] = _joined_scores(result, home, metrics)
         found.append((result, scores))
     if as_json:
-        labels = ({"data": r.cell.data.label, "method": r.cell.method.label, "split": split} for r, _ in found)
+        labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
         print(json.dumps([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)]))
         return
     for result, scores in found:
         for how, repeats in scores.items():
             for metric, (mean, half, n) in _intervals(repeats).items():
                 spread = "" if half is None else f" ± {half:.6f}"
-                print(f"{result.cell.label}  {how}  {split} {metric}  {mean:.6f}{spread}  (n = {n})")
+                print(f"{result.job.label}  {how}  {split} {metric}  {mean:.6f}{spread}  (n = {n})")
 
 
-def _apart(result: "JobResult", home: Path, split: Split, metrics: Sequence[str] | None) -> list[dict[str, float]]:
+def _separate_scores(
+    result: "JobResult", home: Path, split: Split, metrics: Sequence[str] | None
+) -> list[dict[str, float]]:
     """Return each repeat's scores, averaged over its folds."""
     from fairground.training.reopen import evaluate_stored
 
-    n_folds = len(result.cell.study.folds.used)
+    n_folds = len(result.job.study.folds.used)
     found = []
     for start in range(0, len(result.runs) - n_folds + 1, n_folds):
         runs = result.runs[start : start + n_folds]
@@ -95,11 +97,11 @@ def _apart(result: "JobResult", home: Path, split: Split, metrics: Sequence[str]
     return found
 
 
-def _together(result: "JobResult", home: Path, metrics: Sequence[str] | None) -> list[dict[str, float]]:
+def _joined_scores(result: "JobResult", home: Path, metrics: Sequence[str] | None) -> list[dict[str, float]]:
     """Return each repeat's scores with its fold models joined."""
     from fairground.training.ensemble import ensemble_job
 
-    n_folds = len(result.cell.study.folds.used)
+    n_folds = len(result.job.study.folds.used)
     found = []
     for start in range(0, len(result.runs) - n_folds + 1, n_folds):
         runs = result.runs[start : start + n_folds]

@@ -28,15 +28,19 @@ def export(
     """
     from fairground.deploy.model_folder import open_model, write_model
 
-    facts = write_model(open_model(model, home=home), out, onnx=onnx)
+    metadata = write_model(open_model(model, home=home), out, onnx=onnx)
     if as_json:
-        print(json.dumps({"folder": str(out), **json.loads(facts.to_json())}))
+        print(json.dumps({"folder": str(out), **json.loads(metadata.to_json())}))
         return
-    print(f"wrote {out}: {facts.trunk.name} to {facts.embedding_dim} numbers, {len(facts.classes)} classes seen")
-    for found in facts.thresholds:
+    print(
+        f"wrote {out}: {metadata.trunk.name} to {metadata.embedding_dim} numbers, {len(metadata.classes)} classes seen"
+    )
+    for found in metadata.thresholds:
         print(f"  {found.sentence()}")
-    if not facts.thresholds:
+    if not metadata.thresholds:
         print("  no threshold: the run has no validation split with several classes of two images to find one on")
-    if facts.onnx is not None:
-        shape = " x ".join(str(length) for length in facts.onnx.shape)
-        print(f"  model.onnx takes n x {shape} and differs from torch by {facts.onnx.largest_difference:.1e} at most")
+    if metadata.onnx is not None:
+        shape = " x ".join(str(length) for length in metadata.onnx.shape)
+        print(
+            f"  model.onnx takes n x {shape} and differs from torch by {metadata.onnx.largest_difference:.1e} at most"
+        )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairground.cli.count_bar import counted
+from fairground.api.progress.counts import counted
 from fairground.cli.embed import DATA_HELP
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
@@ -34,16 +34,16 @@ def index(
     from fairground.deploy.inputs import read_inputs
     from fairground.deploy.model_folder import open_model
 
-    material = read_inputs(data)
+    inputs = read_inputs(data)
     opened = open_model(model, home=home)
     with counted("indexing", is_quiet=quiet) as tell:
-        material = readable(material, tell, is_asked=skip_unreadable)
-        with refusing_with_a_list(material, tell):
-            built = build_index(opened, material, out, how="approximate" if approximate else "auto", tell=tell)
+        inputs = readable(inputs, tell, is_asked=skip_unreadable)
+        with refusing_with_a_list(inputs, tell):
+            built = build_index(opened, inputs, out, how="approximate" if approximate else "auto", tell=tell)
     if as_json:
         print(json.dumps({"folder": str(out), "n": len(built), "is_approximate": built.has_approximate}))
         return
-    example = "picture.jpg" if material.images.is_picture else "features.npz"
+    example = "picture.jpg" if inputs.images.is_picture else "features.npz"
     print(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`")
     if built.has_approximate:
         print(f"  approximate search: {100 * built.approximate_recall:.1f} % of the true ten nearest are found")

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 def list_things(
     room: Annotated[
         str | None,
-        typer.Argument(help="losses, miners, samplers, ... or `runs` or `protocols`; all rooms when left out."),
+        typer.Argument(
+            help="losses, miners, samplers, ... or `runs`, `protocols`, `rules` or `flags` of fairness; all rooms when "
+            "left out."
+        ),
     ] = None,
     home: Home = HOME,
     as_json: AsJson = False,
@@ -35,6 +38,8 @@ def list_things(
         from fairground.spec.load import protocol_names
 
         found = protocol_names()
+    elif room in ("rules", "flags"):
+        found = _fairness(room)
     else:
         found = list_room(room)
     if as_json:
@@ -43,6 +48,16 @@ def list_things(
     width = max((len(name) for name in found), default=0)
     for name, line in found.items():
         print(f"{name:<{width}}  {line}".rstrip())
+
+
+def _fairness(table: str) -> dict[str, str]:
+    """Return what must agree before methods may share a table, or what a reader must know of those that do."""
+    from fairground.fairness.flags import FLAGS
+    from fairground.fairness.rules import RULES
+
+    if table == "flags":
+        return {flag.name: flag.raised_when for flag in FLAGS}
+    return {rule.name: f"{rule.looks_at}. Why: {rule.reason}" for rule in RULES}
 
 
 def _list_runs(home: Path, as_json: bool) -> None:
@@ -62,8 +77,9 @@ def _list_runs(home: Path, as_json: bool) -> None:
 def _about(record: "RunRecord") -> str:
     parts = [record.spec["loss"], record.spec["miner"], record.spec["data"]]
     names = [str(part["name"]) for part in parts if isinstance(part, dict)]
-    score = record.score("map@r")
-    return f"{' '.join(names)} seed {record.spec['seed']}" + ("" if score is None else f"  test map@r {score:.4f}")
+    metric = "map@r" if record.selection is None else record.selection.metric
+    score = record.score(metric)
+    return f"{' '.join(names)} seed {record.spec['seed']}" + ("" if score is None else f"  test {metric} {score:.4f}")
 
 
 def show(

@@ -5,19 +5,19 @@ from typing import Annotated
 
 import typer
 
+from fairground.api.home import DEFAULT_HOME, VARIABLE
+
 #: where runs live unless said otherwise
-HOME = Path("fairground-runs")
+HOME = DEFAULT_HOME
 Home = Annotated[
     Path,
-    typer.Option(
-        "--home", envvar="FAIRGROUND_HOME", help="Where runs and their records live; the variable sets it for good."
-    ),
+    typer.Option("--home", envvar=VARIABLE, help="Where runs and their records live; the variable sets it for good."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while working.")]
-Sinks = Annotated[
+Loggers = Annotated[
     list[str] | None,
-    typer.Option("--sink", help="Also tell tensorboard, wandb (offline) or mlflow; may be given several times."),
+    typer.Option("--logger", help="Also log to tensorboard, wandb (offline) or mlflow; may be given several times."),
 ]
 WithDoctor = Annotated[
     bool,

@@ -29,27 +29,31 @@ def published(
     method: Annotated[
         str | None, typer.Option("--method", help="A loss (margin) or a loss with its preset (margin@mlrc-cub200).")
     ] = None,
-    beside: Annotated[bool, typer.Option("--beside", help="Hold our own runs against each number.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Compare our own runs with each number.")] = False,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
     """Show the numbers printed in the two papers, as printed, with their spread and errata.
 
     Examples: fairground published · fairground published roth2020/table2 --dataset cub200 --metric recall@1 ·
-    fairground published --method margin --metric map@r --beside
+    fairground published --method margin --metric map@r --compare
     """
     from fairground.records.published import published_rows, published_tables
 
     rows = published_rows(table, dataset=dataset, method=method, metric=metric)
     names = {row.table_name for row in rows}
     tables = [found for found in published_tables() if found.name in names]
-    is_list = not any((dataset, metric, method, beside)) and (table is None or "/" not in table)
+    is_list = not any((dataset, metric, method, compare)) and (table is None or "/" not in table)
     if is_list:
         _list_tables(tables, rows, as_json=as_json)
         return
-    verdicts = _verdicts(rows, home) if beside else []
+    verdicts = _verdicts(rows, home) if compare else []
     if as_json:
-        print(json.dumps({"rows": [_plain(row, tables) for row in rows], "errata": _errata(rows), "beside": verdicts}))
+        print(
+            json.dumps(
+                {"rows": [_plain(row, tables) for row in rows], "errata": _errata(rows), "comparisons": verdicts}
+            )
+        )
         return
     for found in tables:
         _print_table(found, [row for row in rows if row.table_name == found.name])
@@ -151,8 +155,8 @@ def _verdicts(rows: Sequence["PublishedRow"], home: Path) -> list[dict[str, str]
             if row.preset and loss["name"] == row.loss and group[0].spec["protocol"] == row.protocol:
                 verdict = verdict_of(group, row)
                 names = ", ".join(record.name for record in group)
-                told = {"outcome": str(verdict.outcome), "sentence": verdict.sentence}
-                found.append({"runs": names, "row": f"{row.table_name} {row.row}", **told})
+                words = {"outcome": str(verdict.outcome), "sentence": verdict.sentence}
+                found.append({"runs": names, "row": f"{row.table_name} {row.row}", **words})
     if not found:
         asked = ", ".join(dict.fromkeys(row.protocol for row in rows if row.preset))
         none = f"no run in {home} follows {asked} with one of these losses"

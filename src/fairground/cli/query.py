@@ -12,7 +12,7 @@ from fairground.cli.options import AsJson
 
 if TYPE_CHECKING:
     from fairground.deploy.index import Index
-    from fairground.deploy.query import Answer
+    from fairground.deploy.query import QueryResult
 
 
 def query(
@@ -43,20 +43,20 @@ def query(
     how: How = "exact" if exact else "approximate" if approximate else "auto"
     opened = open_index(index)
     rule = rule_of(opened, threshold)
-    answers = query_index(opened, data, k=k, rule=rule, how=how, pictures=page is not None)
+    results = query_index(opened, data, k=k, rule=rule, how=how, pictures=page is not None)
     sentence = rule.sentence(len(opened))
     if page is not None:
-        _write_page(opened, answers, sentence, page)
+        _write_page(opened, results, sentence, page)
     if as_json:
-        found = [{**asdict(answer), "picture": None, "is_match": answer.is_match} for answer in answers]
+        found = [{**asdict(result), "picture": None, "is_match": result.is_match} for result in results]
         calibrated = None if rule.calibrated is None else asdict(rule.calibrated)
         for one in found:
             del one["picture"]
         print(json.dumps({"threshold": rule.similarity, "calibrated": calibrated, "answers": found}))
         return
-    for answer in answers:
-        print(f"{clean(answer.query)}  {clean(answer.verdict)}")
-        for neighbour in answer.neighbours:
+    for result in results:
+        print(f"{clean(result.query)}  {clean(result.verdict)}")
+        for neighbour in result.neighbours:
             label = "" if neighbour.label is None else f"  [{clean(neighbour.label)}]"
             print(f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}")
     print(sentence)
@@ -64,16 +64,16 @@ def query(
         print(f"wrote {page}")
 
 
-def _write_page(index: "Index", answers: Sequence["Answer"], sentence: str, page: Path) -> None:
+def _write_page(index: "Index", results: Sequence["QueryResult"], sentence: str, page: Path) -> None:
     from fairground.report.query_page import MOST, Found, Searched, write_matches
 
     small = index.thumbnails
     searched = [
         Searched(
-            name=answer.query,
-            verdict=answer.verdict,
-            is_match=answer.is_match,
-            picture=answer.picture,
+            name=result.query,
+            verdict=result.verdict,
+            is_match=result.is_match,
+            picture=result.picture,
             found=tuple(
                 Found(
                     name=neighbour.name,
@@ -83,9 +83,9 @@ def _write_page(index: "Index", answers: Sequence["Answer"], sentence: str, page
                     # Pictures beyond those a page shows need not be read.
                     picture=None if small is None or number >= MOST else small[neighbour.row],
                 )
-                for neighbour in answer.neighbours
+                for neighbour in result.neighbours
             ),
         )
-        for number, answer in enumerate(answers)
+        for number, result in enumerate(results)
     ]
     write_matches(searched, title=f"Found in {index.folder.name}", threshold=sentence, out=page)

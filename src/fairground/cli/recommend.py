@@ -1,24 +1,17 @@
 """`fairground recommend DATA --time 30m`: from your data to a trained model and the reasons for it."""
 
-import dataclasses
 import json
-import re
 import shlex
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
 if TYPE_CHECKING:
-    from fairground.audit.audit import Audit
-    from fairground.recommend.race_setup import RaceSetup
-    from fairground.recommend.race_state import RaceState
-    from fairground.recommend.run_race import Found
+    from fairground.api.recommend import RecommendResult
 
 #: the share of classes that validates where a method is known and only the best epoch is to be found
 FEW = 0.1
@@ -59,179 +52,33 @@ def recommend(
 
     Or: fairground recommend features.npz --time 2m training.epochs=20
     """
-    begun, seconds = time.monotonic(), _seconds(limit)
-    said: list[str] = []
-    say = _teller(said, is_quiet=quiet or as_json)
-    contest, audit = _look(data, words or [], protocol, seed, seconds * workers, say=say, is_quiet=quiet or as_json)
-    from fairground.recommend.race_state import RaceState, race_name
+    from fairground.api.recommend import race_methods
 
-    book = RaceState(home=home, name=race_name(contest.plain()), limit=seconds, begun=begun)
-    with book.opened():
-        found, is_stopped = _race(contest, book, workers=workers, say=say, is_quiet=quiet or as_json)
-        told = _end(contest, book, found, audit, said)
+    result = race_methods(
+        data,
+        words or [],
+        time=limit,
+        workers=workers,
+        protocol=protocol,
+        seed=seed,
+        home=home,
+        quiet=quiet or as_json,
+    )
     if as_json:
-        print(json.dumps({**told, "is_over": book.is_over}))
+        print(json.dumps(result.to_dict()))
     else:
-        _print(told, found, contest.study.selection.metric, home)
-        if is_stopped:
+        _print(result, home)
+        if result.is_stopped:
             print("stopped; nothing is lost. The same command goes on from here.", file=sys.stderr)
-    if is_stopped:
+    if result.is_stopped:
         raise typer.Exit(130)
 
 
-def _seconds(text: str) -> float:
-    """Read 90s, 30m, 2h or 1h30m."""
-    from fairground.errors import require
-
-    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", text.lower())
-    is_time = bool(parts) and "".join(number + letter for number, letter in parts) == text.lower().strip()
-    require(is_time, f"--time takes a number with s, m or h, like 90s, 30m or 1h30m; got '{text}'")
-    seconds = sum(float(number) * {"h": 3600, "m": 60, "s": 1}[letter] for number, letter in parts)
-    require(seconds > 0, "--time must be more than nothing")
-    return seconds
-
-
-def _teller(said: list[str], *, is_quiet: bool) -> Callable[[str], None]:
-    """Return what says a sentence to the user, and keeps it for the page."""
-
-    def say(sentence: str) -> None:
-        said.append(sentence)
-        if not is_quiet:
-            print(sentence, file=sys.stderr)
-
-    return say
-
-
-def _look(
-    data: str,
-    words: list[str],
-    protocol: str | None,
-    seed: int,
-    worker_seconds: float,
-    *,
-    say: Callable[[str], None],
-    is_quiet: bool,
-) -> "tuple[RaceSetup, Audit]":
-    """Look at the data, tell what was seen and chosen, and return what is to be raced."""
-    from fairground.audit.audit import audit
-    from fairground.cli.data import audit_progress, data_words
-    from fairground.recommend.protocol_choice import choose_protocol, choose_split
-    from fairground.recommend.race_setup import race_setup
-    from fairground.spec.load import load_run
-    from fairground.training.dataset_profile import profile_dataset
-
-    is_named = data == "icons" and not Path(data).exists()
-    named = data_words(None, "icons") if is_named else data_words(Path(data), None)
-    seen = profile_dataset(load_run(overrides=[*named, *_said(words, "data")]).data)
-    division = choose_split(seen.class_sizes, lists_parts=seen.lists_parts, has_test_half=seen.has_test_half)
-    split = [*_unsaid(division.words, words), *_said(words, "split")]
-    spec = load_run(overrides=[*named, *_said(words, "data"), *split])
-    with audit_progress(is_quiet) as progress:
-        found = audit(spec.data, spec.split, progress)
-    n_train, n_classes = found.parts["train"]
-    choice = choose_protocol(
-        is_picture=seen.is_picture,
-        width=seen.width,
-        shorter_side=seen.shorter_side,
-        is_one_size=seen.is_one_size,
-        train_images=n_train,
-        train_classes=n_classes,
-        worker_seconds=worker_seconds,
-        protocol=protocol,
-    )
-    say(f"{found.n_images} images of {found.n_classes} classes. {division.sentence}")
-    parts = [f"{part} {images} images of {classes} classes" for part, (images, classes) in found.parts.items()]
-    say(f"{'; '.join(parts)}.".capitalize())
-    say(choice.sentence)
-    label = "icons" if is_named else Path(data).stem or Path(data).name
-    contest = race_setup(choice, label=label, data=named, words=[*_unsaid(division.words, words), *words], seed=seed)
-    return contest, found
-
-
-def _said(words: list[str], key: str) -> list[str]:
-    """Return the words about one part of a run."""
-    return [word for word in words if word.partition("=")[0].partition(".")[0].strip() == key]
-
-
-def _unsaid(chosen: tuple[str, ...], words: list[str]) -> list[str]:
-    """Return the chosen words about the split, unless the user named another one."""
-    return [] if any(word.startswith("split=") for word in words) else list(chosen)
-
-
-def _race(
-    contest: "RaceSetup", book: "RaceState", *, workers: int, say: Callable[[str], None], is_quiet: bool
-) -> "tuple[Found, bool]":
-    """Race, choose and open the test split; after Ctrl-C return what is known, with the test split still sealed."""
-    from fairground.cli.race_progress import race_progress
-    from fairground.execution.processes import ProcessExecutor
-    from fairground.recommend.run_race import RaceRun
-
-    with race_progress(book, metric=contest.study.selection.metric, is_quiet=is_quiet) as (watch, heard):
-        course = RaceRun(
-            contest,
-            book=book,
-            hire=lambda job, watch: ProcessExecutor(job, workers=workers, watch=watch),
-            watch=watch,
-            heard=heard,
-        )
-        try:
-            with course:
-                if book.is_over:
-                    say("This race is over, and its test classes are open: here is what it found.")
-                else:
-                    say(course.prepare_told())
-                course.race()
-                return course.choose(), False
-        except KeyboardInterrupt:
-            say("Stopped. Ending with what is known: the ranking, the model so far and the page (Ctrl-C again leaves).")
-            return course.known(), True
-
-
-def _end(contest: "RaceSetup", book: "RaceState", found: "Found", audit: "Audit", said: list[str]) -> dict[str, Any]:
-    """Write the model and the page; return everything as JSON-ready data."""
-    from fairground.deploy.model_folder import open_model, write_model
-    from fairground.report.advice import advice_of, standings_plain
-    from fairground.report.race_page import write_race_page
-    from fairground.spec.load import run_from_plain
-
-    metric = contest.study.selection.metric
-    run = found.recommendation.chosen.best_run(metric)
-    advice = advice_of(found.recommendation, metric=metric, is_sealed=found.is_sealed)
-    write_model(open_model(run.name, home=book.home), book.model)
-    page = write_race_page(
-        found,
-        title=f"Which method for {contest.study.data[0].label}?",
-        told=said,
-        advice=advice,
-        audit=dataclasses.asdict(audit),
-        metric=metric,
-        home=book.home,
-        out=book.page,
-    )
-    return {
-        "race": book.name,
-        "advice": advice,
-        "page": str(page),
-        "chosen": found.recommendation.chosen.label,
-        "metric": metric,
-        "standings": standings_plain(found.standings),
-        "baselines": standings_plain(found.baselines),
-        "model": str(book.model),
-        "model_run": run.name,
-        "validation_share": run_from_plain(run.spec).split.settings.get("validation", 0.0),
-        "seconds": round(book.seconds(), 1),
-    }
-
-
-def _print(told: dict[str, Any], found: "Found", metric: str, home: Path) -> None:
-    from fairground.report.advice import standings_text
-
-    print(standings_text(found.standings, found.baselines, metric=metric))
-    for sentence in told["advice"]:
-        print(sentence)
-    model = Path(told["model"]).absolute()
-    print(f"page:  {Path(told['page']).absolute()}  (open it in any browser)")
+def _print(result: "RecommendResult", home: Path) -> None:
+    print(result)
+    model = result.model.absolute()
+    print(f"page:  {result.page.absolute()}  (open it in any browser)")
     print(f"model: {model}  (try: fairground embed {model} YOUR_IMAGES -o embeddings.npz)")
-    if told["validation_share"] > FEW and not found.recommendation.is_baseline:
-        words = ("--home", str(home), "--like", told["model_run"], f"split.validation={FEW}")
+    if result.validation_share > FEW and not result.found.recommendation.is_baseline:
+        words = ("--home", str(home), "--like", result.model_run, f"split.validation={FEW}")
         print(f"more:  fairground train {shlex.join(words)}  (the same method on more of your classes)")

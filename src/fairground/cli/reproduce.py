@@ -2,13 +2,13 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Workers, WorkerThreads
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.study import Address, Executor, Gpus, Storage, Workers, WorkerThreads, _conduct, _Hired
+from fairground.cli.study import run as run_study
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def reproduce(
     what: Annotated[str, typer.Argument(help="A run or a study, by name or enough of its hash.")],
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="How many fresh seeds.")] = 10,
-    executor: Executor = "processes",
+    executor: ExecutorName = "processes",
     workers: Workers = 2,
     threads: WorkerThreads = 1,
     gpus: Gpus = 0.0,
@@ -33,41 +33,21 @@ def reproduce(
 
     Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
     """
+    from fairground.api.executors import ExecutorOptions
+    from fairground.api.reproduce import repeat_run
     from fairground.study.folder import find_begun
 
-    hired = _Hired(executor=executor, workers=workers, threads=threads, gpus=gpus, address=address)
+    options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
     study = find_begun(home, what)
     if study is not None:
         more = replace(study, repeats=max(repeats, study.repeats))
-        _conduct(more, home, hired, storage, as_json=as_json, is_quiet=quiet or as_json)
+        run_study(more, home, options, storage, as_json=as_json, is_quiet=quiet or as_json)
         return
-    records = _repeat(what, repeats, home, hired, is_quiet=quiet or as_json)
-    _tell(records, as_json=as_json)
+    records = repeat_run(what, repeats, home=home, options=options, quiet=quiet or as_json)
+    _print(records, as_json=as_json)
 
 
-def _repeat(name: str, repeats: int, home: Path, hired: _Hired, *, is_quiet: bool) -> "list[RunRecord]":
-    """Return the record of the run, then those of its repeats by seed."""
-    from fairground.cli.study_progress import study_progress
-    from fairground.records.store import Store
-    from fairground.spec.load import run_from_plain
-    from fairground.study.run_specs import JOB, run_specs
-
-    store = Store(home)
-    first = store.get(name)
-    spec = run_from_plain(dict(first.spec))
-    specs = [replace(spec, seed=spec.seed + 1 + repeat) for repeat in range(repeats)]
-    with (
-        study_progress(len(specs), metric=spec.evaluation.select_by, is_quiet=is_quiet) as (watch, heard),
-        hired(JOB, watch) as executor,
-    ):
-        found = []
-        for record in run_specs(specs, store=store, executor=executor):
-            found.append(record)
-            heard(record)
-    return [first, *sorted(found, key=lambda record: int(str(record.spec["seed"])))]
-
-
-def _tell(records: "list[RunRecord]", *, as_json: bool) -> None:
+def _print(records: "list[RunRecord]", *, as_json: bool) -> None:
     from fairground.errors import FairgroundError, require
     from fairground.report.table_formats import text
     from fairground.report.tables import ResultTable
@@ -86,5 +66,5 @@ def _tell(records: "list[RunRecord]", *, as_json: bool) -> None:
     print(text(table), end="")
     for metric, (value, values) in compared.items():
         if value is not None and values:
-            place = sum(other < value for other in values)
-            print(f"{table.split} {metric}: the run scored {value:.4f}, above {place} of {len(values)} fresh seeds")
+            n_below = sum(other < value for other in values)
+            print(f"{table.split} {metric}: the run scored {value:.4f}, above {n_below} of {len(values)} fresh seeds")

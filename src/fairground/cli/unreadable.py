@@ -20,21 +20,21 @@ SkipUnreadable = Annotated[
 Tell = Callable[[str, int, int], None]
 
 
-def readable(material: "EmbeddingInputs", tell: Tell, *, is_asked: bool) -> "EmbeddingInputs":
+def readable(inputs: "EmbeddingInputs", tell: Tell, *, is_asked: bool) -> "EmbeddingInputs":
     """Return a collection without the pictures that cannot be read, if that is asked, and say which they are."""
     if not is_asked:
-        return material
+        return inputs
     from fairground.deploy.validate import listed, unreadable, without
 
-    faults = unreadable(material, lambda done, of: tell("looking for unreadable pictures", done, of))
-    rest = without(material, faults)
+    faults = unreadable(inputs, lambda done, of: tell("looking for unreadable pictures", done, of))
+    rest = without(inputs, faults)
     if faults:
         print(f"left out: {listed(faults)}", file=sys.stderr)
     return rest
 
 
 @contextmanager
-def refusing_with_a_list(material: "EmbeddingInputs", tell: Tell) -> Iterator[None]:
+def refusing_with_a_list(inputs: "EmbeddingInputs", tell: Tell) -> Iterator[None]:
     """Where one picture cannot be read, look for all of them, so that the user hears once and not one by one."""
     from fairground.deploy.validate import listed, unreadable
     from fairground.errors import DataError
@@ -42,8 +42,8 @@ def refusing_with_a_list(material: "EmbeddingInputs", tell: Tell) -> Iterator[No
     try:
         yield
     except DataError as error:
-        faults = unreadable(material, lambda done, of: tell("looking for unreadable pictures", done, of))
+        faults = unreadable(inputs, lambda done, of: tell("looking for unreadable pictures", done, of))
         if not faults:
             raise
-        told = f"of {len(material)} pictures {listed(faults)}"
-        raise DataError(f"{told}\nMove them away, or say --skip-unreadable. What is done is kept.") from error
+        words = f"of {len(inputs)} pictures {listed(faults)}"
+        raise DataError(f"{words}\nMove them away, or say --skip-unreadable. What is done is kept.") from error

@@ -38,19 +38,19 @@ def watch(
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """
-    from fairground.cli.compare import searched_ranges
+    from fairground.api.compare import searched_ranges
     from fairground.dashboard.home import choose
     from fairground.dashboard.page_cache import PageCache
     from fairground.dashboard.server import WatchServer
 
     chosen = choose(words or [], home)
-    keeper = PageCache(home.absolute(), chosen, ranges_of=searched_ranges)
-    with WatchServer(host, port, keeper) as server:
+    cache = PageCache(home.absolute(), chosen, ranges_of=searched_ranges)
+    with WatchServer(host, port, cache) as server:
         _announce(server.access.url, home, is_guarded=server.access.token is not None, as_json=as_json)
         # Whatever trains on this machine comes first.
         if hasattr(os, "nice"):
             os.nice(5)
-        keeper.start()
+        cache.start()
         if is_opened:
             import webbrowser
 
@@ -60,9 +60,9 @@ def watch(
         except KeyboardInterrupt:
             pass
         finally:
-            keeper.end()
-    keeper.join(timeout=3)
-    if keeper.is_alive():
+            cache.end()
+    cache.join(timeout=3)
+    if cache.is_alive():
         # In the middle of a large drawing: leaving the ordinary way would pull matplotlib from under it, loudly.
         sys.stdout.flush()
         os._exit(0)

@@ -98,12 +98,23 @@ class Verification:
 
 
 class Metric:
-    """Evidence in, a number out. `argument` names the setting that the word after @ gives: `recall@5` is `k=5`."""
+    """Evidence in, a number out. `argument` names the setting that the word after @ gives: `recall@5` is `k=5`.
 
+    A metric of this package writes these as literals, so that pages know them without importing it. `higher_is_better`
+    decides what is selected, ranked and marked; `is_share` says that it is shown in per cent.
+    """
+
+    #: as papers print it
+    title: ClassVar[str] = ""
     argument: ClassVar[str | None] = None
     #: other names people know it by
     aliases: ClassVar[tuple[str, ...]] = ()
     higher_is_better: ClassVar[bool] = True
+    is_share: ClassVar[bool] = True
+
+    def is_better(self, score: float, other: float) -> bool:
+        """Tell whether a score is better than another, not only as good."""
+        return score > other if self.higher_is_better else score < other
 
 
 class RankingMetric(Metric, ABC):

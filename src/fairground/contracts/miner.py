@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range
 
 
@@ -21,6 +22,7 @@ class Miner(ABC):
     """
 
     yields: ClassVar[type[Triplets] | type[Pairs]]
+    reference: ClassVar[Reference | None] = None
     tunable: ClassVar[Mapping[str, Range]] = {}
 
     @torch.no_grad()

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from fairground.contracts.loss import Loss
 from fairground.contracts.mixing import Mixing
 from fairground.contracts.tuples import Tuples
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range
 
 
@@ -26,6 +27,7 @@ class Regulariser(nn.Module):
     sample, both sets of tuples are one and its weights add up to 1.
     """
 
+    reference: ClassVar[Reference | None] = None
     tunable: ClassVar[Mapping[str, Range]] = {}
     #: whether the hook `change_tuples` does anything, so that `assemble` can refuse it without a ranking loss
     changes_tuples: ClassVar[bool] = False

@@ -10,8 +10,8 @@ from fairground.errors import DataError, require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
-    """Row numbers of each part. `is_closed_set` says that classes may appear in several parts.
+class SplitRows:
+    """Row numbers that train, validate and test. `is_closed_set` says that classes may appear in several parts.
 
     `validation` may be empty: only a protocol that selects on the test split can do without.
     """
@@ -42,17 +42,20 @@ class Parts:
                         DataError,
                     )
 
+    def tests_trained_classes(self, labels: np.ndarray) -> bool:
+        """Tell whether test classes are trained on, which a closed set allows."""
+        return len(np.intersect1d(labels[self.test], labels[self.train])) > 0
+
     def notes(self, labels: np.ndarray) -> tuple[str, ...]:
         """Return the sentence for the record that test classes were trained on, where they were."""
         tested = np.unique(labels[self.test])
         shared = np.intersect1d(tested, labels[self.train])
-        is_told = self.is_closed_set and len(shared) > 0
-        return (f"closed set: {len(shared)} of {len(tested)} test classes are trained on",) if is_told else ()
+        return (f"closed set: {len(shared)} of {len(tested)} test classes are trained on",) if len(shared) else ()
 
 
 class Split(ABC):
     """Divides a table into parts; draws nothing at random beyond what its settings say."""
 
     @abstractmethod
-    def parts(self, table: ImageTable) -> Parts:
+    def parts(self, table: ImageTable) -> SplitRows:
         """Return the checked parts of `table`."""

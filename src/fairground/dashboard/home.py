@@ -62,7 +62,7 @@ class Home:
     chosen: Chosen = field(default_factory=Chosen)
     mark: int = 0
     runs: dict[str, RunView] = field(default_factory=dict)
-    underway: list[RunView] = field(default_factory=list)
+    in_progress: list[RunView] = field(default_factory=list)
     studies: list[StudyView] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
@@ -77,7 +77,7 @@ class Home:
             # At the end, where a run that was made again belongs too.
             self.runs.pop(record.name, None)
             self.runs[record.name] = from_record(record)
-        self.underway = self._look_at_folders()
+        self.in_progress = self._look_at_folders()
         self._look_at_studies()
 
     @property

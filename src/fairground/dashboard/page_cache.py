@@ -7,7 +7,7 @@ seconds, and one that takes long the more rarely: the thread rests three times a
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ class PageCache(threading.Thread):
                 "kind": page.served.kind if page.served else "",
                 "trouble": page.trouble,
                 "is_being_built": page.is_being_built,
-                "underway": sum(run.state == "under way" for run in self._home.underway),
+                "in_progress": sum(run.state == "under way" for run in self._home.in_progress),
             }
 
     def run(self) -> None:
@@ -157,12 +157,11 @@ class PageCache(threading.Thread):
         if page.words and not words:
             return waiting(self._home, slug, title=page.title, sentence="None of these runs is finished.", study=None)
         try:
-            gathered = find_runs(words, self._home.root)
+            runs = find_runs(words, self._home.root)
         except InputError as error:
             return waiting(self._home, slug, title=page.title, sentence=str(error), study=page.study)
-        gathered = gathered.looked_at(metric=None, ranges=self._ranges_of(gathered.records))
-        title = gathered.title or f"{len(gathered.records)} runs"
-        return alive(page_text(gathered.records, title=title, sources=gathered.sources), slug=slug, kind="report")
+        report = page_text(replace(runs, ranges=self._ranges_of(runs.records)))
+        return alive(report, slug=slug, kind="report")
 
 
 def _sentence(error: Exception) -> str:

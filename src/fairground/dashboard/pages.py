@@ -41,7 +41,7 @@ def _template(name: str) -> str:
 def overview(home: Home, *, title: str, links: Mapping[str, str]) -> Served:
     """Return the page of all studies and runs; `links` are the reports there are, address to words."""
     finished = home.finished
-    states = [run.state for run in (*finished, *home.underway)]
+    states = [run.state for run in (*finished, *home.in_progress)]
     return _filled(
         "overview",
         "overview",
@@ -50,8 +50,8 @@ def overview(home: Home, *, title: str, links: Mapping[str, str]) -> Served:
         home=home,
         links=links,
         studies=home.studies,
-        cards=home.underway[:MOST_CARDS],
-        n_more_cards=max(0, len(home.underway) - MOST_CARDS),
+        cards=home.in_progress[:MOST_CARDS],
+        n_more_cards=max(0, len(home.in_progress) - MOST_CARDS),
         finished=finished[:MOST_FINISHED],
         n_more_finished=max(0, len(finished) - MOST_FINISHED),
         counts={state: states.count(state) for state in dict.fromkeys(("under way", "done", *sorted(states)))},
@@ -79,7 +79,7 @@ def _words(slug: str, kind: Kind, home: Home, *, title: str, sentence: str, stud
         home=home,
         links={},
         studies=studies,
-        cards=home.underway[:MOST_CARDS] if studies else [],
+        cards=home.in_progress[:MOST_CARDS] if studies else [],
         n_more_cards=0,
         finished=[],
         n_more_finished=0,
@@ -122,9 +122,9 @@ def alive(page: str, *, slug: str, kind: Kind) -> Served:
     version = hashlib.sha256(page.encode("utf-8", "replace")).hexdigest()[:16]
     before, end, after = page.rpartition("</body>")
     # The slug is one of ours, made of a hash or a word.
-    told = f'<script data-page="{slug}" data-kind="{kind}" data-version="{version}">{script}</script>\n'
+    states = f'<script data-page="{slug}" data-kind="{kind}" data-version="{version}">{script}</script>\n'
     policy = found[1].replace("script-src ", f"script-src 'sha256-{hash_of(script)}' ", 1)
     policy += "; connect-src 'self'; frame-ancestors 'none'"
     return Served(
-        kind=kind, body=(before + told + end + after).encode("utf-8", "replace"), version=version, policy=policy
+        kind=kind, body=(before + states + end + after).encode("utf-8", "replace"), version=version, policy=policy
     )

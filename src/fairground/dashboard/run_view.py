@@ -105,7 +105,7 @@ def from_record(record: RunRecord) -> RunView:
 def from_folder(seen: RunInProgress) -> RunView:
     """Return what a run under way shows."""
     done = seen.rows[-1].epoch if seen.rows else 0
-    n_epochs = _whole(_part(seen.spec, "training").get("epochs"))
+    n_epochs = _integer(_part(seen.spec, "training").get("epochs"))
     metric = _metric(seen.spec, seen.rows)
     scores = [row.validation[metric] for row in seen.rows if metric in row.validation]
     left = seen.seconds / done * max(0, n_epochs - done) if done and seen.is_at_work else None
@@ -155,7 +155,7 @@ def _view(
         is_trial=_part(spec, "evaluation").get("test") is False,
         metric=metric,
         epoch=epoch,
-        n_epochs=_whole(_part(spec, "training").get("epochs")),
+        n_epochs=_integer(_part(spec, "training").get("epochs")),
         curve=tuple((row.epoch, row.validation[metric]) for row in kept if metric in row.validation),
         loss=losses[-1] if losses else None,
         score=score,
@@ -177,5 +177,5 @@ def _part(spec: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     return value if isinstance(value, int) else 0

@@ -1,4 +1,4 @@
-"""One study as a live page shows it: how far its search and its final runs are, cell by cell."""
+"""One study as a live page shows it: how far its search and its final runs are, job by job."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -37,7 +37,7 @@ class JobView:
         return sum(self.trials.get(state, 0) for state in ENDED)
 
     @property
-    def told(self) -> str:
+    def states(self) -> str:
         """The states of the trials in words."""
         return ", ".join(f"{n} {state}" for state, n in self.trials.items() if n)
 
@@ -52,27 +52,27 @@ class StudyView:
     is_at_work: bool
     is_sealed: bool
     n_folds: int
-    cells: tuple[JobView, ...]
+    jobs: tuple[JobView, ...]
 
     @property
     def n_ended(self) -> int:
         """Trials that have ended."""
-        return sum(cell.n_ended for cell in self.cells)
+        return sum(job.n_ended for job in self.jobs)
 
     @property
     def n_trials(self) -> int:
         """Trials there will be."""
-        return sum(cell.n_trials for cell in self.cells)
+        return sum(job.n_trials for job in self.jobs)
 
     @property
     def n_final_done(self) -> int:
         """Final runs that are done."""
-        return sum(cell.n_final_done or 0 for cell in self.cells)
+        return sum(job.n_final_done or 0 for job in self.jobs)
 
     @property
     def n_final(self) -> int:
         """Final runs there will be."""
-        return sum(cell.n_final for cell in self.cells)
+        return sum(job.n_final for job in self.jobs)
 
     @property
     def share(self) -> float:
@@ -94,7 +94,7 @@ class StudyWatch:
     def __init__(self, study: StudySpec, home: Path) -> None:
         self.study, self._home = study, home
         self.hash = study_hash(study)
-        self._cells = jobs_of(study)
+        self._jobs = jobs_of(study)
         self._final: dict[str, tuple[str, ...]] = {}
         self._trials: dict[str, dict[str, int]] = {}
         self._read_at: int | None = None
@@ -115,15 +115,15 @@ class StudyWatch:
             is_at_work=is_at_work(folder.path / "driver.lock"),
             is_sealed=selection is None,
             n_folds=len(study.folds.used),
-            cells=tuple(
+            jobs=tuple(
                 JobView(
-                    label=clean(cell.label),
-                    trials=self._trials.get(cell.label, {}),
-                    n_trials=cell.n_trials() if study.search.trials else 0,
-                    n_final_done=self._count(cell.label, done) if selection is not None else 0,
+                    label=clean(job.label),
+                    trials=self._trials.get(job.label, {}),
+                    n_trials=job.n_trials() if study.search.trials else 0,
+                    n_final_done=self._count(job.label, done) if selection is not None else 0,
                     n_final=study.repeats * len(study.folds.used),
                 )
-                for cell in self._cells
+                for job in self._jobs
             ),
         )
 
@@ -134,16 +134,16 @@ class StudyWatch:
     def _name_final_runs(self, seal: Seal) -> None:
         """Find out what final runs are called, a few at a time: for a large study it takes many seconds."""
         deadline = time.monotonic() + _NAMING_SECONDS
-        for cell in self._cells:
-            if cell.label not in self._final and time.monotonic() < deadline:
-                self._final[cell.label] = tuple(name_of(spec) for spec in seal.final_specs(cell).values())
+        for job in self._jobs:
+            if job.label not in self._final and time.monotonic() < deadline:
+                self._final[job.label] = tuple(name_of(spec) for spec in seal.final_specs(job).values())
 
     def _read_trials(self, folder: Path) -> None:
-        found = TrialStore.to_look(folder, study=self.hash)
+        found = TrialStore.read_only(folder, study=self.hash)
         if found is None:
             return
-        with closing(found) as book:
+        with closing(found) as trial_store:
             written = Path(folder / "search.sqlite").stat().st_mtime_ns
             if written != self._read_at:
-                self._trials = {cell.label: counts(book.trials(cell.label)) for cell in self._cells}
+                self._trials = {job.label: counts(trial_store.trials(job.label)) for job in self._jobs}
                 self._read_at = written

@@ -27,8 +27,8 @@ from fairground.images.photo_dataset import (
     check_prepared,
     existing_root,
     first_with,
+    integers,
     read_words,
-    whole_numbers,
 )
 
 OFFICIAL = Counts(train_classes=100, train_images=5864, test_classes=100, test_images=5924)
@@ -71,7 +71,7 @@ def _by_lists(folder: Path) -> Photos:
         f"the first is number {unlabelled[:1]}",
         DataError,
     )
-    numbers = whole_numbers(folder / "image_class_labels.txt", [class_of_image[image] for image, _ in lists["images"]])
+    numbers = integers(folder / "image_class_labels.txt", [class_of_image[image] for image, _ in lists["images"]])
     kept, labels = np.unique(numbers, return_inverse=True)
     return Photos(
         root=folder / "images",

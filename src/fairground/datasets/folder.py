@@ -41,12 +41,12 @@ class FolderDataset(PhotoDataset):
         inside = {name: PARTS[name.lower()] for name in sub_folders(root) if name.lower() in PARTS}
         inside = dict(sorted(inside.items(), key=lambda item: (list(PARTS.values()).index(item[1]), item[0])))
         is_divided = {"train"} < set(inside.values())
-        photos = _divided(root, inside) if is_divided else _whole(root, class_folders(root))
+        photos = _divided(root, inside) if is_divided else _undivided(root, class_folders(root))
         require(len(photos.paths) > 0, f"folder.root: no images in class folders below {root}. {SOURCE}", DataError)
         return photos
 
 
-def _whole(root: Path, found: ClassFolders) -> Photos:
+def _undivided(root: Path, found: ClassFolders) -> Photos:
     return Photos(root=root, paths=found.paths, labels=found.labels, class_names=found.names, notes=found.notes)
 
 

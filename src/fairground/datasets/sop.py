@@ -23,8 +23,8 @@ from fairground.images.photo_dataset import (
     check_prepared,
     existing_root,
     first_with,
+    integers,
     read_words,
-    whole_numbers,
 )
 
 OFFICIAL = Counts(train_classes=11318, train_images=59551, test_classes=11316, test_images=60502)
@@ -59,8 +59,8 @@ class SopDataset(PhotoDataset):
 def _by_lists(lists: Path, home: Path) -> Photos:
     halves = [read_words(lists / f"Ebay_{half}.txt", n_words=4, header=1) for half in ("train", "test")]
     rows = [row for half in halves for row in half]
-    numbers = whole_numbers(lists / "Ebay_train.txt", [row[1] for row in rows])
-    supers = whole_numbers(lists / "Ebay_train.txt", [row[2] for row in rows])
+    numbers = integers(lists / "Ebay_train.txt", [row[1] for row in rows])
+    supers = integers(lists / "Ebay_train.txt", [row[2] for row in rows])
     kept, first, labels = np.unique(numbers, return_index=True, return_inverse=True)
     paths = tuple(row[3] for row in rows)
     kinds = [paths[row].partition("/")[0].removesuffix("_final") for row in first]

@@ -107,10 +107,10 @@ def _boxes(columns: Columns, has: dict[str, str | None]) -> np.ndarray | None:
         f"{columns.path} has {', '.join(named)}; a box needs all of x1, y1, x2, y2",
         DataError,
     )
-    boxes = np.stack([columns.whole(name, 0) for name in named], axis=1)
+    boxes = np.stack([columns.integers(name, 0) for name in named], axis=1)
     blank = np.stack([columns.blank(name) for name in named], axis=1)
-    is_whole = blank.all(axis=1)
-    torn = np.flatnonzero(blank.any(axis=1) & ~is_whole)
+    is_blank = blank.all(axis=1)
+    torn = np.flatnonzero(blank.any(axis=1) & ~is_blank)
     require(
         len(torn) == 0,
         f"{columns.path}: {len(torn)} boxes lack some of their edges; the first is in row {_first(torn)}. Leave all "
@@ -118,7 +118,7 @@ def _boxes(columns: Columns, has: dict[str, str | None]) -> np.ndarray | None:
         DataError,
     )
     wrong = (boxes[:, 0] >= boxes[:, 2]) | (boxes[:, 1] >= boxes[:, 3]) | (boxes < 0).any(axis=1)
-    bad = np.flatnonzero(wrong & ~is_whole)
+    bad = np.flatnonzero(wrong & ~is_blank)
     require(
         len(bad) == 0,
         f"{columns.path}: {len(bad)} boxes are empty or begin outside the image; the first is in row "

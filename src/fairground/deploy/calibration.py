@@ -35,12 +35,12 @@ def thresholds_of(view: EmbeddingView) -> tuple[Threshold, ...]:
     fnmr = (np.cumsum(counts.genuine) - counts.genuine) / counts.genuine.sum()
     similarities = as_similarity(curve.similarities, is_raw=view.is_raw)
 
-    def at(name: str, place: int) -> Threshold:
+    def at(name: str, index: int) -> Threshold:
         return Threshold(
             name=name,
-            similarity=float(similarities[place]),
-            fmr=float(fmr[place]),
-            fnmr=float(fnmr[place]),
+            similarity=float(similarities[index]),
+            fmr=float(fmr[index]),
+            fnmr=float(fnmr[index]),
             n_genuine=int(counts.genuine.sum()),
             n_impostors=int(counts.n_impostors),
         )

@@ -65,7 +65,7 @@ class _Journal:
 
 def embed_to_file(
     model: UsableModel,
-    material: EmbeddingInputs,
+    inputs: EmbeddingInputs,
     out: Path,
     *,
     raw: bool = False,
@@ -75,13 +75,13 @@ def embed_to_file(
     """Write the embeddings of all rows to an .npy or .npz file and return its path; memory stays that of two blocks."""
     require(out.suffix in (".npy", ".npz"), f"embeddings are written as .npy or .npz; got '{out}'")
     require(not out.is_dir(), f"'{out}' is a folder; name a file that ends in .npy or .npz")
-    require(len(material) > 0, "there is nothing to embed")
+    require(len(inputs) > 0, "there is nothing to embed")
     journal = _Journal(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with held(journal.lock, f"the file {out}"):
-            _fill(model, material, journal, raw, tell, note_seconds)
-            _finish(journal, material)
+            _fill(model, inputs, journal, raw, tell, note_seconds)
+            _finish(journal, inputs)
         journal.lock.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
@@ -91,43 +91,43 @@ def embed_to_file(
 
 
 def _fill(
-    model: UsableModel, material: EmbeddingInputs, journal: _Journal, raw: bool, tell: Tell | None, note_seconds: float
+    model: UsableModel, inputs: EmbeddingInputs, journal: _Journal, raw: bool, tell: Tell | None, note_seconds: float
 ) -> None:
-    identity = _identity(model, material, raw)
-    shape = (len(material), model.facts.embedding_dim)
+    identity = _identity(model, inputs, raw)
+    shape = (len(inputs), model.metadata.embedding_dim)
     done = journal.begun(identity, shape)
-    step = block_length(material.images)
-    start = done if done == len(material) else done // step * step
+    step = block_length(inputs.images)
+    start = done if done == len(inputs) else done // step * step
     _require_space(journal, shape)
     mode = "r+" if start else "w+"
     rows = np.lib.format.open_memmap(journal.rows, mode=mode, dtype=np.float32, shape=None if start else shape)
     noted = time.monotonic()
-    for begin, block in model.blocks(material.images, start=start, raw=raw):
+    for begin, block in model.blocks(inputs.images, start=start, raw=raw):
         rows[begin : begin + len(block)] = block
         done = begin + len(block)
-        if time.monotonic() - noted >= note_seconds or done == len(material):
+        if time.monotonic() - noted >= note_seconds or done == len(inputs):
             # The note comes after the rows, so that a killed process never believes in what is not there.
             rows.flush()
             journal.note(identity, done)
             noted = time.monotonic()
         if tell is not None:
-            tell(done, len(material))
+            tell(done, len(inputs))
 
 
-def _identity(model: UsableModel, material: EmbeddingInputs, raw: bool) -> str:
+def _identity(model: UsableModel, inputs: EmbeddingInputs, raw: bool) -> str:
     """Return what the rows depend on; other weights or other data begin anew."""
     import hashlib
 
-    weights = model.facts.weights_sha256 or hashlib.sha256(to_bytes(model.network.state_dict())).hexdigest()
-    parts = {name: {"name": part.name, **part.settings} for name, part in (("transform", model.facts.transform),)}
-    facts = {
+    weights = model.metadata.weights_sha256 or hashlib.sha256(to_bytes(model.network.state_dict())).hexdigest()
+    parts = {name: {"name": part.name, **part.settings} for name, part in (("transform", model.metadata.transform),)}
+    metadata = {
         **parts,
         "weights": weights,
-        "data": material.images.fingerprint(),
-        "names": list(material.names),
+        "data": inputs.images.fingerprint(),
+        "names": list(inputs.names),
         "raw": raw,
     }
-    return hashlib.sha256(canonical_json(facts).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(metadata).encode()).hexdigest()
 
 
 def _require_space(journal: _Journal, shape: tuple[int, int]) -> None:
@@ -140,22 +140,22 @@ def _require_space(journal: _Journal, shape: tuple[int, int]) -> None:
     )
 
 
-def _finish(journal: _Journal, material: EmbeddingInputs) -> None:
+def _finish(journal: _Journal, inputs: EmbeddingInputs) -> None:
     """Put the finished file in its place; what is left over goes last, so that a kill here costs nothing."""
     out = journal.out
     if out.suffix == ".npy":
-        listed = {"files": list(material.names)} | ({"left_out": list(material.left_out)} if material.left_out else {})
-        known = {} if material.labels is None else _named_labels(material)
+        listed = {"files": list(inputs.names)} | ({"left_out": list(inputs.left_out)} if inputs.left_out else {})
+        known = {} if inputs.labels is None else _named_labels(inputs)
         write_atomically(out.with_suffix(".json"), json.dumps({**listed, **known}, ensure_ascii=False).encode())
         _sync(journal.rows)
         journal.rows.replace(out)
     else:
         packed = journal.rows.with_name(f"{out.name}.packing")
-        columns = {"files": np.array(material.names)}
-        if material.left_out:
-            columns["left_out"] = np.array(material.left_out)
-        if material.labels is not None:
-            columns |= {"labels": material.labels, "class_names": np.array(material.class_names)}
+        columns = {"files": np.array(inputs.names)}
+        if inputs.left_out:
+            columns["left_out"] = np.array(inputs.left_out)
+        if inputs.labels is not None:
+            columns |= {"labels": inputs.labels, "class_names": np.array(inputs.class_names)}
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             # Stored, not compressed: whoever reads it can map the rows instead of loading them.
             archive.write(journal.rows, "embeddings.npy")
@@ -169,9 +169,9 @@ def _finish(journal: _Journal, material: EmbeddingInputs) -> None:
     journal.progress.unlink(missing_ok=True)
 
 
-def _named_labels(material: EmbeddingInputs) -> dict[str, object]:
-    assert material.labels is not None
-    return {"labels": material.labels.tolist(), "class_names": list(material.class_names)}
+def _named_labels(inputs: EmbeddingInputs) -> dict[str, object]:
+    assert inputs.labels is not None
+    return {"labels": inputs.labels.tolist(), "class_names": list(inputs.class_names)}
 
 
 def _sync(path: Path) -> None:

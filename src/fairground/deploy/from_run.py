@@ -29,20 +29,21 @@ _ROWS = 5000
 
 def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel:
     """Return a run's selected model; `measured` also finds thresholds and intervals on its validation split."""
-    whole = resolve_run(home, name)
-    run = reopen(home, whole)
+    run_name = resolve_run(home, name)
+    run = reopen(home, run_name)
     store = Store(home)
-    record = store.get(whole) if whole in store.names() else None
+    record = store.get(run_name) if run_name in store.names() else None
     parts, spec = run.parts, run.spec
     for key, part in (("trunk", spec.trunk), ("head", spec.head), ("transform", spec.transform)):
         require(
-            ":" not in part.name, f"run {whole} has {key}={part.name}, which lies outside fairground; use it in Python"
+            ":" not in part.name,
+            f"run {run_name} has {key}={part.name}, which lies outside fairground; use it in Python",
         )
     found = _validation(run) if measured else ((), ())
     images = parts.table.images
     train = np.unique(parts.table.labels[parts.parts.train])
-    facts = ModelMetadata(
-        run=whole,
+    metadata = ModelMetadata(
+        run=run_name,
         protocol=spec.protocol,
         fairground=__version__,
         trunk=spec.trunk,
@@ -65,18 +66,18 @@ def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel
         thresholds=found[1],
         notes=() if record is None else record.notes,
     )
-    return UsableModel(network=parts.model.eval(), transform=parts.transform, facts=facts, device=parts.device)
+    return UsableModel(network=parts.model.eval(), transform=parts.transform, metadata=metadata, device=parts.device)
 
 
 def _validation(run: Reopened) -> tuple[tuple[MeasuredScore, ...], tuple[Threshold, ...]]:
     """Return the validation scores with intervals over classes, and the thresholds."""
-    parts, asked = run.parts, run.spec.evaluation
+    parts, evaluation = run.parts, run.spec.evaluation
     rows = parts.parts.validation
     if len(rows) == 0:
         return (), ()
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device).cpu()
     detail = evaluate_in_detail(
-        view_of(run.spec, parts, embeddings, rows), asked.metrics, lone=asked.lone, bootstrap=Bootstrap()
+        view_of(run.spec, parts, embeddings, rows), evaluation.metrics, lone=evaluation.lone, bootstrap=Bootstrap()
     )
     scores = tuple(
         MeasuredScore(

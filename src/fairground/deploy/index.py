@@ -79,7 +79,7 @@ class Index:
 
     @cached_property
     def _halves(self) -> np.ndarray | None:
-        return None if self.model.facts.normalise else half_lengths(self.embeddings)
+        return None if self.model.metadata.normalise else half_lengths(self.embeddings)
 
 
 def build_index(
@@ -91,10 +91,10 @@ def build_index(
     tell: Tell = lambda *_: None,
 ) -> Index:
     """Embed a collection into an index folder; a killed build is taken up by the same call."""
-    material = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+    inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
     if how == "approximate":
         approximate.faiss()
-        require(model.facts.normalise, "an approximate search compares cosines; this model compares raw embeddings")
+        require(model.metadata.normalise, "an approximate search compares cosines; this model compares raw embeddings")
     _begin(folder)
     write_model(model, folder / "model")
     same = read_model(folder / "model")
@@ -102,18 +102,18 @@ def build_index(
     for stale in ("thumbnails.npy", "thumbnails.bin", approximate.FILE):
         (folder / stale).unlink(missing_ok=True)
     # Before the embeddings, which cost more and are taken up where they stopped.
-    if material.images.is_picture:
-        write_thumbnails(material.images, folder, lambda done, of: tell("small pictures", done, of))
-    embed_to_file(same, material, path, tell=lambda done, of: tell("embedding", done, of))
+    if inputs.images.is_picture:
+        write_thumbnails(inputs.images, folder, lambda done, of: tell("small pictures", done, of))
+    embed_to_file(same, inputs, path, tell=lambda done, of: tell("embedding", done, of))
     path.with_suffix(".json").unlink(missing_ok=True)
-    is_large = how == "auto" and len(material) > approximate.LARGE and approximate.is_there() and model.facts.normalise
+    is_large = how == "auto" and len(inputs) > approximate.LARGE and approximate.is_there() and model.metadata.normalise
     found = approximate.build(folder, path) if how == "approximate" or is_large else None
-    labels = None if material.labels is None else material.labels.tolist()
-    names = {"files": list(material.names), "labels": labels, "class_names": list(material.class_names)}
-    names |= {"left_out": list(material.left_out)} if material.left_out else {}
+    labels = None if inputs.labels is None else inputs.labels.tolist()
+    names = {"files": list(inputs.names), "labels": labels, "class_names": list(inputs.class_names)}
+    names |= {"left_out": list(inputs.left_out)} if inputs.left_out else {}
     write_atomically(folder / "names.json", json.dumps(names, ensure_ascii=False).encode())
-    facts = {"format": FORMAT, "version": VERSION, "n": len(material), "approximate_recall_at_10": found}
-    write_atomically(folder / MARK, json.dumps(facts).encode())
+    metadata = {"format": FORMAT, "version": VERSION, "n": len(inputs), "approximate_recall_at_10": found}
+    write_atomically(folder / MARK, json.dumps(metadata).encode())
     (folder / _UNFINISHED).unlink(missing_ok=True)
     return open_index(folder)
 
@@ -122,23 +122,25 @@ def open_index(folder: Path | str) -> Index:
     """Return an index, refusing in a sentence what is not a whole one."""
     path = Path(folder).expanduser()
     require(path.is_dir(), f"there is no index folder '{path}'; `fairground index` makes one", DataError)
-    facts = _json(path / MARK)
-    require(facts.get("format") == FORMAT, f"{path / MARK} is not that of a fairground index", DataError)
-    require(facts.get("version") == VERSION, f"{path} was written by another version of fairground", DataError)
+    metadata = _json(path / MARK)
+    require(metadata.get("format") == FORMAT, f"{path / MARK} is not that of a fairground index", DataError)
+    require(metadata.get("version") == VERSION, f"{path} was written by another version of fairground", DataError)
     try:
         names = _json(path / "names.json")
         files, labels = tuple(str(name) for name in names["files"]), names["labels"]
         rows = np.load(path / "embeddings.npy", mmap_mode="r", allow_pickle=False)
         classes = tuple(str(name) for name in names["class_names"])
         kept = None if labels is None else tuple(int(label) for label in labels)
+    except DataError:
+        raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the index in {path} is damaged: {error}") from error
-    is_whole = (
-        rows.ndim == 2 and len(rows) == len(files) == facts.get("n") and (kept is None or len(kept) == len(files))
+    is_complete = (
+        rows.ndim == 2 and len(rows) == len(files) == metadata.get("n") and (kept is None or len(kept) == len(files))
     )
-    is_whole = is_whole and (kept is None or all(0 <= label < len(classes) for label in kept))
-    require(is_whole, f"the index in {path} is damaged: its files do not agree; make it anew", DataError)
-    recall = facts.get("approximate_recall_at_10")
+    is_complete = is_complete and (kept is None or all(0 <= label < len(classes) for label in kept))
+    require(is_complete, f"the index in {path} is damaged: its files do not agree; make it anew", DataError)
+    recall = metadata.get("approximate_recall_at_10")
     return Index(path, files, kept, classes, rows, float("nan") if recall is None else float(recall))
 
 

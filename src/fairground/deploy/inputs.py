@@ -16,8 +16,8 @@ from fairground.images.image_files import ImageFiles
 from fairground.images.photo_dataset import PhotoDataset
 from fairground.images.table_columns import read_parquet
 from fairground.records.arrays import read_arrays
-from fairground.spec.run import Part
-from fairground.spec.settings import settings_of
+from fairground.spec.declarations import settings_of
+from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset
 
 _FEATURES = ("features", "embeddings")
@@ -73,12 +73,12 @@ def _by_name(name: str) -> EmbeddingInputs:
     return _from_table(build_dataset(_part(name)).load())
 
 
-def _part(name: str, **said: str) -> Part:
+def _part(name: str, **said: str) -> ComponentSpec:
     defaults = {word: setting.default for word, setting in settings_of("datasets", name).items() if word not in said}
-    return Part(name=name, settings={**defaults, **said})
+    return ComponentSpec(name=name, settings={**defaults, **said})
 
 
-def _from_files(part: Part) -> EmbeddingInputs:
+def _from_files(part: ComponentSpec) -> EmbeddingInputs:
     """Return files as they are listed: one that is not there is noticed with all others that cannot be read."""
     dataset = build_dataset(part)
     return _from_table(dataset.photos().table() if isinstance(dataset, PhotoDataset) else dataset.load())

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairground.contracts.preprocessing import Preprocessing
-from fairground.errors import DataError, require
-from fairground.spec.run import Part
+from fairground.errors import DataError, InputError, require
+from fairground.spec.run import ComponentSpec
 
 FORMAT = "fairground model"
 VERSION = 1
@@ -67,9 +67,9 @@ class ModelMetadata:
     run: str
     protocol: str
     fairground: str
-    trunk: Part
-    head: Part
-    transform: Part
+    trunk: ComponentSpec
+    head: ComponentSpec
+    transform: ComponentSpec
     preprocessing: Preprocessing
     precision: str
     is_picture: bool
@@ -113,6 +113,8 @@ class ModelMetadata:
                 version == VERSION, f"{origin} has version {version} of the format; this one reads {VERSION}", DataError
             )
             return cls(**_typed(data))
+        except InputError:
+            raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{origin} is damaged: {error}") from error
 
@@ -121,11 +123,11 @@ class ModelMetadata:
         return next((found for found in self.thresholds if found.name == name), None)
 
 
-def _plain(part: Part) -> dict[str, object]:
+def _plain(part: ComponentSpec) -> dict[str, object]:
     return {"name": part.name, **part.settings}
 
 
-def _part(data: Mapping[str, Any], key: str) -> Part:
+def _part(data: Mapping[str, Any], key: str) -> ComponentSpec:
     name = data["name"]
     # Naming a class by dotted path imports its module, and importing runs it: not from a file one was handed.
     require(
@@ -133,7 +135,7 @@ def _part(data: Mapping[str, Any], key: str) -> Part:
         f"{key}={name} is a class outside fairground; model folders hold fairground's own parts only",
         DataError,
     )
-    return Part(name=name, settings={inner: value for inner, value in data.items() if inner != "name"})
+    return ComponentSpec(name=name, settings={inner: value for inner, value in data.items() if inner != "name"})
 
 
 def _typed(data: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from fairground.deploy.inputs import EmbeddingInputs, read_inputs
 from fairground.deploy.metadata import ModelMetadata
 from fairground.deploy.resize import resized_images
 from fairground.evaluation.embed import PIXELS
+from fairground.training.allocator import keep_memory
 from fairground.training.model import EmbeddingModel
 
 #: rows read at once: as many pictures as fit in memory twice, or rows of features
@@ -42,13 +43,13 @@ class UsableModel:
 
     network: EmbeddingModel
     transform: Transform
-    facts: ModelMetadata
+    metadata: ModelMetadata
     device: torch.device
 
     def embed(self, data: EmbeddingInputs | str | Path, *, raw: bool = False) -> np.ndarray:
         """Return the embeddings (n, d) of a folder, a table, an image or a file of features, in order."""
-        material = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
-        blocks = [block for _, block in self.blocks(material.images, raw=raw)]
+        inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+        blocks = [block for _, block in self.blocks(inputs.images, raw=raw)]
         return np.concatenate(blocks)
 
     @torch.no_grad()
@@ -57,9 +58,10 @@ class UsableModel:
 
         Blocks lie on a fixed grid, so that starting at the beginning of any of them gives the same digits.
         """
-        wanted = resized_images(images, self.facts)
+        keep_memory()
+        wanted = resized_images(images, self.metadata)
         step = block_length(images)
-        embedder = Embedder(self.network, normalise=self.facts.normalise and not raw).eval()
+        embedder = Embedder(self.network, normalise=self.metadata.normalise and not raw).eval()
         begins = range(start, len(images), step)
 
         def read(begin: int) -> Tensor:

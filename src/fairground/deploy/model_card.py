@@ -7,37 +7,37 @@ from fairground.deploy.metadata import MeasuredScore, ModelMetadata, OnnxInput
 _SHOWN = 20
 
 
-def card_of(facts: ModelMetadata) -> str:
+def card_of(metadata: ModelMetadata) -> str:
     """Return the README.md of a model folder."""
-    kind = "pictures" if facts.is_picture else f"features of width {facts.channels}"
-    unit = "unit length, compared by cosine" if facts.normalise else "any length, compared by Euclidean distance"
+    kind = "pictures" if metadata.is_picture else f"features of width {metadata.channels}"
+    unit = "unit length, compared by cosine" if metadata.normalise else "any length, compared by Euclidean distance"
     return "\n".join(
         [
-            f"# Embedding model {facts.run}",
+            f"# Embedding model {metadata.run}",
             "",
-            f"Turns {kind} into embeddings of {facts.embedding_dim} numbers ({unit}). Trained with fairground "
-            f"{facts.fairground} under protocol {_code(facts.protocol)}.",
+            f"Turns {kind} into embeddings of {metadata.embedding_dim} numbers ({unit}). Trained with fairground "
+            f"{metadata.fairground} under protocol {_code(metadata.protocol)}.",
             "",
             "## How it was made",
             "",
-            f"- trunk {_code(facts.trunk.name)}, head {_code(facts.head.name)}, transform "
-            f"{_code(facts.transform.name)}; all settings are in `model.json`",
-            f"- data {_code(facts.data)}, fingerprint {_code(facts.data_fingerprint)}; split {_code(facts.split)}, "
-            f"fingerprint {_code(facts.split_fingerprint)}",
-            f"- trained on {len(facts.classes)} classes: {_some(facts.classes)}",
-            *(f"- {_plain(note)}" for note in facts.notes),
+            f"- trunk {_code(metadata.trunk.name)}, head {_code(metadata.head.name)}, transform "
+            f"{_code(metadata.transform.name)}; all settings are in `model.json`",
+            f"- data {_code(metadata.data)}, fingerprint {_code(metadata.data_fingerprint)}; split "
+            f"{_code(metadata.split)}, fingerprint {_code(metadata.split_fingerprint)}",
+            f"- trained on {len(metadata.classes)} classes: {_some(metadata.classes)}",
+            *(f"- {_plain(note)}" for note in metadata.notes),
             "",
             "## Scores",
             "",
-            *_scores(facts.scores),
+            *_scores(metadata.scores),
             "",
             "## Same class or not",
             "",
-            *_thresholds(facts),
+            *_thresholds(metadata),
             "",
             "## Limits",
             "",
-            *_limits(facts),
+            *_limits(metadata),
             "",
             "## How to use it",
             "",
@@ -52,7 +52,7 @@ def card_of(facts: ModelMetadata) -> str:
             'embeddings = open_model("THIS_FOLDER").embed("my_pictures")',
             "```",
             "",
-            *_onnx(facts.onnx),
+            *_onnx(metadata.onnx),
         ]
     )
 
@@ -94,20 +94,20 @@ def _interval(score: MeasuredScore) -> str:
     return f"{100 * score.low:.2f} to {100 * score.high:.2f} % ({100 * score.confidence:.0f} %)"
 
 
-def _thresholds(facts: ModelMetadata) -> list[str]:
-    if not facts.thresholds:
+def _thresholds(metadata: ModelMetadata) -> list[str]:
+    if not metadata.thresholds:
         return ["No threshold is known: the run had no validation split with two images of a class and two classes."]
     return [
-        *(f"- {found.sentence()}" for found in facts.thresholds),
+        *(f"- {found.sentence()}" for found in metadata.thresholds),
         "",
         "The rates are of single pairs. A query compared with N images of other classes lets about N times the first "
         "rate through.",
     ]
 
 
-def _limits(facts: ModelMetadata) -> list[str]:
-    own = "pictures like those it was trained on" if facts.is_picture else "features of the same encoder"
-    shape = f" Whole pictures are brought to {facts.size[0]} x {facts.size[1]} pixels." if facts.size else ""
+def _limits(metadata: ModelMetadata) -> list[str]:
+    own = "pictures like those it was trained on" if metadata.is_picture else "features of the same encoder"
+    shape = f" Whole pictures are brought to {metadata.size[0]} x {metadata.size[1]} pixels." if metadata.size else ""
     return [
         f"- Scores and thresholds hold for {own}, of classes of the same kind; other data need their own measurement "
         "(`fairground score`).",

@@ -20,12 +20,12 @@ from fairground.deploy.model_card import card_of
 from fairground.deploy.onnx_file import write_onnx
 from fairground.errors import DataError, FairgroundError, InputError, require
 from fairground.records.artefacts import write_atomically
-from fairground.spec.run import Part, TrainingSpec
+from fairground.spec.run import ComponentSpec, TrainingSpec
 from fairground.training.assemble import best_device, build_model, build_transform
 from fairground.training.checkpoint import from_bytes, to_bytes
 
 WEIGHTS = "weights.safetensors"
-FACTS = "model.json"
+METADATA = "model.json"
 CARD = "README.md"
 ONNX = "model.onnx"
 
@@ -36,9 +36,9 @@ def open_model(source: str | Path, *, home: Path | None = None, measured: bool =
     `measured` also finds a run's thresholds and intervals on its validation split; a folder has them already.
     """
     path = Path(source).expanduser()
-    if (path / FACTS).is_file():
+    if (path / METADATA).is_file():
         return read_model(path)
-    require(not path.is_dir(), f"'{path}' is no model folder: it has no {FACTS}; `fairground export` makes one")
+    require(not path.is_dir(), f"'{path}' is no model folder: it has no {METADATA}; `fairground export` makes one")
     require(home is not None, f"there is no model folder '{path}'; a run is found by its name and `home`")
     assert home is not None
     return model_of_run(home, str(source), measured=measured)
@@ -46,44 +46,46 @@ def open_model(source: str | Path, *, home: Path | None = None, measured: bool =
 
 def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> ModelMetadata:
     """Write a model folder and return the facts in it; what lies there already must be such a folder."""
-    require_place(folder, FACTS, "model folder")
+    require_place(folder, METADATA, "model folder")
     data = to_bytes(model.network.state_dict())
-    facts = replace(model.facts, weights_sha256=hashlib.sha256(data).hexdigest(), onnx=None)
+    metadata = replace(model.metadata, weights_sha256=hashlib.sha256(data).hexdigest(), onnx=None)
     # The facts come last: they name the weights' checksum, and without them there is no model.
-    (folder / FACTS).unlink(missing_ok=True)
+    (folder / METADATA).unlink(missing_ok=True)
     (folder / ONNX).unlink(missing_ok=True)
     if onnx:
-        facts = replace(facts, onnx=write_onnx(model, folder / ONNX))
+        metadata = replace(metadata, onnx=write_onnx(model, folder / ONNX))
     write_atomically(folder / WEIGHTS, data)
-    write_atomically(folder / CARD, card_of(facts).encode())
-    write_atomically(folder / FACTS, facts.to_json().encode())
-    return facts
+    write_atomically(folder / CARD, card_of(metadata).encode())
+    write_atomically(folder / METADATA, metadata.to_json().encode())
+    return metadata
 
 
 def read_model(folder: Path) -> UsableModel:
     """Return the model in a folder, its weights checked against their checksum."""
     try:
-        facts = ModelMetadata.from_json((folder / FACTS).read_text(encoding="utf-8"), str(folder / FACTS))
+        metadata = ModelMetadata.from_json((folder / METADATA).read_text(encoding="utf-8"), str(folder / METADATA))
         data = (folder / WEIGHTS).read_bytes()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the model in {folder} cannot be read: {error}") from error
     require(
-        hashlib.sha256(data).hexdigest() == facts.weights_sha256,
-        f"{folder / WEIGHTS} does not match its checksum in {FACTS}; copy the folder anew",
+        hashlib.sha256(data).hexdigest() == metadata.weights_sha256,
+        f"{folder / WEIGHTS} does not match its checksum in {METADATA}; copy the folder anew",
         DataError,
     )
     device = best_device()
-    training = TrainingSpec(precision="mixed" if facts.precision == "mixed" else "full")
+    training = TrainingSpec(precision="mixed" if metadata.precision == "mixed" else "full")
     try:
-        network = build_model(_untrained(facts.trunk), facts.head, training, channels=facts.channels)
+        network = build_model(_untrained(metadata.trunk), metadata.head, training, channels=metadata.channels)
         network.load_state_dict(from_bytes(data))
-        network.trunk.preprocessing = facts.preprocessing
-        transform = build_transform(facts.transform, network)
+        network.trunk.preprocessing = metadata.preprocessing
+        transform = build_transform(metadata.transform, network)
     except FairgroundError as error:
         raise InputError(f"the model in {folder} cannot be made: {error}") from error
     except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(f"the weights in {folder} do not fit the parts it names: {str(error)[:300]}") from error
-    return UsableModel(network=network.to(device).eval(), transform=transform, facts=facts, device=torch.device(device))
+    return UsableModel(
+        network=network.to(device).eval(), transform=transform, metadata=metadata, device=torch.device(device)
+    )
 
 
 def require_place(folder: Path, mark: str, what: str) -> None:
@@ -93,7 +95,9 @@ def require_place(folder: Path, mark: str, what: str) -> None:
     require(is_free, f"'{folder}' is not empty and is no {what}; name a new folder")
 
 
-def _untrained(part: Part) -> Part:
+def _untrained(part: ComponentSpec) -> ComponentSpec:
     """The trained weights are in the folder: whatever file training began from need not be there."""
     cleared = {"weights": None, "weights_sha256": ""}
-    return Part(name=part.name, settings={key: cleared.get(key, value) for key, value in part.settings.items()})
+    return ComponentSpec(
+        name=part.name, settings={key: cleared.get(key, value) for key, value in part.settings.items()}
+    )

@@ -27,7 +27,7 @@ def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
     Returns what the file takes, with the largest difference found.
     """
     runtime = _packages()
-    embedder = Embedder(model.network, normalise=model.facts.normalise).eval().cpu()
+    embedder = Embedder(model.network, normalise=model.metadata.normalise).eval().cpu()
     inputs = example_inputs(model, max(_BATCHES))
     # The exporter talks on stdout, which belongs to the caller's own output.
     data = _exported(embedder, inputs)
@@ -45,7 +45,7 @@ def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
     model.network.to(model.device)
     write_atomically(path, data)
     shape = tuple(inputs.shape[1:])
-    if not model.facts.is_picture:
+    if not model.metadata.is_picture:
         return OnnxInput(shape=shape, largest_difference=worst)
     multiply, add, order = _scaling(model)
     return OnnxInput(shape=shape, multiply=multiply, add=add, order=order, largest_difference=worst)
@@ -53,20 +53,20 @@ def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
 
 def example_inputs(model: UsableModel, n: int) -> Tensor:
     """Return what the transform makes of random pictures, or random features: (n, ...) on the processor."""
-    facts = model.facts
+    metadata = model.metadata
     generator = torch.Generator().manual_seed(0)
-    if not facts.is_picture:
-        return torch.randn(n, facts.channels, generator=generator)
-    height, width = facts.size or (320, 320)
-    pixels = torch.randint(0, 256, (n, facts.channels, height, width), generator=generator, dtype=torch.uint8)
-    images = resized_images(ImagesInMemory(pixels.numpy()), facts)
+    if not metadata.is_picture:
+        return torch.randn(n, metadata.channels, generator=generator)
+    height, width = metadata.size or (320, 320)
+    pixels = torch.randint(0, 256, (n, metadata.channels, height, width), generator=generator, dtype=torch.uint8)
+    images = resized_images(ImagesInMemory(pixels.numpy()), metadata)
     return model.transform.evaluate(images, np.arange(n), torch.device("cpu")).contiguous()
 
 
 def _scaling(model: UsableModel) -> tuple[tuple[float, ...], tuple[float, ...], str]:
     """Return what the transform does to the numbers in a picture, found by showing it plain ones."""
-    channels = model.facts.channels
-    height, width = model.facts.size or (320, 320)
+    channels = model.metadata.channels
+    height, width = model.metadata.size or (320, 320)
     plain = np.zeros((3, channels, height, width), np.uint8)
     plain[1] = 255
     plain[2, 0] = 255

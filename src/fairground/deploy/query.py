@@ -28,7 +28,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class QueryResult:
     """One query's neighbours, most similar first."""
 
     query: str
@@ -74,19 +74,19 @@ class Rule:
         )
 
 
-def rule_of(index: Index, asked: str) -> Rule:
+def rule_of(index: Index, words: str) -> Rule:
     """Return the rule called `fmr` or `eer`, a similarity said as a number, or `none`."""
     names = {"fmr": FMR, "eer": EER}
-    if asked in names:
-        found = index.model.facts.threshold(names[asked])
+    if words in names:
+        found = index.model.metadata.threshold(names[words])
         return Rule(similarity=None if found is None else found.similarity, calibrated=found)
-    if asked == "none":
+    if words == "none":
         return Rule(similarity=None, calibrated=None)
     try:
-        value = float(asked)
+        value = float(words)
     except ValueError:
         value = float("nan")
-    require(bool(np.isfinite(value)), f"a threshold is fmr, eer, none or a number; got '{asked}'")
+    require(bool(np.isfinite(value)), f"a threshold is fmr, eer, none or a number; got '{words}'")
     return Rule(similarity=value, calibrated=None)
 
 
@@ -98,23 +98,23 @@ def query_index(
     rule: Rule,
     how: How = "auto",
     pictures: bool = False,
-) -> list[Answer]:
+) -> list[QueryResult]:
     """Return the answer to every picture of `data`; `pictures` adds small ones of the queries."""
-    material = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
-    require(len(material) <= MOST, f"at most {MOST:,} queries are answered at once; got {len(material):,}")
-    matches = index.search(index.model.embed(material), k, how=how)
-    has_pictures = pictures and material.images.is_picture
+    inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+    require(len(inputs) <= MOST, f"at most {MOST:,} queries are answered at once; got {len(inputs):,}")
+    matches = index.search(index.model.embed(inputs), k, how=how)
+    has_pictures = pictures and inputs.images.is_picture
     return [
-        Answer(
+        QueryResult(
             query=name,
             neighbours=tuple(
                 _neighbour(index, int(row), float(similarity), rule)
                 for row, similarity in zip(matches.numbers[query], matches.similarities[query], strict=True)
                 if row >= 0
             ),
-            picture=thumbnail(material.images, query) if has_pictures else None,
+            picture=thumbnail(inputs.images, query) if has_pictures else None,
         )
-        for query, name in enumerate(material.names)
+        for query, name in enumerate(inputs.names)
     ]
 
 

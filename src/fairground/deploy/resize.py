@@ -45,8 +45,8 @@ class ResizedImages(Images):
             f"this model takes whole images of {height} x {width} pixels (height x width); resize them first",
             DataError,
         )
-        whole = np.stack([np.zeros_like(sizes[:, 0]), np.zeros_like(sizes[:, 0]), sizes[:, 1], sizes[:, 0]], axis=1)
-        return self._recoloured(self.source.crops(rows, whole, height))
+        boxes = np.stack([np.zeros_like(sizes[:, 0]), np.zeros_like(sizes[:, 0]), sizes[:, 1], sizes[:, 0]], axis=1)
+        return self._recoloured(self.source.crops(rows, boxes, height))
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
         """Return height and width (k, 2) of the source's images."""
@@ -68,13 +68,17 @@ class ResizedImages(Images):
         return gray(pixels).to(torch.uint8)
 
 
-def resized_images(images: Images, facts: ModelMetadata) -> Images:
+def resized_images(images: Images, metadata: ModelMetadata) -> Images:
     """Return images as the model wants them, or refuse in a sentence."""
-    wanted = "pictures" if facts.is_picture else f"features of width {facts.channels}"
+    wanted = "pictures" if metadata.is_picture else f"features of width {metadata.channels}"
     given = "pictures" if images.is_picture else f"features of width {images.channels}"
-    is_usable = images.is_picture if facts.is_picture else not images.is_picture and images.channels == facts.channels
+    is_usable = (
+        images.is_picture if metadata.is_picture else not images.is_picture and images.channels == metadata.channels
+    )
     require(is_usable, f"this model embeds {wanted}, but the data are {given}", DataError)
-    if not images.is_picture or (images.channels == facts.channels and facts.size is None):
+    if not images.is_picture or (images.channels == metadata.channels and metadata.size is None):
         return images
-    require(facts.channels in (1, 3), f"pictures have 1 or 3 channels; this model takes {facts.channels}", DataError)
-    return ResizedImages(images, channels=facts.channels, size=facts.size)
+    require(
+        metadata.channels in (1, 3), f"pictures have 1 or 3 channels; this model takes {metadata.channels}", DataError
+    )
+    return ResizedImages(images, channels=metadata.channels, size=metadata.size)

@@ -17,9 +17,9 @@ _SHOWN = 10
 Tell = Callable[[int, int], None]
 
 
-def unreadable(material: EmbeddingInputs, tell: Tell = lambda *_: None) -> dict[str, str]:
+def unreadable(inputs: EmbeddingInputs, tell: Tell = lambda *_: None) -> dict[str, str]:
     """Return the name of each picture that cannot be read with a sentence that says why; every picture is decoded."""
-    images = material.images
+    images = inputs.images
     if not isinstance(images, ImageFiles):
         return {}
     faults: dict[str, str] = {}
@@ -31,31 +31,31 @@ def unreadable(material: EmbeddingInputs, tell: Tell = lambda *_: None) -> dict[
             return str(error)
         return None
 
-    n = len(material)
+    n = len(inputs)
     for begin in range(0, n, _BLOCK):
         end = min(begin + _BLOCK, n)
-        found = zip(material.names[begin:end], for_each(look, range(begin, end)), strict=True)
+        found = zip(inputs.names[begin:end], for_each(look, range(begin, end)), strict=True)
         faults.update({name: sentence for name, sentence in found if sentence is not None})
         tell(end, n)
     return faults
 
 
-def without(material: EmbeddingInputs, faults: Mapping[str, str]) -> EmbeddingInputs:
+def without(inputs: EmbeddingInputs, faults: Mapping[str, str]) -> EmbeddingInputs:
     """Return the rows that can be read, with the names of the others noted."""
-    images = material.images
+    images = inputs.images
     if not faults or not isinstance(images, ImageFiles):
-        return material
-    kept = [row for row, name in enumerate(material.names) if name not in faults]
-    require(bool(kept), f"none of the {len(material)} pictures can be read; {listed(faults)}", DataError)
+        return inputs
+    kept = [row for row, name in enumerate(inputs.names) if name not in faults]
+    require(bool(kept), f"none of the {len(inputs)} pictures can be read; {listed(faults)}", DataError)
     return replace(
-        material,
+        inputs,
         images=ImageFiles(
             [images.paths[row] for row in kept],
             root=images.root,
             boxes=None if images.boxes is None else images.boxes[np.array(kept)],
         ),
-        names=tuple(material.names[row] for row in kept),
-        labels=None if material.labels is None else material.labels[np.array(kept)],
+        names=tuple(inputs.names[row] for row in kept),
+        labels=None if inputs.labels is None else inputs.labels[np.array(kept)],
         left_out=tuple(faults),
     )
 

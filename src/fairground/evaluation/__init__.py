@@ -13,13 +13,18 @@ _HOMES = {
     "Evaluation": "scores",
     "EmbeddingView": "view",
     "Bootstrap": "bootstrap",
-    "Interval": "bootstrap",
+    "BootstrapInterval": "bootstrap",
     "score_file": "score",
     "analyse": "analyses",
     "evaluate_ensemble": "ensemble",
     "concatenate": "ensemble",
     "EnsembleScores": "ensemble",
 }
+__all__ = list(_HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

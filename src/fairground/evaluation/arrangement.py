@@ -41,7 +41,7 @@ def arranged(
         half_lengths=reference_tiles.half_squared_lengths() if is_raw else None,
         query_groups=None if mine is None else mine[relevance.query_order],
         reference_groups=None if other is None else other[relevance.reference_order],
-        twins=find_duplicate_rows(query_tiles, reference_tiles),
+        duplicates=find_duplicate_rows(query_tiles, reference_tiles),
     )
 
 

@@ -4,7 +4,7 @@ Queries of one class succeed and fail together, so drawing queries one by one wo
 Where rows have no class, each query is drawn by itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ CHUNK = 2**22
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
+class BootstrapInterval:
     """The middle `confidence` of `n_draws` bootstrap scores, centred on the score itself."""
 
     low: float
@@ -40,7 +40,7 @@ class Bootstrap:
         require(self.n_draws >= 2, f"bootstrap.n_draws must be at least 2; got {self.n_draws}")
         require(0 < self.confidence < 1, f"bootstrap.confidence must be between 0 and 1; got {self.confidence}")
 
-    def of_mean(self, values: np.ndarray, classes: np.ndarray, *, over_classes: bool = False) -> Interval:
+    def of_mean(self, values: np.ndarray, classes: np.ndarray, *, over_classes: bool = False) -> BootstrapInterval:
         """Return the interval of the mean of `values` (n,), or of the mean of their class means."""
         _, group = np.unique(classes, return_inverse=True)
         sums: np.ndarray = np.bincount(group, weights=values)
@@ -50,21 +50,16 @@ class Bootstrap:
         scores = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in self._draws(len(sums))]
         return self._interval(sums.sum() / sizes.sum(), np.concatenate(scores))
 
-    def of_clustering(self, metric: ClusteringMetric, table: Contingency) -> Interval:
-        """Return the interval of a clustering score; clusters stay, a class drawn twice counts twice."""
-        scores = []
-        for some in self._draws(int(table.classes.max()) + 1):
-            for drawn in some:
-                counts = table.counts * np.bincount(drawn, minlength=some.shape[1])[table.classes]
-                kept = counts > 0
-                scores.append(
-                    metric.score(
-                        Contingency(classes=table.classes[kept], clusters=table.clusters[kept], counts=counts[kept])
-                    )
-                )
-        return self._interval(metric.score(table), np.array(scores))
+    def of_clustering(self, metric: ClusteringMetric, tables: Sequence[Contingency]) -> BootstrapInterval:
+        """Return the interval of a score averaged over clusterings; these stay, a class drawn twice counts twice."""
+        scores = [
+            float(np.mean([metric.score(_drawn(table, drawn)) for table in tables]))
+            for some in self._draws(int(tables[0].classes.max()) + 1)
+            for drawn in some
+        ]
+        return self._interval(float(np.mean([metric.score(table) for table in tables])), np.array(scores))
 
-    def of_verification(self, metric: VerificationMetric, curve: Curve, classes: np.ndarray) -> Interval:
+    def of_verification(self, metric: VerificationMetric, curve: Curve, classes: np.ndarray) -> BootstrapInterval:
         """Return the interval of a verification score; genuine pairs are drawn by class, impostors stay as they are."""
         _, group = np.unique(classes[curve.query], return_inverse=True)
         whole = curve.verification
@@ -84,11 +79,18 @@ class Bootstrap:
             shape = (min(step, self.n_draws - begin), n_classes)
             yield torch.randint(n_classes, shape, generator=generator).numpy()
 
-    def _interval(self, score: float, scores: np.ndarray) -> Interval:
+    def _interval(self, score: float, scores: np.ndarray) -> BootstrapInterval:
         tail = (1 - self.confidence) / 2
         low, high = np.quantile(scores, [tail, 1 - tail])
         # Drawing leaves classes out, which moves scores that are no means (NMI, purity) as a whole; that is not spread.
         shift = float(score) - float(scores.mean())
-        return Interval(
+        return BootstrapInterval(
             low=float(low) + shift, high=float(high) + shift, confidence=self.confidence, n_draws=self.n_draws
         )
+
+
+def _drawn(table: Contingency, drawn: np.ndarray) -> Contingency:
+    """Return the table with each class counted as often as it was drawn."""
+    counts = table.counts * np.bincount(drawn, minlength=len(drawn))[table.classes]
+    kept = counts > 0
+    return Contingency(classes=table.classes[kept], clusters=table.clusters[kept], counts=counts[kept])

@@ -9,7 +9,7 @@ import numpy as np
 from fairground.contracts.metric import ClusteringMetric, Metric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
-from fairground.evaluation.bootstrap import Bootstrap, Interval
+from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
 from fairground.evaluation.groups import GroupRule
 from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.relevance import RelevanceFunction
@@ -35,7 +35,7 @@ class Evaluation:
     per_class: Mapping[str, np.ndarray]
     class_names: np.ndarray
     is_counted: np.ndarray
-    intervals: Mapping[str, Interval]
+    intervals: Mapping[str, BootstrapInterval]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything but the scores as named arrays, ready to be kept beside a record."""
@@ -62,6 +62,7 @@ def evaluate(
     relevance: RelevanceFunction | None = None,
     n_clusters: int | None = None,
     seed: int = 1234,
+    clustering_seeds: int = 1,
     threads: int | None = None,
     block: int | None = None,
 ) -> dict[str, float]:
@@ -80,6 +81,7 @@ def evaluate(
         relevance=relevance,
         n_clusters=n_clusters,
         seed=seed,
+        clustering_seeds=clustering_seeds,
         threads=threads,
         block=block,
     )
@@ -118,7 +120,7 @@ def evaluate_in_detail(
             means = per_class[word] if average == "classes" else values[word][is_counted]
             scores[word] = float(np.nanmean(means))
         elif isinstance(metric, ClusteringMetric):
-            scores[word] = metric.score(view.contingency)
+            scores[word] = float(np.mean([metric.score(table) for table in view.contingencies]))
         elif isinstance(metric, VerificationMetric):
             scores[word] = metric.score(view.curve.verification)
         if bootstrap is not None:
@@ -140,9 +142,9 @@ def _interval(
     values: np.ndarray | None,
     is_counted: np.ndarray,
     average: Average,
-) -> Interval:
+) -> BootstrapInterval:
     if isinstance(metric, ClusteringMetric):
-        return bootstrap.of_clustering(metric, view.contingency)
+        return bootstrap.of_clustering(metric, view.contingencies)
     # Where rows have no class, each query is drawn by itself.
     units = np.arange(view.n_queries) if view.query_classes is None else view.query_classes
     if isinstance(metric, VerificationMetric):

@@ -64,8 +64,8 @@ class EmbeddingView:
     `query_rows` makes only those rows queries, against all rows. Pairs of one group (a camera, a sequence) are left
     out: all of them, or with `same_class_and_group` only those of one class, as person re-identification does.
     `relevance` overrides labels as the judge of what a query should find. `n_clusters` (the number of classes by
-    default) and `seed` are those of k-means. `threads` and `block` (relevant pairs at once) decide time and memory,
-    never a result.
+    default) and `seed` are those of k-means, which is started from `clustering_seeds` seeds in turn. `threads` and
+    `block` (relevant pairs at once) decide time and memory, never a result.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class EmbeddingView:
         relevance: RelevanceFunction | None = None,
         n_clusters: int | None = None,
         seed: int = 1234,
+        clustering_seeds: int = 1,
         threads: int | None = None,
         block: int | None = None,
     ) -> None:
@@ -95,9 +96,10 @@ class EmbeddingView:
         self.is_raw = distance == "euclidean" and not normalise
         self.query_rows = inputs.row_numbers(query_rows, len(self.embeddings))
         self.n_clusters = n_clusters
-        self.seed = seed
+        self.seed, self.clustering_seeds = seed, clustering_seeds
         self.threads = threads if threads is not None else min(torch.get_num_threads(), os.cpu_count() or 1)
         self.block = block if block is not None else LIMIT
+        require(clustering_seeds >= 1, f"clustering_seeds must be at least 1; got {clustering_seeds}")
         require(self.threads >= 1, f"threads must be at least 1; got {threads}")
         require(self.block >= 1, f"block must be at least 1; got {block}")
         self._labels = (labels, reference_labels)
@@ -178,18 +180,18 @@ class EmbeddingView:
         return (rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
 
     @cached_property
-    def clusters(self) -> Clusters:
-        """The k-means clustering of all rows."""
+    def clusterings(self) -> tuple[Clusters, ...]:
+        """The k-means clusterings of all rows, one a seed."""
         points = np.concatenate(list(self.row_blocks()))
         n_clusters = self.n_clusters or int(self.row_classes.max()) + 1
         # faiss seeds its own draw with seed + 1, and draws as torch does: one seed gives the same start in both.
-        generator = torch.Generator().manual_seed(self.seed + 1)
-        return kmeans(points, n_clusters, generator=generator, threads=self.threads)
+        starts = [torch.Generator().manual_seed(self.seed + 1 + i) for i in range(self.clustering_seeds)]
+        return tuple(kmeans(points, n_clusters, generator=start, threads=self.threads) for start in starts)
 
     @cached_property
-    def contingency(self) -> Contingency:
-        """How classes and clusters overlap."""
-        return contingency(self.row_classes, self.clusters.assignment)
+    def contingencies(self) -> tuple[Contingency, ...]:
+        """How classes and clusters overlap, in each clustering."""
+        return tuple(contingency(self.row_classes, clusters.assignment) for clusters in self.clusterings)
 
     @cached_property
     def curve(self) -> Curve:

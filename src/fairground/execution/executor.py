@@ -31,13 +31,29 @@ Watch = Callable[[Plain], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of one argument: a result, or a failure in a sentence with its traceback in `details`."""
+    """What came of one argument: a result, or a failure in a sentence with its traceback in `details`.
+
+    `is_store_failure` tells that the disk or the store failed and not the job.
+    """
 
     argument: Plain
     result: Plain | None
     failure: str | None
     details: str = ""
     attempts: int = 1
+    is_store_failure: bool = False
+
+    @classmethod
+    def from_reply(cls, argument: Plain, reply: Plain, *, attempts: int = 1) -> "Outcome":
+        """Return the outcome of a job's reply."""
+        return cls(
+            argument=argument,
+            result=reply.get("result"),
+            failure=reply.get("failure"),
+            details=reply.get("details", ""),
+            attempts=attempts,
+            is_store_failure=reply.get("is_store_failure", False),
+        )
 
 
 class Executor(ABC):

@@ -14,7 +14,7 @@ from fairground.spec.identity import name_of
 from fairground.spec.load import run_from_plain
 
 #: path below the home to content
-Luggage = Mapping[str, bytes]
+Files = Mapping[str, bytes]
 #: more than this is left where it is: a run that must begin anew still ends with the same digits
 LIMIT = 2 << 30
 
@@ -27,7 +27,7 @@ def folders_of(argument: Plain, home: Path) -> list[RunFolder]:
     return [RunFolder(home, name) for name in names]
 
 
-def pack(folders: list[RunFolder], home: Path, *, known: Luggage | None = None) -> dict[str, bytes]:
+def pack(folders: list[RunFolder], home: Path, *, known: Files | None = None) -> dict[str, bytes]:
     """Return the files of these runs worth carrying, except those already `known`, which never change their content."""
     packed: dict[str, bytes] = {}
     for folder in folders:
@@ -42,13 +42,13 @@ def pack(folders: list[RunFolder], home: Path, *, known: Luggage | None = None) 
     return packed if sum(map(len, packed.values())) <= LIMIT else {}
 
 
-def unpack(luggage: Luggage, home: Path, folders: list[RunFolder]) -> None:
+def unpack(files: Files, home: Path, folders: list[RunFolder]) -> None:
     """Write the files under `home`, those that vouch for others last; nothing outside these runs' folders."""
     allowed = [folder.path for folder in folders]
-    for name in sorted(luggage, key=lambda name: (name.endswith(".json"), name)):
+    for name in sorted(files, key=lambda name: (name.endswith(".json"), name)):
         path = home / name
         if ".." not in path.parts and any(folder in path.parents for folder in allowed):
-            write_atomically(path, luggage[name])
+            write_atomically(path, files[name])
     for folder in folders:
         _drop_older(folder)
 
@@ -61,11 +61,11 @@ def _finished(folder: RunFolder) -> list[Path]:
 def _newest_checkpoint(folder: RunFolder) -> list[Path]:
     for path in sorted(folder.checkpoints.glob("[0-9]*.json"), reverse=True):
         try:
-            facts = json.loads(path.read_text(encoding="utf-8"))
+            metadata = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        best = [folder.checkpoints / facts["best"]["file"]] if facts.get("best") else []
-        return [*best, folder.checkpoints / facts["tensors"], path]
+        best = [folder.checkpoints / metadata["best"]["file"]] if metadata.get("best") else []
+        return [*best, folder.checkpoints / metadata["tensors"], path]
     return []
 
 

@@ -23,14 +23,8 @@ class InlineExecutor(Executor):
 
     def _next(self) -> Outcome:
         argument = self._waiting.popleft()
-        reply = perform(self.job, argument, self._watch or _ignore)
-        return Outcome(
-            argument=argument,
-            result=reply.get("result"),
-            failure=reply.get("failure"),
-            details=reply.get("details", ""),
-        )
+        return Outcome.from_reply(argument, perform(self.job, argument, self._watch or _ignore))
 
 
-def _ignore(told: Plain) -> None:
+def _ignore(event: Plain) -> None:
     """Let what a job tells go unheard."""

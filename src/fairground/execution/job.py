@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairground.catalogue import nearest
-from fairground.errors import FairgroundError, InputError, require
+from fairground.errors import FairgroundError, InputError, StoreError, require
 
 
 def check_path(path: str) -> str:
@@ -18,18 +18,19 @@ def check_path(path: str) -> str:
     return path
 
 
-def perform(path: str, argument: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Call the job and return {"result": ...} or {"failure": sentence, "details": traceback}.
+def perform(path: str, argument: Mapping[str, Any], report: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+    """Call the job and return {"result": ...} or {"failure": sentence, "details": traceback, "is_store_failure": ...}.
 
     KeyboardInterrupt passes: it means the run is wanted later, not that it failed.
     """
     try:
-        result = _find(path)(argument, tell)
+        result = _find(path)(argument, report)
         require(isinstance(result, Mapping), f"{path} must return a mapping; got {type(result).__name__}")
         # Through JSON even within one process: an outcome must not depend on where its job ran.
         return {"result": json.loads(json.dumps(result, allow_nan=False))}
     except FairgroundError as error:
-        return {"failure": str(error), "details": traceback.format_exc()}
+        is_store_failure = isinstance(error, StoreError)
+        return {"failure": str(error), "details": traceback.format_exc(), "is_store_failure": is_store_failure}
     except (Exception, SystemExit) as error:
         return {"failure": f"{type(error).__name__}: {error}", "details": traceback.format_exc()}
 

@@ -43,7 +43,7 @@ class LocalWorker:
         assert self._process.stdout is not None
         self._orders, self._replies = self._process.stdin, self._process.stdout
 
-    def ask(self, job: str, argument: Plain, heard: Callable[[Plain], None]) -> dict[str, Any] | None:
+    def ask(self, job: str, argument: Plain, on_event: Callable[[Plain], None]) -> dict[str, Any] | None:
         """Return the worker's reply, passing on what the job tells; None when the worker died or was stopped."""
         order = json.dumps({"job": job, "argument": dict(argument)}).encode() + b"\n"
         try:
@@ -53,7 +53,7 @@ class LocalWorker:
                 reply: dict[str, Any] = json.loads(line)
                 if "told" not in reply:
                     return reply
-                heard(reply["told"])
+                on_event(reply["told"])
         except (OSError, ValueError):  # the pipe broke, was closed by `end`, or the last line is torn
             return None
         return None
@@ -71,7 +71,7 @@ class LocalWorker:
         """End the process now."""
         self._process.kill()
 
-    def bury(self) -> str:
+    def cleanup(self) -> str:
         """Wait for the process, release what it held, and return how it ended."""
         self.end()
         code = self._process.wait()

@@ -33,5 +33,5 @@ class ProcessExecutor(SupervisedExecutor):
         require(threads >= 1, f"threads must be at least 1; got {threads}")
         self._threads = threads
 
-    def _hire(self, is_stopping: threading.Event) -> LocalWorker | None:
+    def _spawn(self, is_stopping: threading.Event) -> LocalWorker | None:
         return LocalWorker(threads=self._threads)

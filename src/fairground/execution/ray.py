@@ -77,7 +77,7 @@ class RayExecutor(SupervisedExecutor):
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
-    def _hire(self, is_stopping: threading.Event) -> RayWorker | None:
+    def _spawn(self, is_stopping: threading.Event) -> RayWorker | None:
         place: Any = ray.remote(WorkerHost).options(
             num_cpus=self._threads, num_gpus=self._gpus, max_restarts=0, max_task_retries=0, max_concurrency=4
         )

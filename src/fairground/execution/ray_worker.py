@@ -16,7 +16,7 @@ from typing import Any
 import ray
 
 from fairground.execution.executor import Plain
-from fairground.execution.file_transfer import Luggage, folders_of, pack, unpack
+from fairground.execution.file_transfer import Files, folders_of, pack, unpack
 from fairground.execution.local_worker import LocalWorker
 from fairground.records.provenance import code_version
 
@@ -34,7 +34,7 @@ class WorkerHost:
         """Return the version of fairground here."""
         return code_version()
 
-    def ask(self, job: str, argument: Plain, luggage: Luggage) -> Iterator[dict[str, Any]]:
+    def ask(self, job: str, argument: Plain, files: Files) -> Iterator[dict[str, Any]]:
         """Carry out a job: yield {"told"}, {"files"} and at last {"reply"} or {"died"}."""
         if self._worker is None:
             self._worker = LocalWorker(threads=self._threads)
@@ -42,9 +42,9 @@ class WorkerHost:
         if self._is_away and "home" in argument:
             self._scratch = self._scratch or tempfile.TemporaryDirectory(prefix="fairground-away-")
             home = Path(self._scratch.name)
-            unpack(luggage, home, folders_of(argument, home))
+            unpack(files, home, folders_of(argument, home))
             argument = {**argument, "home": str(home)}
-        known, carried = dict(luggage), time.monotonic()
+        known, carried = dict(files), time.monotonic()
         for message in self._messages(job, argument):
             is_due = "told" not in message or (
                 message["told"].get("kind") == "epoch" and time.monotonic() - carried >= self._carry_seconds
@@ -68,7 +68,7 @@ class WorkerHost:
 
         def carry_out() -> None:
             reply = worker.ask(job, argument, lambda told: box.put({"told": dict(told)}))
-            box.put({"died": worker.bury()} if reply is None else {"reply": reply})
+            box.put({"died": worker.cleanup()} if reply is None else {"reply": reply})
 
         threading.Thread(target=carry_out, daemon=True).start()
         while True:
@@ -87,7 +87,7 @@ class RayWorker:
         self._porter = porter
         self._cause = "stopped"
 
-    def ask(self, job: str, argument: Plain, heard: Callable[[Plain], None]) -> dict[str, Any] | None:
+    def ask(self, job: str, argument: Plain, on_event: Callable[[Plain], None]) -> dict[str, Any] | None:
         """Return the worker's reply, passing on what the job tells and keeping the files it sends."""
         home = Path(argument.get("home", "."))
         folders = folders_of(argument, home)
@@ -96,7 +96,7 @@ class RayWorker:
             for reference in messages:
                 message: dict[str, Any] = ray.get(reference)
                 if "told" in message:
-                    heard(message["told"])
+                    on_event(message["told"])
                 elif "files" in message:
                     unpack(message["files"], home, folders)
                 elif "reply" in message:
@@ -116,7 +116,7 @@ class RayWorker:
         """End the actor now; its worker process sees its input close and leaves."""
         ray.kill(self._porter)
 
-    def bury(self) -> str:
+    def cleanup(self) -> str:
         """Give the place back and return how the worker ended."""
         self.kill()
         return self._cause

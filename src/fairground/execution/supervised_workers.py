@@ -19,7 +19,7 @@ from fairground.execution.executor import Executor, Outcome, Plain, Watch
 class Worker(Protocol):
     """Something that carries out one job at a time; `end` and `kill` may come from another thread."""
 
-    def ask(self, job: str, argument: Plain, heard: Callable[[Plain], None]) -> dict[str, Any] | None:
+    def ask(self, job: str, argument: Plain, on_event: Callable[[Plain], None]) -> dict[str, Any] | None:
         """Return the reply, passing on what the job tells; None when the worker died or was stopped."""
 
     def end(self) -> None:
@@ -28,7 +28,7 @@ class Worker(Protocol):
     def kill(self) -> None:
         """End at once."""
 
-    def bury(self) -> str:
+    def cleanup(self) -> str:
         """Release what is left and return how it ended."""
 
 
@@ -47,36 +47,36 @@ class SupervisedExecutor(Executor):
         self._retries, self._grace = retries, grace
         self._line = _Line()
         self._outbox: SimpleQueue[Outcome | Plain] = SimpleQueue()
-        self._attendants: list[_Attendant] = []
+        self._supervisors: list[_Supervisor] = []
 
     @abstractmethod
-    def _hire(self, is_stopping: threading.Event) -> Worker | None:
+    def _spawn(self, is_stopping: threading.Event) -> Worker | None:
         """Return a worker that is ready; None if told to stop meanwhile; OSError when there can be none."""
 
     def close(self) -> None:
         """Interrupt the jobs under way, give them their grace, and end every worker."""
         super().close()
-        attendants, self._attendants = self._attendants, []
-        for attendant in attendants:
-            attendant.is_stopping.set()
+        supervisors, self._supervisors = self._supervisors, []
+        for supervisor in supervisors:
+            supervisor.is_stopping.set()
         self._line.close()
         try:
-            _wait(attendants, self._grace)
+            _wait(supervisors, self._grace)
         finally:
             # Also after a second Ctrl-C: whoever asks twice does not want to wait.
-            for attendant in attendants:
-                attendant.kill()
-        for attendant in attendants:
-            attendant.join()
+            for supervisor in supervisors:
+                supervisor.kill()
+        for supervisor in supervisors:
+            supervisor.join()
         # A later `submit` starts afresh, without what was waiting when the executor was closed.
         self._line, self._outbox = _Line(), SimpleQueue()
 
     def _start(self, argument: Plain) -> None:
         self._line.put(_Try(argument, 1))
-        if len(self._attendants) < min(self.capacity, len(self._outstanding)):
-            attendant = _Attendant(self.job, self._hire, self._line, self._outbox, attempts=self._retries + 1)
-            self._attendants.append(attendant)
-            attendant.start()
+        if len(self._supervisors) < min(self.capacity, len(self._outstanding)):
+            supervisor = _Supervisor(self.job, self._spawn, self._line, self._outbox, attempts=self._retries + 1)
+            self._supervisors.append(supervisor)
+            supervisor.start()
 
     def _next(self) -> Outcome:
         while True:
@@ -119,7 +119,7 @@ class _Line:
             self._changed.notify_all()
 
 
-class _Attendant(threading.Thread):
+class _Supervisor(threading.Thread):
     """Looks after one worker: hands it jobs, replaces it when it dies, carries back what it says.
 
     A thread for each worker keeps every worker busy even while the caller is busy with an outcome.
@@ -128,7 +128,7 @@ class _Attendant(threading.Thread):
     def __init__(
         self,
         job: str,
-        hire: Callable[[threading.Event], Worker | None],
+        spawn: Callable[[threading.Event], Worker | None],
         line: _Line,
         outbox: "SimpleQueue[Outcome | Plain]",
         *,
@@ -137,7 +137,7 @@ class _Attendant(threading.Thread):
         # A daemon, so that a driver that forgets to close still ends; its workers then see their input end.
         super().__init__(daemon=True)
         self.is_stopping = threading.Event()
-        self._job, self._hire, self._line, self._outbox = job, hire, line, outbox
+        self._job, self._spawn, self._line, self._outbox = job, spawn, line, outbox
         self._attempts = attempts
         self._worker: Worker | None = None
 
@@ -150,7 +150,7 @@ class _Attendant(threading.Thread):
                 break
             self._carry_out(job, failure)
         if self._worker is not None:
-            self._worker.bury()
+            self._worker.cleanup()
 
     def interrupt(self) -> None:
         """Interrupt the job under way."""
@@ -165,7 +165,7 @@ class _Attendant(threading.Thread):
     def _make_ready(self) -> str:
         """Have a worker; return why there is none, or nothing."""
         try:
-            self._worker = self._worker or self._hire(self.is_stopping)
+            self._worker = self._worker or self._spawn(self.is_stopping)
         except OSError as error:
             return f"it could not be started ({error})"
         return ""
@@ -174,9 +174,9 @@ class _Attendant(threading.Thread):
         if self._worker is not None:
             reply = self._worker.ask(self._job, job.argument, self._outbox.put)
             if reply is not None:
-                self._outbox.put(_outcome(job, reply))
+                self._outbox.put(Outcome.from_reply(job.argument, reply, attempts=job.attempt))
                 return
-            cause = self._worker.bury()
+            cause = self._worker.cleanup()
             self._worker = None
         if self.is_stopping.is_set():
             return
@@ -190,20 +190,10 @@ class _Attendant(threading.Thread):
         self._outbox.put(Outcome(argument=job.argument, result=None, failure=complaint, attempts=self._attempts))
 
 
-def _outcome(job: _Try, reply: Plain) -> Outcome:
-    return Outcome(
-        argument=job.argument,
-        result=reply.get("result"),
-        failure=reply.get("failure"),
-        details=reply.get("details", ""),
-        attempts=job.attempt,
-    )
-
-
-def _wait(attendants: list[_Attendant], grace: float) -> None:
+def _wait(supervisors: list[_Supervisor], grace: float) -> None:
     deadline = time.monotonic() + grace
-    while (left := [attendant for attendant in attendants if attendant.is_alive()]) and time.monotonic() < deadline:
-        for attendant in left:
+    while (left := [supervisor for supervisor in supervisors if supervisor.is_alive()]) and time.monotonic() < deadline:
+        for supervisor in left:
             # Every time round: an attendant may have started its worker after the first.
-            attendant.interrupt()
+            supervisor.interrupt()
         left[0].join(0.02)

@@ -32,7 +32,7 @@ def serve() -> None:
     try:
         while (order := jobs.get()) is not None:
             busy.set()
-            reply = perform(order["job"], order["argument"], lambda told: _send(replies, {"told": told}))
+            reply = perform(order["job"], order["argument"], lambda event: _send(replies, {"told": event}))
             busy.clear()
             _send(replies, reply)
     except KeyboardInterrupt:
@@ -67,8 +67,8 @@ def _lines(handle: int) -> Iterator[bytes]:
     """Yield lines without a buffered reader: its lock, held by a thread, would make the interpreter abort at exit."""
     rest = b""
     while chunk := os.read(handle, 1 << 16):
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from whole
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
 
 
 def _send(handle: int, message: Mapping[str, Any]) -> None:

@@ -1,18 +1,16 @@
-"""Which runs may share a table: every rule and every flag asked, every difference listed by name.
+"""Which runs may share a table: by every rule and every flag, with every difference listed by name.
 
 What is compared may differ: loss, miner, regulariser, sampler, their settings and the optimiser's rate for the loss'
 own weights. Everything else must agree.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 
 from fairground.errors import require
-from fairground.fairness import flags, rules
+from fairground.fairness.differences import find_differences
 from fairground.fairness.evidence import Difference, Evidence, Flag
+from fairground.fairness.flags import find_flags
 from fairground.records.record import RunRecord, SplitName
 from fairground.spec.space import Range
 
@@ -58,12 +56,6 @@ def compare(
     )
     return Comparison(
         methods=tuple(methods),
-        differences=tuple(found for rule in modules(rules) for found in rule.check(evidence)),
-        flags=tuple(found for flag in modules(flags) for found in flag.check(evidence)),
+        differences=tuple(find_differences(evidence)),
+        flags=tuple(find_flags(evidence)),
     )
-
-
-def modules(room: ModuleType) -> list[ModuleType]:
-    """Return the rules or flags of a folder by file name; a new file is found without being registered anywhere."""
-    names = sorted(module.name for module in pkgutil.iter_modules(room.__path__))
-    return [importlib.import_module(f"{room.__name__}.{name}") for name in names]

@@ -1,6 +1,6 @@
 """What the guard looks at, and what it finds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -63,6 +63,11 @@ class Evidence:
         """Each method's spec laid flat; where its own runs disagree, all their values."""
         return {label: _merged([flatten(run.spec) for run in runs]) for label, runs in self.methods.items()}
 
+    @cached_property
+    def untrained(self) -> frozenset[str]:
+        """The methods that train nothing: networks measured with the weights they start with."""
+        return frozenset(label for label, runs in self.methods.items() if all(run.is_untrained for run in runs))
+
     def values(self, label: str, metric: str | None = None) -> dict[int, float]:
         """Return a method's metric by seed; runs that share a seed are averaged."""
         found: dict[int, list[float]] = {}
@@ -71,6 +76,11 @@ class Evidence:
             if value is not None:
                 found.setdefault(seed_of(record), []).append(value)
         return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
+
+
+def is_under(key: str, owners: Iterable[str]) -> bool:
+    """Tell whether a dotted setting is one of `owners` or lies below one; everything lies below an empty one."""
+    return any(owner in ("", key) or key.startswith(f"{owner}.") for owner in owners)
 
 
 def seed_of(record: RunRecord) -> int:

@@ -46,7 +46,9 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
         values = [run.score(metric, split) for run in runs]
         known = [value for value in values if value is not None]
         if len(known) == len(runs):
-            scores.append(Score(metric=metric, split=split, value=sum(known) / len(known)))
+            is_higher = first.higher_is_better(metric)
+            mean = sum(known) / len(known)
+            scores.append(Score(metric=metric, split=split, value=mean, higher_is_better=is_higher))
     fingerprints = sorted({run.provenance.split_fingerprint for run in runs})
     return replace(
         first,
@@ -54,6 +56,9 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
         spec={**first.spec, "split": {**_split(first), "fold": ", ".join(_fold(run) for run in runs)}},
         scores=tuple(scores),
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
+        clustering_seeds=min(run.clustering_seeds for run in runs),
+        is_closed_set=any(run.is_closed_set for run in runs),
+        known_bugs=tuple(dict.fromkeys(bug for run in runs for bug in run.known_bugs)),
         provenance=replace(first.provenance, split_fingerprint="+".join(fingerprints)),
     )
 

@@ -1,9 +1,5 @@
 """Heads, one file each; `from fairground.heads import ...` finds the class by its file."""
 
-from typing import Any
+from fairground.catalogue import lazy_room
 
-from fairground.catalogue import find_attribute
-
-
-def __getattr__(name: str) -> Any:
-    return find_attribute("heads", name)
+__getattr__, __dir__, __all__ = lazy_room(__name__)

@@ -167,7 +167,7 @@ def read_words(path: Path, *, n_words: int, header: int = 0) -> list[list[str]]:
     return [[word.strip() for word in row] for row in rows]
 
 
-def whole_numbers(path: Path, words: list[str]) -> np.ndarray:
+def integers(path: Path, words: list[str]) -> np.ndarray:
     """Return a column of an official list as numbers."""
     try:
         return np.array([int(word) for word in words], dtype=np.int64)

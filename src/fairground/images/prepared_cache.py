@@ -86,8 +86,8 @@ def _read(folder: Path, source: Pictures) -> Cache | None:
         sizes = np.load(folder / "sizes.npy", allow_pickle=False)
         lengths = sizes.astype(np.int64).prod(axis=1) * 3
         flat = np.memmap(folder / "pixels.bin", np.uint8, "r")
-        is_whole = index["n"] == len(source) == len(sizes) and len(flat) == int(lengths.sum())
-        if not is_whole or not _is_current(folder, source):
+        is_complete = index["n"] == len(source) == len(sizes) and len(flat) == int(lengths.sum())
+        if not is_complete or not _is_current(folder, source):
             return None
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None

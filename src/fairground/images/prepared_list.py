@@ -29,7 +29,7 @@ class CacheEntry:
     side: int
     n_bytes: int
     last_used: float
-    is_whole: bool
+    is_complete: bool
 
 
 def list_caches() -> list[CacheEntry]:
@@ -86,5 +86,5 @@ def _entry(folder: Path) -> CacheEntry | None:
         side=side if isinstance(side, int) else 0,
         n_bytes=sum(file.st_size for file in files),
         last_used=last_used,
-        is_whole=folder.suffix == "" and bool(index),
+        is_complete=folder.suffix == "" and bool(index),
     )

@@ -60,7 +60,7 @@ class Columns:
         """Return which cells of a column are empty."""
         return np.array([not word.strip() for word in self.text(name)], dtype=bool)
 
-    def whole(self, name: str, blank: int | None = None) -> np.ndarray:
+    def integers(self, name: str, blank: int | None = None) -> np.ndarray:
         """Return a column of whole numbers, which may be written as 3.0; an empty cell is `blank`, where given."""
         numbers = []
         for row, word in enumerate(self.text(name)):

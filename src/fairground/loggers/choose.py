@@ -1,4 +1,4 @@
-"""A sink by its name; its package is looked for before anything starts."""
+"""A logger by its name; its package is looked for before anything starts."""
 
 import importlib.util
 from pathlib import Path
@@ -8,21 +8,21 @@ from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.loggers.logger import Introduction, RunLogger
 
-SinkName = Literal["tensorboard", "wandb", "mlflow"]
-NAMES: tuple[str, ...] = get_args(SinkName)
+LoggerName = Literal["tensorboard", "wandb", "mlflow"]
+NAMES: tuple[str, ...] = get_args(LoggerName)
 
 
 def checked(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names once each; refuse an unknown one and one whose package is missing."""
     for name in names:
-        require(name in NAMES, f"no sink '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
+        require(name in NAMES, f"no logger '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
         is_there = importlib.util.find_spec(name) is not None
-        require(is_there, f"the sink {name} needs a package that is not installed: pip install 'fairground[{name}]'")
+        require(is_there, f"the logger {name} needs a package that is not installed: pip install 'fairground[{name}]'")
     return tuple(dict.fromkeys(names))
 
 
 def logger_named(name: str, run: Introduction, home: Path) -> RunLogger:
-    """Return the sink called `name` for one run, ready to write."""
+    """Return the logger called `name` for one run, ready to write."""
     # Imported only when asked for: each is an extra, and takes seconds to import.
     if name == "tensorboard":
         from fairground.loggers.tensorboard import TensorboardLogger

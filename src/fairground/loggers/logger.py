@@ -1,6 +1,6 @@
-"""What a sink is told of one run: its settings and tags once, every epoch's row once, how it ended.
+"""What a logger gets of one run: its settings and tags once, every epoch's row once, how it ended.
 
-A sink may hear of a row again, after a kill and a resume: it looks up what it holds already and never writes it twice.
+A logger may get a row again, after a kill and a resume: it looks up what it holds already and never writes it twice.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ Number = tuple[str, int, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Introduction:
-    """A run as a sink gets to know it; `settings` are dotted, as on the command line."""
+    """A run as a logger gets to know it; `settings` are dotted, as on the command line."""
 
     name: str
     title: str

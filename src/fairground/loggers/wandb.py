@@ -20,7 +20,7 @@ from fairground.loggers.logger import Introduction, Number, RunLogger
 PROJECT = "fairground"
 #: the file is a log in blocks; each piece of a record has a head of seven bytes and so has the file
 _BLOCK, _HEAD = 32768, 7
-_WHOLE, _LAST = 1, 4
+_LONGEST, _LAST = 1, 4
 #: seconds to wait for a file to be whole
 _PATIENCE = 10.0
 
@@ -101,10 +101,10 @@ def records(path: Path) -> Iterator[wandb_internal_pb2.Record]:
         length, kind = int.from_bytes(data[at + 4 : at + 6], "little"), data[at + 6]
         piece = data[at + _HEAD : at + _HEAD + length]
         # Cut short, by a kill or because it is still being written.
-        if len(piece) < length or kind not in range(_WHOLE, _LAST + 1):
+        if len(piece) < length or kind not in range(_LONGEST, _LAST + 1):
             return
         at += _HEAD + length
         pieces += piece
-        if kind in (_WHOLE, _LAST):
+        if kind in (_LONGEST, _LAST):
             yield wandb_internal_pb2.Record.FromString(pieces)
             pieces = b""

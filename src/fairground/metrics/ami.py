@@ -19,6 +19,7 @@ from fairground.retrieval.contingency import entropy, expected_mutual_informatio
 class AmiMetric(ClusteringMetric):
     """Takes no settings."""
 
+    title: ClassVar[str] = "AMI"
     aliases: ClassVar[tuple[str, ...]] = ("adjusted_mutual_information", "adjusted_mutual_info")
 
     def score(self, table: Contingency) -> float:

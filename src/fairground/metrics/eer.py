@@ -21,6 +21,7 @@ from fairground.contracts.metric import Verification, VerificationMetric
 class EerMetric(VerificationMetric):
     """Takes no settings."""
 
+    title: ClassVar[str] = "EER"
     aliases: ClassVar[tuple[str, ...]] = ("equal_error_rate",)
     higher_is_better: ClassVar[bool] = False
 

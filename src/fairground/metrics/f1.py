@@ -12,6 +12,8 @@ Departures from the paper
     The text speaks of precision and recall over nearest neighbours; the code, and this, counts pairs of a clustering.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from fairground.contracts.metric import ClusteringMetric, Contingency
@@ -19,6 +21,8 @@ from fairground.contracts.metric import ClusteringMetric, Contingency
 
 class F1Metric(ClusteringMetric):
     """Takes no settings."""
+
+    title: ClassVar[str] = "F1"
 
     def score(self, table: Contingency) -> float:
         """Return the harmonic mean of pair precision and pair recall."""

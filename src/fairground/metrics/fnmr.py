@@ -22,6 +22,7 @@ from fairground.errors import require
 class FnmrMetric(VerificationMetric):
     """`fmr` is the share of impostor pairs that may pass."""
 
+    title: ClassVar[str] = "FNMR"
     argument: ClassVar[str | None] = "fmr"
     higher_is_better: ClassVar[bool] = False
 

@@ -25,6 +25,7 @@ from fairground.errors import require
 class MapMetric(RankingMetric):
     """`limit` cuts the list; `divisor` is R (`relevant`) or R and the query itself (`class_size`)."""
 
+    title: ClassVar[str] = "MAP"
     argument: ClassVar[str | None] = "limit"
     aliases: ClassVar[tuple[str, ...]] = ("mean_average_precision",)
 

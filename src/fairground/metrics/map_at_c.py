@@ -12,6 +12,8 @@ Departures from the paper
     query counts in n_c but never in the list, so a perfect embedding scores (n_c - 1)/n_c.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from fairground.contracts.metric import Ranking, RankingMetric
@@ -19,6 +21,8 @@ from fairground.contracts.metric import Ranking, RankingMetric
 
 class MapAtCMetric(RankingMetric):
     """Takes no settings."""
+
+    title: ClassVar[str] = "mAP@C"
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return each query's average precision over its first n_c places."""

@@ -20,6 +20,7 @@ from fairground.contracts.metric import Ranking, RankingMetric
 class MapAtRMetric(RankingMetric):
     """Takes no settings."""
 
+    title: ClassVar[str] = "MAP@R"
     aliases: ClassVar[tuple[str, ...]] = ("mean_average_precision_at_r",)
 
     def per_query(self, ranking: Ranking) -> np.ndarray:

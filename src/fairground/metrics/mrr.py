@@ -20,6 +20,7 @@ from fairground.contracts.metric import Ranking, RankingMetric
 class MrrMetric(RankingMetric):
     """Takes no settings."""
 
+    title: ClassVar[str] = "MRR"
     aliases: ClassVar[tuple[str, ...]] = ("mean_reciprocal_rank",)
 
     def per_query(self, ranking: Ranking) -> np.ndarray:

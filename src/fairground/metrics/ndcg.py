@@ -22,6 +22,7 @@ from fairground.errors import require
 class NdcgMetric(RankingMetric):
     """`k` cuts the list; nothing means the whole list."""
 
+    title: ClassVar[str] = "nDCG"
     argument: ClassVar[str | None] = "k"
 
     def __init__(self, *, k: int | None = None) -> None:

@@ -21,6 +21,7 @@ from fairground.retrieval.contingency import entropy, mutual_information
 class NmiMetric(ClusteringMetric):
     """Takes no settings."""
 
+    title: ClassVar[str] = "NMI"
     aliases: ClassVar[tuple[str, ...]] = ("normalised_mutual_information", "normalized_mutual_information")
 
     def score(self, table: Contingency) -> float:

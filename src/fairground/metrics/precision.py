@@ -21,6 +21,7 @@ from fairground.errors import require
 class PrecisionMetric(RankingMetric):
     """`k` is how many nearest references are looked at."""
 
+    title: ClassVar[str] = "Precision"
     argument: ClassVar[str | None] = "k"
     aliases: ClassVar[tuple[str, ...]] = ("p",)
 

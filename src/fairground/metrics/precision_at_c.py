@@ -11,6 +11,8 @@ Departures from the paper
     The paper calls it mAP; it is a variant of R-precision. The query counts in n_c but never in the list.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from fairground.contracts.metric import Ranking, RankingMetric
@@ -18,6 +20,8 @@ from fairground.contracts.metric import Ranking, RankingMetric
 
 class PrecisionAtCMetric(RankingMetric):
     """Takes no settings."""
+
+    title: ClassVar[str] = "Precision@C"
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return the share of relevant references among the first n_c places."""

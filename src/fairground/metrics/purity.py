@@ -10,6 +10,8 @@ Departures from the paper
     None.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from fairground.contracts.metric import ClusteringMetric, Contingency
@@ -17,6 +19,8 @@ from fairground.contracts.metric import ClusteringMetric, Contingency
 
 class PurityMetric(ClusteringMetric):
     """Takes no settings."""
+
+    title: ClassVar[str] = "Purity"
 
     def score(self, table: Contingency) -> float:
         """Return the share of rows in the majority of their cluster."""

@@ -20,6 +20,7 @@ from fairground.contracts.metric import Ranking, RankingMetric
 class RPrecisionMetric(RankingMetric):
     """Takes no settings."""
 
+    title: ClassVar[str] = "R-precision"
     aliases: ClassVar[tuple[str, ...]] = ("rp", "precision_at_r")
 
     def per_query(self, ranking: Ranking) -> np.ndarray:

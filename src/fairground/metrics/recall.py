@@ -23,6 +23,7 @@ from fairground.errors import require
 class RecallMetric(RankingMetric):
     """`k` is how many nearest references are looked at; more than there are means all of them."""
 
+    title: ClassVar[str] = "Recall"
     argument: ClassVar[str | None] = "k"
     aliases: ClassVar[tuple[str, ...]] = ("r", "rank", "cmc", "hit_rate")
 

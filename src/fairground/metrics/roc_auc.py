@@ -18,6 +18,7 @@ from fairground.contracts.metric import Verification, VerificationMetric
 class RocAucMetric(VerificationMetric):
     """Takes no settings."""
 
+    title: ClassVar[str] = "ROC AUC"
     aliases: ClassVar[tuple[str, ...]] = ("auc", "auroc")
 
     def score(self, curve: Verification) -> float:

@@ -23,12 +23,19 @@ from fairground.errors import require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.triplets import list_triplets
 from fairground.kernels.distances import distances, normalize
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class AllHardMiner(Miner):
     """`margin` is how much farther than the positive a negative may be and still count: 0 for the hard ones alone."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Schroff, Kalenichenko and Philbin",
+        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
+        venue="CVPR",
+        year=2015,
+    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
 

@@ -24,12 +24,19 @@ from fairground.errors import require
 from fairground.functional.random_choice import draw_below, marked_column
 from fairground.functional.triplets import classmates, positive_at
 from fairground.kernels.distances import distances, normalize
+from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class SemihardMiner(Miner):
     """`margin` is how far beyond the positive a negative may be: the margin of the loss it serves."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Schroff, Kalenichenko and Philbin",
+        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
+        venue="CVPR",
+        year=2015,
+    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
 

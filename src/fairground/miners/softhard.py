@@ -13,6 +13,8 @@ Departures from the paper
     The equations print argmax and argmin for max and min, and the anchor where the positive is meant.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -21,11 +23,18 @@ from fairground.contracts.tuples import Triplets
 from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import marked_column
 from fairground.kernels.distances import normalize, squared_distances
+from fairground.spec.reference import Reference
 
 
 class SofthardMiner(Miner):
     """No settings."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth and Brattoli",
+        title="Easily extendable basic deep metric learning pipeline",
+        venue="released code",
+        year=2019,
+    )
     yields = Triplets
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:

@@ -7,22 +7,24 @@ time decides only whether one more step is begun. Nothing here opens the test sp
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from math import inf
 from statistics import fmean
 
 from fairground.recommend.race_plan import RacePlan, Rung, rungs_of
 from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.jobs import StudyJob
+from fairground.spec.metric_words import goodness
 from fairground.spec.run import RunSpec
 from fairground.spec.study import BudgetSpec, MethodSpec, StudySpec
-from fairground.study.scheduler import Request, Walk
+from fairground.study.scheduler import Request, Requests
 
 #: seeds of races with different numbers never meet
 SEEDS_APART = 1000
 #: a method is not run on more seeds than this however much time is left
 MOST_SEEDS = 10
 #: how many of the leading objectives have their further settings tried
-FAMILIES = 3
+OBJECTIVES = 3
 
 #: tells whether a run has come so far already, and whether there is time for so many seconds of all workers
 Has = Callable[[str, int], bool]
@@ -33,7 +35,7 @@ Allows = Callable[[float], bool]
 class Race:
     """`study` says the data, the protocol and the field; `further` are other settings of the same objectives.
 
-    `asked` grows as the race goes on: every run that was ever thought of, by name, with its method's label.
+    `labels` grows as the race goes on: the method's label of every run it may need, by the run's name.
     """
 
     study: StudySpec
@@ -43,9 +45,9 @@ class Race:
     workers: int
     #: seconds of one worker to open the test split for one run
     opening: float = 0.0
-    asked: dict[str, tuple[str, RunSpec]] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
     #: the records of methods at full length
-    _heard: dict[str, RunRecord] = field(default_factory=dict)
+    _records: dict[str, RunRecord] = field(default_factory=dict)
 
     @property
     def metric(self) -> str:
@@ -55,10 +57,10 @@ class Race:
     @property
     def n_to_open(self) -> int:
         """How many runs have come so far that their test split will be opened."""
-        return len(self._heard)
+        return len(self._records)
 
-    def walk(self, *, has: Has, allows: Allows) -> "Walk[None]":
-        """Walk through the whole race, from wherever it is."""
+    def requests(self, *, has: Has, allows: Allows) -> "Requests[None]":
+        """Request the runs of the race, from wherever it is, to its end."""
         yield Request(specs=[self.baseline(method) for method in self.baselines], until=0)
         ranked = yield from self._rungs(self.study.methods[: self.plan.rungs[0].n], self.plan.rungs)
         leaders = [method for method, _ in ranked[: self.plan.leaders]]
@@ -79,45 +81,55 @@ class Race:
         return self._wanted(replace(self.study, overrides=kept, budget=BudgetSpec()), method, 0)
 
     def _wanted(self, study: StudySpec, method: MethodSpec, seed: int) -> RunSpec:
-        cell = StudyJob(study=study, data=study.data[0], method=method)
-        spec = cell.spec(seed=SEEDS_APART * study.seed + seed, test=True)
-        self.asked[name_of(spec)] = (method.label, spec)
+        job = StudyJob(study=study, data=study.data[0], method=method)
+        spec = job.spec(seed=SEEDS_APART * study.seed + seed, test=True)
+        self.labels[name_of(spec)] = method.label
         return spec
 
-    def _rungs(self, methods: Sequence[MethodSpec], rungs: Sequence[Rung]) -> "Walk[list[tuple[MethodSpec, float]]]":
+    def _rungs(
+        self, methods: Sequence[MethodSpec], rungs: Sequence[Rung]
+    ) -> "Requests[list[tuple[MethodSpec, float]]]":
         """Return the methods that reached the last rung with their scores there, best first."""
         alive = list(methods)
         ranked: list[tuple[MethodSpec, float]] = []
         for rung, after in zip_longest(rungs, rungs[1:]):
             specs = {method.label: self.spec(method, 0) for method in alive}
             records = yield Request(specs=list(specs.values()), until=rung.epochs)
-            looks = {method.label: self._looks(records[name_of(specs[method.label])], rung.epochs) for method in alive}
+            scores = {
+                method.label: self._validation_scores(records[name_of(specs[method.label])], rung.epochs)
+                for method in alive
+            }
             ranked = sorted(
-                ((method, max(looks[method.label])) for method in alive if looks[method.label]),
+                ((method, max(scores[method.label])) for method in alive if scores[method.label]),
                 key=lambda entry: -entry[1],
             )
             if after is not None:
-                labels = promoted({method.label: looks[method.label] for method, _ in ranked}, after.n)
+                labels = promoted({method.label: scores[method.label] for method, _ in ranked}, after.n)
                 alive = [method for method, _ in ranked if method.label in labels]
         return ranked
 
-    def _looks(self, record: RunRecord, epochs: int) -> list[float]:
-        """Return the validation scores up to an epoch: a run that once went further is judged as all others."""
+    def _validation_scores(self, record: RunRecord, epochs: int) -> list[float]:
+        """Return the validation scores up to an epoch, turned so that more is better.
+
+        A run that once went further is judged as all others.
+        """
         if record.state not in ("done", "pruned"):
             return []
-        return [row.validation[self.metric] for row in record.epochs if 0 < row.epoch <= epochs and row.validation]
+        rows = [row for row in record.epochs if 0 < row.epoch <= epochs and row.validation]
+        is_higher = record.higher_is_better(self.metric)
+        return [goodness(row.validation[self.metric], is_higher) for row in rows]
 
-    def _seeds(self, methods: Sequence[MethodSpec], seeds: Sequence[int]) -> "Walk[Mapping[str, RunRecord]]":
+    def _seeds(self, methods: Sequence[MethodSpec], seeds: Sequence[int]) -> "Requests[Mapping[str, RunRecord]]":
         # Seed by seed, so that what is known early is known of all.
         specs = [self.spec(method, seed) for seed in seeds for method in methods]
         records = yield Request(specs=specs, until=self.plan.epochs)
-        self._heard |= records
+        self._records |= records
         return records
 
-    def _further(self, finalists: Sequence[MethodSpec], *, has: Has, allows: Allows) -> "Walk[None]":
+    def _further(self, finalists: Sequence[MethodSpec], *, has: Has, allows: Allows) -> "Requests[None]":
         """Race the other settings of the leading objectives; whoever beats the best leader on the first seed joins."""
-        families = list(dict.fromkeys(family_of(method) for method in finalists))[:FAMILIES]
-        others = [method for method in self.further if family_of(method) in families]
+        objectives = list(dict.fromkeys(objective_of(method) for method in finalists))[:OBJECTIVES]
+        others = [method for method in self.further if objective_of(method) in objectives]
         if not others or not finalists:
             return
         rungs = rungs_of(self.plan.epochs, len(others))
@@ -126,14 +138,14 @@ class Race:
         if not (all(has(name, rungs[0].epochs) for name in first) or allows(cost)):
             return
         ranked = yield from self._rungs(others, rungs)
-        best = max(self._first_scores(finalists), default=0.0)
+        best = max(self._first_scores(finalists), default=-inf)
         joining = [method for method, score in ranked if score > best]
         seeds = range(self.plan.seeds)
         needed = len(joining) * (len(seeds) * self.opening + (len(seeds) - 1) * self._run_seconds()) / self.workers
         if joining and (self._are_there(joining, seeds, has) or allows(needed)):
             yield from self._seeds(joining, seeds)
 
-    def _more_seeds(self, *, has: Has, allows: Allows) -> "Walk[None]":
+    def _more_seeds(self, *, has: Has, allows: Allows) -> "Requests[None]":
         """Give every method that has several seeds one more, again and again, while there is time."""
         for seed in range(self.plan.seeds, MOST_SEEDS):
             methods = self._with_seeds()
@@ -144,13 +156,13 @@ class Race:
 
     def _with_seeds(self) -> list[MethodSpec]:
         known = {method.label: method for method in (*self.study.methods, *self.further)}
-        labels = [self.asked[name][0] for name in self._heard if self._heard[name].state in ("done", "pruned")]
+        labels = [self.labels[name] for name in self._records if self._records[name].state in ("done", "pruned")]
         return [known[label] for label in dict.fromkeys(labels) if labels.count(label) > 1]
 
     def _first_scores(self, methods: Sequence[MethodSpec]) -> list[float]:
-        found = (self._heard.get(name_of(self.spec(method, 0))) for method in methods)
-        looks = [self._looks(record, self.plan.epochs) for record in found if record is not None]
-        return [max(scores) for scores in looks if scores]
+        found = (self._records.get(name_of(self.spec(method, 0))) for method in methods)
+        scores = [self._validation_scores(record, self.plan.epochs) for record in found if record is not None]
+        return [max(scores) for scores in scores if scores]
 
     def _are_there(self, methods: Sequence[MethodSpec], seeds: Sequence[int], has: Has) -> bool:
         names = [name_of(self.spec(method, seed)) for method in methods for seed in seeds]
@@ -158,21 +170,22 @@ class Race:
 
     def _run_seconds(self) -> float:
         """Return what a run of full length took so far."""
-        whole = [run.provenance.wall_seconds for run in self._heard.values() if run.state in ("done", "pruned")]
-        return fmean(whole) if whole else 0.0
+        durations = [run.provenance.wall_seconds for run in self._records.values() if run.state in ("done", "pruned")]
+        return fmean(durations) if durations else 0.0
 
 
-def promoted(looks: Mapping[str, Sequence[float]], n: int) -> set[str]:
+def promoted(scores: Mapping[str, Sequence[float]], n: int) -> set[str]:
     """Return who of the ranked goes on: half of `n` places to the best scores, half to the steepest climbs of the rest.
 
-    A climb is from the last look but one to the last. By scores alone whoever starts slowly would leave first.
+    More is better in `scores`. A climb is from the last look but one to the last. By scores alone whoever starts slowly
+    would leave first.
     """
-    best = list(looks)[: (n + 1) // 2]
-    rest = [label for label in looks if label not in best]
-    climbs = {label: looks[label][-1] - (looks[label][-2] if len(looks[label]) > 1 else 0.0) for label in rest}
+    best = list(scores)[: (n + 1) // 2]
+    rest = [label for label in scores if label not in best]
+    climbs = {label: scores[label][-1] - (scores[label][-2] if len(scores[label]) > 1 else 0.0) for label in rest}
     return {*best, *sorted(rest, key=lambda label: -climbs[label])[: n - len(best)]}
 
 
-def family_of(method: MethodSpec) -> str:
-    """Return the objective's name: what a label says before the comma."""
-    return method.label.partition(",")[0]
+def objective_of(method: MethodSpec) -> tuple[str, ...]:
+    """Return the loss and the miner a method names: methods that share them differ in settings alone."""
+    return tuple(word for word in method.words if word.partition("=")[0] in ("loss", "miner"))

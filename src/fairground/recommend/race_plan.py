@@ -1,4 +1,4 @@
-"""How a race fits into its time: successive halving whose every piece has been priced by a pilot.
+"""How a race fits into its time: successive halving whose every piece has been priced by a cost probe.
 
 Formula
     rungs        after ceil(R / 3), ceil(2 R / 3) and R of R epochs; n methods start, ceil(n / 2) go on, then
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from fairground.errors import InputError, require
 
-#: how much longer things take than a pilot says, on a machine that also does something else
+#: how much longer things take than a cost probe says, on a machine that also does something else
 SLACK = 1.2
 #: seconds to draw the page and to write the model
 ENDING = 15.0
@@ -32,13 +32,13 @@ LEADERS, SEEDS = 2, 3
 LEAST_METHODS = 3
 #: shares of the protocol's training tried in turn where all of it does not fit, and looks at validation on the way
 SHARES = (0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.02, 0.01)
-LOOKS = 6
+VALIDATIONS = 6
 LEAST_BATCHES = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """What a pilot measured, in seconds of one worker: to take up a run, a batch, a look, an opening of test.
+    """What a cost probe measured, in seconds of one worker: to take up a run, a batch, a look, an opening of test.
 
     `n_batches` is how many batches the protocol's epoch has, `memory` the peak in bytes.
     """
@@ -116,36 +116,37 @@ def plans(costs: Costs, *, epochs: int, n_methods: int) -> Iterator[RacePlan]:
     lengths = list(_lengths(costs, epochs))
     n_long = sum(2 * length * batches >= epochs * costs.n_batches for length, batches in lengths)
     fields = [n for n in range(n_methods, 0, -1) if n >= max(LEAST_METHODS, n_methods / 2)] or [n_methods]
-    for place, (length, batches) in enumerate(lengths):
-        for n in fields if place >= n_long - 1 else fields[:1]:
+    for position, (length, batches) in enumerate(lengths):
+        for n in fields if position >= n_long - 1 else fields[:1]:
             for seeds in (SEEDS, 2):
                 yield _plan(length, batches, n, seeds)
     # Better a short race of few than none: the least there is.
     yield _plan(*lengths[-1], min(LEAST_METHODS, n_methods), 2)
 
 
-def plan_race(costs: Costs, *, seconds: float, workers: int, epochs: int, n_methods: int, asked: float) -> RacePlan:
+def plan_race(costs: Costs, *, seconds: float, workers: int, epochs: int, n_methods: int, limit: float) -> RacePlan:
     """Return the first plan that fits into `seconds`; refuse a time too short for any, naming the shortest.
 
-    `asked` is the whole time that was given, of which `seconds` are left.
+    `limit` is the time that was given, of which `seconds` are left.
     """
     least = 0.0
     for plan in plans(costs, epochs=epochs, n_methods=n_methods):
         least = plan.seconds(costs, workers=workers)
         if least <= seconds:
             return plan
-    need = asked - seconds + least
+    need = limit - seconds + least
     require(
         False,
-        f"{told(asked)} is too short for a race on this data: by a pilot of the machine the shortest takes "
-        f"{told(_round_up(need))}. Say --time {said(_round_up(need))}, or more workers; photographs can also be "
-        "embedded once with a frozen network, to race on the features, which is hundreds of times faster",
+        f"{duration_words(limit)} is too short for a race on this data: by a cost probe on this machine the shortest "
+        f"takes {duration_words(_round_up(need))}. Say --time {duration_option(_round_up(need))}, or more workers; "
+        "photographs can also be embedded once with a frozen network, to race on the features, which is hundreds of "
+        "times faster",
         InputError,
     )
     raise AssertionError
 
 
-def told(seconds: float) -> str:
+def duration_words(seconds: float) -> str:
     """Return a time in words: '90 seconds', '30 minutes', '2.5 hours'."""
     for size, word in ((3600, "hour"), (60, "minute")):
         if seconds >= (2 if size == 60 else 1.5) * size or seconds == size:
@@ -154,7 +155,7 @@ def told(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def said(seconds: float) -> str:
+def duration_option(seconds: float) -> str:
     """Return a time as the command line takes it: 90s, 30m or 2h."""
     for size, letter in ((3600, "h"), (60, "m")):
         if seconds >= size and seconds % size == 0:
@@ -175,12 +176,12 @@ def _plan(epochs: int, batches: int, n: int, seeds: int) -> RacePlan:
 def _lengths(costs: Costs, epochs: int) -> Iterator[tuple[int, int]]:
     """Yield epochs and batches an epoch: the protocol's first, then shares of it with fewer looks at validation."""
     yield epochs, costs.n_batches
-    whole = epochs * costs.n_batches
+    full = epochs * costs.n_batches
     for share in SHARES:
-        if share * whole < LEAST_BATCHES:
+        if share * full < LEAST_BATCHES:
             return
-        length = min(epochs, LOOKS) if share * whole >= LOOKS * LEAST_BATCHES else 1
-        yield length, max(LEAST_BATCHES, round(share * whole / length))
+        length = min(epochs, VALIDATIONS) if share * full >= VALIDATIONS * LEAST_BATCHES else 1
+        yield length, max(LEAST_BATCHES, round(share * full / length))
 
 
 def _round_up(seconds: float) -> float:

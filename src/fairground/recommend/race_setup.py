@@ -31,7 +31,7 @@ class RaceSetup:
 def race_setup(
     choice: ProtocolChoice, *, label: str, data: Sequence[str], words: Sequence[str], seed: int
 ) -> RaceSetup:
-    """Return the contest for a data set named by `data` words; `words` are the user's own and win."""
+    """Return the setup of a race for a data set named by `data` words; `words` are the user's own and win."""
     field, settings = load_study(choice.field), load_study(f"{choice.field}-settings")
     known = {method.label for method in field.methods}
     said = {word.partition("=")[0]: word for word in (*choice.words, *words)}

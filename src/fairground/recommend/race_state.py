@@ -1,4 +1,4 @@
-"""What a race must remember beside its records: its plan, the time spent, and whether it is over.
+"""What a race must remember besides its records: its plan, the time spent, and whether it is over.
 
 <home>/races/<hash>/race.json is written whenever one of these changes. The hash is that of what is raced; the time is
 left out of it, so that asking for more time goes on with the same race.
@@ -25,7 +25,7 @@ _EVERY = 2.0
 
 @dataclass
 class RaceState:
-    """The book of one race, and its clock: `limit` is the time given, in seconds, `begun` when this sitting began."""
+    """The state of one race, and its clock: `limit` is the time given, in seconds, `begun` when this session began."""
 
     home: Path
     name: str
@@ -36,7 +36,7 @@ class RaceState:
     chosen: str | None = None
     #: the runs whose test split is opened once something is chosen
     opened_runs: tuple[str, ...] = ()
-    #: the method of every run that was asked for
+    #: the method of every run that was requested
     labels: dict[str, str] = field(default_factory=dict)
     begun: float = field(default_factory=time.monotonic)
     _written: float = 0.0
@@ -91,7 +91,7 @@ class RaceState:
     def write(self) -> None:
         """Write everything down."""
         self._written = time.monotonic()
-        told = {
+        entry = {
             "spent": round(self.seconds(), 1),
             "chosen": self.chosen,
             "opened_runs": self.opened_runs,
@@ -99,18 +99,18 @@ class RaceState:
             "costs": None if self.costs is None else asdict(self.costs),
             "plan": None if self.plan is None else asdict(self.plan),
         }
-        write_atomically(self.path / "race.json", json.dumps(told, indent=1).encode())
+        write_atomically(self.path / "race.json", json.dumps(entry, indent=1).encode())
 
     def _read(self) -> None:
         path = self.path / "race.json"
         if not path.exists():
             return
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
-            self.spent, self.chosen = float(told["spent"]), told["chosen"]
-            self.opened_runs, self.labels = tuple(told["opened_runs"]), dict(told["labels"])
-            self.costs = None if told["costs"] is None else Costs(**told["costs"])
-            self.plan = None if told["plan"] is None else _plan(told["plan"])
+            entry = json.loads(path.read_text(encoding="utf-8"))
+            self.spent, self.chosen = float(entry["spent"]), entry["chosen"]
+            self.opened_runs, self.labels = tuple(entry["opened_runs"]), dict(entry["labels"])
+            self.costs = None if entry["costs"] is None else Costs(**entry["costs"])
+            self.plan = None if entry["plan"] is None else _plan(entry["plan"])
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{path} is damaged ({error}); delete it to race anew: finished runs are kept") from error
 
@@ -120,5 +120,5 @@ def race_name(asked: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_json(asked).encode()).hexdigest()[:NAME_LENGTH]
 
 
-def _plan(told: Mapping[str, Any]) -> RacePlan:
-    return RacePlan(**{**told, "rungs": tuple(Rung(**rung) for rung in told["rungs"])})
+def _plan(entry: Mapping[str, Any]) -> RacePlan:
+    return RacePlan(**{**entry, "rungs": tuple(Rung(**rung) for rung in entry["rungs"])})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fairground.errors import require
 from fairground.recommend.standings import MethodStanding
+from fairground.spec.metric_words import goodness
 from fairground.statistics.groups import group_from
 from fairground.statistics.paired import t_test
 from fairground.statistics.pairwise import Verdict, pairwise
@@ -42,12 +43,13 @@ class Recommendation:
 def recommend(standings: Sequence[MethodStanding], baselines: Sequence[MethodStanding]) -> Recommendation:
     """Return what to take, by the validation split alone."""
     require(len(standings) + len(baselines) > 0, "no run has come far enough to recommend anything yet")
-    baseline = max(baselines, key=lambda standing: standing.mean, default=None)
+    baseline = max(baselines, key=lambda standing: standing.goodness, default=None)
     if not standings:
         assert baseline is not None
         return _untrained(baseline)
     leaders = leaders_of(standings)
-    values = {standing.label: standing.validation for standing in leaders}
+    # Turned so that more is better, which is what the tests take for granted.
+    values = {standing.label: _turned(standing) for standing in leaders}
     verdicts = pairwise(values)
     group = group_from(values, verdicts)
     known = {standing.label: standing for standing in leaders}
@@ -70,7 +72,11 @@ def leaders_of(standings: Sequence[MethodStanding]) -> tuple[MethodStanding, ...
     """Return the methods that were trained longest, and of these the ones with most seeds if some have several."""
     longest = [standing for standing in standings if standing.epochs == standings[0].epochs]
     several = [standing for standing in longest if len(standing.validation) > 1]
-    return tuple(sorted(several or longest, key=lambda standing: -standing.mean))
+    return tuple(sorted(several or longest, key=lambda standing: -standing.goodness))
+
+
+def _turned(standing: MethodStanding) -> dict[int, float]:
+    return {seed: goodness(value, standing.higher_is_better) for seed, value in standing.validation.items()}
 
 
 def _cheapest(best: MethodStanding, level: Sequence[MethodStanding]) -> MethodStanding:
@@ -79,7 +85,7 @@ def _cheapest(best: MethodStanding, level: Sequence[MethodStanding]) -> MethodSt
     cheaper = [
         standing
         for standing in several
-        if best.mean - standing.mean <= EQUAL and standing.seconds <= (1 - SAVING) * best.seconds
+        if best.goodness - standing.goodness <= EQUAL and standing.seconds <= (1 - SAVING) * best.seconds
     ]
     return min(cheaper, key=lambda standing: standing.seconds, default=best)
 
@@ -89,7 +95,7 @@ def _beats(chosen: MethodStanding, baseline: MethodStanding) -> bool:
 
     An untrained network has one score, which every seed is held against.
     """
-    gains = [value - baseline.mean for value in chosen.validation.values()]
+    gains = [value - baseline.goodness for value in _turned(chosen).values()]
     if min(gains) > 0:
         return True
     low = t_test(gains).low if len(gains) > 1 else None

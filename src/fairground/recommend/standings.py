@@ -1,13 +1,15 @@
 """Where the methods of a race stand: every score by seed, how far each came, and what it cost.
 
-The order is that of a race: whoever was trained longer comes first, then the higher mean on the validation split.
+The order is that of a race: whoever was trained longer comes first, then the better mean on the validation split.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from statistics import fmean
 
 from fairground.records.record import RunRecord, SplitName
+from fairground.spec.metric_words import goodness
 from fairground.statistics.intervals import Interval, t_interval
 
 Values = dict[int, float]
@@ -23,11 +25,17 @@ class MethodStanding:
     test: Values
     epochs: int
     is_full: bool
+    higher_is_better: bool = True
 
     @property
     def mean(self) -> float:
         """The mean on the validation split over the seeds."""
         return fmean(self.validation.values())
+
+    @property
+    def goodness(self) -> float:
+        """The mean turned so that more is better."""
+        return goodness(self.mean, self.higher_is_better)
 
     @property
     def interval(self) -> Interval:
@@ -50,8 +58,13 @@ class MethodStanding:
         return max(run.provenance.peak_memory_bytes for run in self.runs)
 
     def best_run(self, metric: str) -> RunRecord:
-        """Return the run with the highest validation score, the first of equals."""
-        return max(self.runs, key=lambda run: run.score(metric, "validation") or 0.0)
+        """Return the run with the best validation score, the first of equals."""
+
+        def key(run: RunRecord) -> float:
+            score = run.score(metric, "validation")
+            return -inf if score is None else goodness(score, self.higher_is_better)
+
+        return max(self.runs, key=key)
 
 
 def standings_of(
@@ -78,9 +91,10 @@ def standings_of(
                 test=_by_seed(kept, metric, "test"),
                 epochs=longest,
                 is_full=longest >= epochs,
+                higher_is_better=kept[0].higher_is_better(metric) is not False,
             )
         )
-    return sorted(found, key=lambda standing: (-standing.epochs, -standing.mean))
+    return sorted(found, key=lambda standing: (-standing.epochs, -standing.goodness))
 
 
 def reached(record: RunRecord) -> int:

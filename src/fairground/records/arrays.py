@@ -39,6 +39,8 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
                 hint = nearest(name, file.files)
                 require(name in file.files, f"{path} has no array '{name}'.{hint} It holds: {found}.", DataError)
             return {name: _one(path, file, name) for name in names}
+    except DataError:
+        raise
     except FileNotFoundError as error:
         raise DataError(f"there is no file {path}") from error
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:

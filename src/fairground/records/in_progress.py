@@ -35,14 +35,14 @@ def run_in_progress(folder: RunFolder) -> RunInProgress | None:
     try:
         spec = json.loads(folder.spec.read_text(encoding="utf-8"))
         assert isinstance(spec, dict)
-        facts = _newest_facts(folder.checkpoints)
+        metadata = _newest_metadata(folder.checkpoints)
         return RunInProgress(
             name=folder.name,
             spec=spec,
-            epoch=int(facts.get("epoch", 0)),
-            rows=tuple(EpochRow(**row) for row in facts.get("rows", ())),
-            started=str(facts.get("started", "")),
-            seconds=float(facts.get("seconds", 0.0)),
+            epoch=int(metadata.get("epoch", 0)),
+            rows=tuple(EpochRow(**row) for row in metadata.get("rows", ())),
+            started=str(metadata.get("started", "")),
+            seconds=float(metadata.get("seconds", 0.0)),
             is_at_work=is_at_work(folder.path / "owner.lock"),
         )
     except (OSError, ValueError, TypeError, AssertionError):
@@ -61,15 +61,15 @@ def is_at_work(lock: Path) -> bool:
     return _is_alive(int(number), written)
 
 
-def _newest_facts(checkpoints: Path) -> dict[str, Any]:
+def _newest_metadata(checkpoints: Path) -> dict[str, Any]:
     """Return the plain facts of the newest checkpoint that can be read; they come and go while the run works."""
     for path in sorted(checkpoints.glob("[0-9]*.json"), reverse=True):
         try:
-            facts = json.loads(path.read_bytes())
+            metadata = json.loads(path.read_bytes())
         except (OSError, ValueError):
             continue
-        if isinstance(facts, dict):
-            return facts
+        if isinstance(metadata, dict):
+            return metadata
     return {}
 
 

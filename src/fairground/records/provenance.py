@@ -17,7 +17,7 @@ import fairground
 from fairground.records.record import Provenance
 
 #: what can change a digit, or a second
-PACKAGES = ("torch", "torchvision", "timm", "numpy", "scipy", "scikit-learn", "numba", "pillow", "safetensors")
+PACKAGES = ("torch", "torchvision", "timm", "numpy", "scipy", "numba", "pillow", "safetensors")
 
 
 @dataclass(frozen=True, kw_only=True)

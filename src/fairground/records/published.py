@@ -118,6 +118,20 @@ def published_errata() -> Mapping[str, str]:
 
 
 @cache
+def published_years() -> Mapping[str, int]:
+    """Return the year MLRC gives each loss in its table 7, by our word for the loss; its figure 2 is drawn by these."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(_read("years"), start=2):
+        where = f"published/years.csv, line {number}"
+        require(line["paper"] in published_papers(), f"{where}: no paper '{line['paper']}'", StoreError)
+        require(line["year"].isdecimal(), f"{where}: '{line['year']}' is no year", StoreError)
+        year = int(line["year"])
+        same = found.setdefault(line["method"], year) == year
+        require(same, f"{where}: {line['method']} has two years", StoreError)
+    return found
+
+
+@cache
 def published_tables() -> tuple[PublishedTable, ...]:
     """Return every table in the papers' order."""
     found = []

@@ -1,5 +1,6 @@
 """What a run left behind: frozen, self-validating, versioned, and carrying its whole spec.
 
+What the program must know of a run is a field; notes are sentences for people, and nothing reads them back.
 `digits` is the part that must be the same whenever the same spec runs on the same machine; time and memory are not.
 """
 
@@ -7,15 +8,18 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from fairground.errors import StoreError, require
+from fairground.records.older_versions import upgraded
 from fairground.spec.identity import canonical_json
+from fairground.spec.metric_words import declared_metric
+from fairground.spec.search_procedure import SearchProcedure
 from fairground.spec.settings import Value
 
-#: 2 added findings; records of version 1 are read as having none
-RECORD_VERSION = 2
+#: 2 added findings; 3 added selection, search, clustering seeds, closed set, known bugs, weights and directions
+RECORD_VERSION = 3
 State = Literal["done", "diverged", "failed", "pruned"]
 SplitName = Literal["train", "validation", "test"]
 
@@ -34,11 +38,37 @@ class EpochRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """One number: which metric, of which split."""
+    """One number: which metric, of which split. `higher_is_better` is None where nobody says which way is better."""
 
     metric: str
     split: SplitName
     value: float
+    higher_is_better: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which metric of which split chose the epoch; `is_best_of_each` lets every metric choose its own."""
+
+    split: SplitName
+    metric: str
+    is_best_of_each: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownBug:
+    """A bug of published code that was reproduced on purpose: in which component, and what it does."""
+
+    component: str
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainedWeights:
+    """The weights a network began with: their name in the spec, and the hash of their content."""
+
+    name: str
+    hash: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +89,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where the numbers come from: code, packages, machine, data, time and memory."""
+    """Where the numbers come from: code, packages, machine, threads, data, time and memory."""
 
     fairground: str
     packages: Mapping[str, str]
@@ -74,9 +104,11 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """One finished run. `notes` says what a reader must know: repeats filled in, known bugs switched on, warnings.
+    """One finished run. `notes` are sentences for people: what was left out, what to bear in mind.
 
-    `findings` are those of the training doctor, each sign once at most.
+    `findings` are those of the training doctor, each sign once at most. `selection` is None where no score chose;
+    `search` says how the settings were found, None where they were given. `clustering_seeds` is how often k-means was
+    started for each clustering metric, `is_closed_set` that test classes were trained on.
     """
 
     name: str
@@ -90,6 +122,12 @@ class RunRecord:
     failure: str | None
     provenance: Provenance
     findings: tuple[Finding, ...] = ()
+    selection: Selection | None = None
+    search: SearchProcedure | None = None
+    clustering_seeds: int = 1
+    is_closed_set: bool = False
+    known_bugs: tuple[KnownBug, ...] = ()
+    weights: PretrainedWeights | None = None
     version: int = RECORD_VERSION
 
     def __post_init__(self) -> None:
@@ -102,6 +140,7 @@ class RunRecord:
         check(all(math.isfinite(score.value) for score in self.scores), "a score is not a finite number")
         check([row.epoch for row in self.epochs] == sorted({row.epoch for row in self.epochs}), "epochs out of order")
         check(self.state != "done" or len(self.scores) > 0, "a finished run needs scores")
+        check(self.clustering_seeds >= 1, "clustering needs a seed")
         signs = [finding.sign for finding in self.findings]
         check(len(set(signs)) == len(signs), "a sign is found once at most")
 
@@ -109,19 +148,38 @@ class RunRecord:
         """Return one score, or None when the run has none of that name."""
         return next((s.value for s in self.scores if s.metric == metric and s.split == split), None)
 
+    def higher_is_better(self, metric: str) -> bool | None:
+        """Return which way a metric is better: as the run's scores say, else as the metric declares."""
+        said = next((s.higher_is_better for s in self.scores if s.metric == metric), None)
+        declared = declared_metric(metric) if said is None else None
+        return said if declared is None else declared.higher_is_better
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether the run belongs to a search: its test split stays sealed for good."""
+        evaluation = self.spec.get("evaluation")
+        return isinstance(evaluation, Mapping) and evaluation.get("test") is False
+
+    @property
+    def is_untrained(self) -> bool:
+        """Whether nothing was trained: the network is measured with the weights it starts with."""
+        training = self.spec.get("training")
+        return isinstance(training, Mapping) and training.get("epochs") == 0
+
     def digits(self) -> str:
         """Return everything reproducible about the run as one text: equal texts, equal runs."""
         rows = [
             {"epoch": r.epoch, "step": r.step, "loss": r.loss, "validation": dict(r.validation)} for r in self.epochs
         ]
-        scores = [dataclasses.asdict(score) for score in self.scores]
+        scores = [{"metric": s.metric, "split": s.split, "value": s.value} for s in self.scores]
         return canonical_json(
             {"spec": dict(self.spec), "state": self.state, "epochs": rows, "scores": scores, "best": self.best_epoch}
         )
 
     def to_json(self) -> str:
         """Return the record as one line of JSON."""
-        return canonical_json(dataclasses.asdict(self))
+        search = None if self.search is None else self.search.to_plain()
+        return canonical_json(dataclasses.asdict(replace(self, search=None)) | {"search": search})
 
     @classmethod
     def from_json(cls, text: str) -> "RunRecord":
@@ -129,13 +187,19 @@ class RunRecord:
         try:
             data: dict[str, Any] = json.loads(text)
             _refuse_newer(data["name"], data["version"])
+            if data["version"] < RECORD_VERSION:
+                data = upgraded(data, version=RECORD_VERSION)
             data["epochs"] = tuple(EpochRow(**row) for row in data["epochs"])
             data["scores"] = tuple(Score(**score) for score in data["scores"])
             data["provenance"] = Provenance(**data["provenance"])
             data["notes"] = tuple(data["notes"])
-            data["findings"] = tuple(Finding(**finding) for finding in data.get("findings", ()))
+            data["findings"] = tuple(Finding(**finding) for finding in data["findings"])
+            data["known_bugs"] = tuple(KnownBug(**bug) for bug in data["known_bugs"])
+            data["selection"] = None if data["selection"] is None else Selection(**data["selection"])
+            data["search"] = None if data["search"] is None else SearchProcedure.from_plain(data["search"])
+            data["weights"] = None if data["weights"] is None else PretrainedWeights(**data["weights"])
             return cls(**data)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(f"this is not a fairground record: {error}") from error
 
 

@@ -58,7 +58,8 @@ def _outcome(old: RunRecord, new: RunRecord) -> Outcome:
 
 def _extends(new: RunRecord, old: RunRecord) -> bool:
     """Tell whether `new` is `old` with further scores and nothing else changed."""
-    return set(old.scores) < set(new.scores) and replace(new, scores=old.scores).digits() == old.digits()
+    scores = [{(score.metric, score.split, score.value) for score in record.scores} for record in (old, new)]
+    return scores[0] < scores[1] and replace(new, scores=old.scores).digits() == old.digits()
 
 
 def insert_event(connection: sqlite3.Connection, kind: str, run: str | None, detail: str) -> None:

@@ -32,6 +32,7 @@ _CHUNK = 500
 class Filters(TypedDict, total=False):
     """What records can be searched by; `method` is the hash of a spec without its seed."""
 
+    name: str
     state: State
     method: str
     protocol: str

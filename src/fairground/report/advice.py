@@ -79,7 +79,8 @@ def _what_to_take(found: Recommendation, metric: str) -> list[str]:
             "would be spent for nothing that can be seen."
         ]
     others = [standing.label for standing in found.level if standing.label != chosen.label]
-    tied = f" It is tied with {join_words(others)} and has the highest mean." if others else ""
+    most = "highest" if chosen.higher_is_better else "lowest"
+    tied = f" It is tied with {join_words(others)} and has the {most} mean." if others else ""
     return [f"Take {chosen.label}: {_score(chosen, metric)} on the validation classes.{tied}"]
 
 
@@ -88,15 +89,15 @@ def _how_sure(found: Recommendation) -> list[str]:
         return []
     if all(len(standing.validation) < 2 for standing in found.leaders):
         return ["One seed each cannot tell a better method from a lucky one: give it more time."]
-    told = []
+    words = []
     for verdict in found.verdicts:
         if found.best.label not in (verdict.a, verdict.b):
             continue
         if verdict.is_separated:
-            told.append(f"{verdict.a} is better than {verdict.b} beyond what chance explains.")
+            words.append(f"{verdict.a} is better than {verdict.b} beyond what chance explains.")
         else:
-            told.append(_what_would_separate(verdict))
-    return told
+            words.append(_what_would_separate(verdict))
+    return words
 
 
 def _what_would_separate(verdict: Verdict) -> str:

@@ -15,7 +15,7 @@ class AuditCard:
     """`facts` by name; `failures` are sentences that forbid a conclusion, `notes` the rest."""
 
     title: str
-    facts: Mapping[str, str]
+    counts: Mapping[str, str]
     failures: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -35,13 +35,13 @@ def audit_card(data: Mapping[str, Any], *, title: str) -> AuditCard:
     """Return the card of an audit's plain data."""
     return AuditCard(
         title=clean(title),
-        facts={name: shorten(text, 200) for name, text in _facts(data)},
+        counts={name: shorten(text, 200) for name, text in _counts(data)},
         failures=tuple(shorten(str(text), 500) for text in data.get("failures") or ()),
         notes=tuple(shorten(str(text), 500) for text in data.get("notes") or ()),
     )
 
 
-def _facts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _counts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "images", f"{data['n_images']}"
     yield "classes", f"{data.get('n_classes', '?')}"
     parts = data.get("parts")

@@ -1,7 +1,7 @@
-"""Is A better than B, and can it be believed: table, paired verdicts and the guard's word, for people and programs.
+"""Is A better than B, and how sure is that: table, paired verdicts and fairness, for people and programs.
 
-The guard is asked first. What it finds unfair is not shown, or, if somebody insists, shown with every row and every
-verdict marked.
+The fairness rules come first. What they find unfair is not shown, or, if somebody insists, shown with every
+row and every verdict marked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +14,10 @@ from fairground.fairness.compare import Comparison, compare
 from fairground.fairness.evidence import Evidence
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
-from fairground.report.headings import heading, is_share, shorten, show, unit
+from fairground.report.headings import heading, shorten, show, unit
 from fairground.report.methods import methods_of
 from fairground.report.table_formats import text as table_text
-from fairground.report.tables import ResultTable, TableRow
+from fairground.report.tables import ResultTable, TableRow, turned
 from fairground.spec.space import Range
 from fairground.statistics.groups import group_from
 from fairground.statistics.pairwise import Verdict, pairwise
@@ -30,9 +30,9 @@ MOST_TO_READ = 15
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonResult:
-    """The guard's word on some methods, their table, a verdict on each pair, and who is level with the best."""
+    """Whether some methods may be compared, their table, a verdict on each pair, and who is level with the best."""
 
-    comparison: Comparison
+    fairness: Comparison
     table: ResultTable
     verdicts: tuple[Verdict, ...]
     best: tuple[str, ...]
@@ -65,24 +65,26 @@ class ComparisonResult:
         evidence = Evidence(methods={key: m.records for key, m in methods.items()}, metric=metric, split=table.split)
         values = {label: found for label in methods if (found := evidence.values(label))}
         require(len(values) > 0, "no run has finished, so there is nothing to compare")
+        higher_is_better = table.higher_is_better[metric]
+        values = turned(values, higher_is_better)
         verdicts = pairwise(values)
-        # Of a metric that is no share nobody said which way is better.
-        claims = [(v.a, v.b) for v in verdicts if v.is_separated] if is_share(metric) else []
-        comparison = compare(evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges)
-        if not comparison.is_fair:
+        # Where nobody says which way is better, nobody is called better.
+        claims = [(v.a, v.b) for v in verdicts if v.is_separated] if higher_is_better is not None else []
+        fairness = compare(evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges)
+        if not fairness.is_fair:
             marked = {method.key: UNFAIR + label for label, method in methods.items()}
             table = ResultTable.from_records(runs, metrics=table.metrics, names=marked)
-        best = group_from(values, verdicts).members if is_share(metric) else ()
-        return cls(comparison=comparison, table=table, verdicts=tuple(verdicts), best=best, metric=metric)
+        best = group_from(values, verdicts).members if higher_is_better is not None else ()
+        return cls(fairness=fairness, table=table, verdicts=tuple(verdicts), best=best, metric=metric)
 
     @property
     def is_fair(self) -> bool:
         """Tell whether the methods may share a table."""
-        return self.comparison.is_fair
+        return self.fairness.is_fair
 
     def refusal(self) -> str:
         """Return every difference with why it matters."""
-        return "\n".join([self.comparison.refusal(), *_listed(_differences(self.comparison))])
+        return "\n".join([self.fairness.refusal(), *_listed(_differences(self.fairness))])
 
     def text(self, *, hints: Sequence[str] = ()) -> str:
         """Return table, verdicts, flags and hints for a terminal."""
@@ -91,41 +93,51 @@ class ComparisonResult:
         if self.verdicts:
             lines.append(f"By {heading(self.metric)}, paired on shared seeds, corrected over all pairs (Holm):")
         shown = self.verdicts_to_read()
-        lines += _listed(mark + sentence(verdict, self.metric) for verdict in shown)
+        lines += _listed(mark + self.sentence(verdict) for verdict in shown)
         if len(shown) < len(self.verdicts):
             lines += _listed([f"and {len(self.verdicts) - len(shown)} pairs without the first method: --json has all"])
         if len(self.best) > 1:
             lines += _listed([f"{mark}indistinguishable from the best: {', '.join(self.best)}"])
         for title, rows in (
-            ("Unfair, and shown anyway:", _differences(self.comparison)),
-            ("To be borne in mind:", [f"{flag.flag}: {flag}" for flag in self.comparison.flags]),
+            ("Unfair, and shown anyway:", _differences(self.fairness)),
+            ("To be borne in mind:", [f"{flag.flag}: {flag}" for flag in self.fairness.flags]),
             ("Hints:", hints),
         ):
             lines += ["", title, *_listed(rows)] if rows else []
         return "\n".join(lines) + "\n"
 
     def verdicts_to_read(self) -> list[Verdict]:
-        """Return all verdicts while they are few, otherwise those on the method with the highest mean."""
+        """Return all verdicts while they are few, otherwise those on the method with the best mean."""
         if len(self.verdicts) <= MOST_TO_READ:
             return list(self.verdicts)
         first = self.verdicts[0].a
         return [verdict for verdict in self.verdicts if first in (verdict.a, verdict.b)]
+
+    @property
+    def has_direction(self) -> bool:
+        """Tell whether anybody says which way the metric is better."""
+        return self.table.higher_is_better[self.metric] is not None
+
+    def sentence(self, verdict: Verdict) -> str:
+        """Return a verdict in words."""
+        return sentence(verdict, self.metric, word="better" if self.has_direction else "higher")
 
     def plain(self, *, is_shown: bool) -> dict[str, Any]:
         """Return everything as JSON-ready data; rows and verdicts only when they may be shown."""
         return {
             "is_fair": self.is_fair,
             "metric": self.metric,
+            "higher_is_better": self.table.higher_is_better[self.metric],
             "split": self.table.split,
-            "differences": [dict(vars(difference)) for difference in self.comparison.differences],
-            "flags": [dict(vars(flag)) for flag in self.comparison.flags],
+            "differences": [dict(vars(difference)) for difference in self.fairness.differences],
+            "flags": [dict(vars(flag)) for flag in self.fairness.flags],
             "rows": [_plain_row(row, self.table.metrics) for row in self.table.rows] if is_shown else [],
             "verdicts": [_plain_verdict(verdict) for verdict in self.verdicts] if is_shown else [],
             "best": list(self.best) if is_shown else [],
         }
 
 
-def sentence(verdict: Verdict, metric: str) -> str:
+def sentence(verdict: Verdict, metric: str, *, word: str = "better") -> str:
     """Return a verdict in words: better, or not separated and how many more seeds would settle it."""
     a, b, test = shorten(verdict.a, 60), shorten(verdict.b, 60), verdict.test
     if test is None:
@@ -133,7 +145,7 @@ def sentence(verdict: Verdict, metric: str) -> str:
     span = "" if test.low is None or test.high is None else f" [{show(metric, test.low)}, {show(metric, test.high)}]"
     by = f"{show(metric, test.mean)}{span}{unit(metric)}, p {verdict.adjusted_p:.2g}, {test.n} seeds"
     if verdict.is_separated:
-        return f"{a} is {'better' if is_share(metric) else 'higher'} than {b} by {by}"
+        return f"{a} is {word} than {b} by {by}"
     return f"{a} and {b}: not separated, difference {by}; {_what_would_settle(verdict)}"
 
 
@@ -146,8 +158,8 @@ def _what_would_settle(verdict: Verdict) -> str:
     return f"about {more} more seed{'s' if more != 1 else ''} would settle it, if the difference stays as seen"
 
 
-def _differences(comparison: Comparison) -> list[str]:
-    return [f"{difference.rule}: {difference}" for difference in comparison.differences]
+def _differences(fairness: Comparison) -> list[str]:
+    return [f"{difference.rule}: {difference}" for difference in fairness.differences]
 
 
 def _listed(lines: Iterable[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """A figure ready for a page or a paper: what it shows in a sentence, how it is drawn, and its numbers.
 
-Every file in `figures/` with a function `plate_of(material)` is a figure; it returns nothing when the runs lack what it
-needs. `PLACE` says where on the page it stands.
+Every file in `figures/` with a function `figure_of(inputs)` is a figure; it returns nothing when the runs lack what it
+needs. `PAGE_ORDER` says where on the page it is.
 """
 
 import importlib
@@ -65,20 +65,20 @@ class ReportFigure:
         return shorten(clean(f"{self.title}. {self.sentence}"), 600)
 
 
-def figures_of(material: FigureInputs) -> list[ReportFigure]:
+def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
     """Return every figure these runs have the numbers for, in the order of the page."""
-    if not material.methods:
+    if not inputs.methods:
         return []
-    found = [module.plate_of(material) for module in _modules()]
-    return [plate for plate in found if plate is not None]
+    found = [module.figure_of(inputs) for module in _modules()]
+    return [figure for figure in found if figure is not None]
 
 
-def write_figures_to(plates: Sequence[ReportFigure], folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
+def write_figures_to(drawn: Sequence[ReportFigure], folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
     """Write figures as files for a paper: `kind` is pdf, svg or png."""
-    return [write_figure(plate.draw(False), plate.size, folder / f"{prefix}{plate.name}.{kind}") for plate in plates]
+    return [write_figure(figure.draw(False), figure.size, folder / f"{prefix}{figure.name}.{kind}") for figure in drawn]
 
 
 def _modules() -> list[ModuleType]:
     names = [module.name for module in pkgutil.iter_modules(figures.__path__)]
     found = [importlib.import_module(f"{figures.__name__}.{name}") for name in names]
-    return sorted((module for module in found if hasattr(module, "plate_of")), key=lambda module: module.PLACE)
+    return sorted((module for module in found if hasattr(module, "figure_of")), key=lambda module: module.PAGE_ORDER)

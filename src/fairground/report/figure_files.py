@@ -9,13 +9,13 @@ from fairground.report.figures.bars import bars_of, draw_bars, height_of
 from fairground.report.figures.curves import curves_of, draw_curves
 
 
-def write_figures(material: FigureInputs, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
+def write_figures(inputs: FigureInputs, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
     """Write the figures these runs have the numbers for and return their paths."""
     written = []
-    bars, curves = bars_of(material.table), curves_of(material.table)
+    bars, curves = bars_of(inputs.table), curves_of(inputs.table)
     if bars.bars:
         written.append(write_figure(draw_bars(bars), (WIDE, height_of(bars)), folder / f"{prefix}scores.{kind}"))
     if curves.curves:
         draw = draw_curves(curves, has_legend=True)
         written.append(write_figure(draw, (WIDE, 4.2), folder / f"{prefix}learning_curves.{kind}"))
-    return written + write_figures_to(figures_of(material), folder, kind, prefix=prefix)
+    return written + write_figures_to(figures_of(inputs), folder, kind, prefix=prefix)

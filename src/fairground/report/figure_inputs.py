@@ -1,13 +1,12 @@
-"""What figures are made of: the runs of one data set under one protocol, their table, their files and their search."""
+"""What figures are made of: the runs of one data set under one protocol, and their table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from fairground.records.artefacts import RunFolder
-from fairground.records.record import RunRecord
-from fairground.report.headings import is_share
+from fairground.report.headings import clean, is_share
 from fairground.report.methods import Method
 from fairground.report.palette import series_of
+from fairground.report.run_set import RunSet, SectionKey
 from fairground.report.tables import ResultTable
 from fairground.spec.flatten import flatten
 from fairground.study.trial import Trial
@@ -18,13 +17,21 @@ _HABITUAL = ("recall@1", "precision@1")
 
 @dataclass(frozen=True, kw_only=True)
 class FigureInputs:
-    """`records` are the runs, folds averaged; `folders` their files by run; `searches` the trials by method."""
+    """`runs` are those of the section `key`, folds averaged."""
 
-    dataset: str
+    key: SectionKey
+    runs: RunSet
     table: ResultTable
-    records: tuple[RunRecord, ...]
-    folders: Mapping[str, RunFolder] = field(default_factory=dict)
-    searches: Mapping[str, Sequence[Trial]] = field(default_factory=dict)
+
+    @property
+    def dataset(self) -> str:
+        """The data set's name as a page can show it."""
+        return clean(self.key[0])
+
+    @property
+    def trials(self) -> Mapping[str, Sequence[Trial]]:
+        """The trials of the search, by method's name."""
+        return self.runs.trials.get(self.key, {})
 
     @property
     def metric(self) -> str:

@@ -5,11 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground.errors import InputError, require
-from fairground.fairness.told import is_trial
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.report.run_set import RunSet, folders_of, joined_apart
-from fairground.report.sections import Sources
+from fairground.report.run_set import RunSet, with_ensembles_apart
 from fairground.report.study_results import from_study
 from fairground.spec.identity import canonical_json
 from fairground.spec.study import StudySpec
@@ -27,10 +25,9 @@ def find_runs(words: Sequence[str], home: Path) -> RunSet:
     for word in words:
         found |= {run.name: run for run in list(store.records(method=word)) or [store.get(word)]}
     if not words:
-        found = {run.name: run for run in store.records() if not is_trial(run)}
+        found = {run.name: run for run in store.records() if not run.is_trial}
     require(len(found) > 0, f"there is no run to report in {home}; `fairground demo` makes some")
-    records = joined_apart(found.values())
-    return RunSet(records=tuple(records), sources=Sources(folders=folders_of(records, home)))
+    return RunSet.in_home(with_ensembles_apart(found.values()), home)
 
 
 def study_so_far(study: StudySpec, home: Path) -> list[JobResult]:
@@ -49,12 +46,12 @@ def _of_study(word: str, home: Path) -> RunSet:
     hint = begun_hint(home, word)
     require(study is not None, f"no study or run '{word}' in {home}.{hint} `fairground list runs` lists them.")
     assert study is not None
-    gathered = from_study(study_so_far(study, home), home=home, title=study.question or study.name)
-    is_any = len(gathered.records) > 0
+    runs = from_study(study_so_far(study, home), home=home, title=study.question or study.name)
+    is_any = len(runs.records) > 0
     require(
         is_any, f"study {study.name} has no final run yet: `fairground study status {study.name}` says how far it is"
     )
-    return gathered
+    return runs
 
 
 def _is_run(store: Store, word: str) -> bool:

@@ -1,37 +1,19 @@
 """How names and numbers are written for readers: headings, units, lengths, durations, sizes."""
 
-import re
-
+from fairground.spec.metric_words import declared_metric
 from fairground.statistics.intervals import Interval
-
-#: metrics that are shares of 1, shown in per cent, more being better
-_SHARES = {
-    "recall": "Recall",
-    "precision": "Precision",
-    "r_precision": "R-precision",
-    "map": "MAP",
-    "map@r": "MAP@R",
-    "map@c": "mAP@C",
-    "mrr": "MRR",
-    "ndcg": "nDCG",
-    "nmi": "NMI",
-    "ami": "AMI",
-    "f1": "F1",
-    "silhouette": "Silhouette",
-}
 
 
 def heading(metric: str) -> str:
-    """Return the metric's name as papers print it; one that is not known keeps its own."""
-    if metric in _SHARES:
-        return _SHARES[metric]
-    stem, at, depth = metric.partition("@")
-    return f"{_SHARES[stem]}@{depth}" if at and stem in _SHARES else metric
+    """Return the metric's name as papers print it; one that is not ours keeps its own."""
+    declared = declared_metric(metric)
+    return metric if declared is None else declared.title
 
 
 def is_share(metric: str) -> bool:
-    """Tell whether the metric is a share of 1 of which more is better, as all retrieval metrics are."""
-    return re.sub(r"@.*", "", metric) in _SHARES
+    """Tell whether the metric is a share of 1, shown in per cent, as all retrieval metrics are."""
+    declared = declared_metric(metric)
+    return declared is not None and declared.is_share
 
 
 def show(metric: str, value: float) -> str:

@@ -1,27 +1,37 @@
-"""The question and the answer, one sentence each, saying no more than the paired tests allow."""
+"""The question and the headline, one sentence each, saying no more than the paired tests allow."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from fairground.report.headings import heading, show_interval, unit
 from fairground.report.tables import ResultTable, TableRow
 
+#: which models of a study's folds a table is about; nothing where there is no choice
+Models = Literal["separated", "concatenated", ""]
+_MODELS: dict[Models, str] = {
+    "separated": " (separated models: the mean over the fold models of a repeat)",
+    "concatenated": " (concatenated models: the fold models of a repeat joined into one)",
+    "": "",
+}
 
-def question_of(table: ResultTable, dataset: str) -> str:
-    """Return the question a table answers."""
+
+def question_of(table: ResultTable, dataset: str, models: Models = "") -> str:
+    """Return the question a table answers, and of which models where there is a choice."""
+    which = _MODELS[models]
     if len(table.rows) == 1:
-        return f"How well does {table.rows[0].label} retrieve classes of {dataset} it has never seen?"
-    return f"Which of these {len(table.rows)} methods best retrieves classes of {dataset} it has never seen?"
+        return f"How well does {table.rows[0].label} retrieve classes of {dataset} it has never seen?{which}"
+    return f"Which of these {len(table.rows)} methods best retrieves classes of {dataset} it has never seen?{which}"
 
 
 def headline_of(table: ResultTable, *, unfair: str | None = None) -> str:
-    """Return who leads by the metric the runs were selected by, and whether that can be believed.
+    """Return who leads by the metric the runs were selected by, and how sure that is.
 
-    `unfair` is the guard's refusal: where there is one, nobody is called better.
+    `unfair` says why the runs may not be compared: where there is one, nobody is called better.
     """
     ranked = [row for row in table.rows if row.n_done and table.primary in row.cells]
     ranked = [row for row in ranked if row.cells[table.primary].interval is not None]
     if not ranked:
-        return "No run has finished, so there is no answer yet."
+        return "No run has finished, so there is no result yet."
     where = "" if table.split == "test" else f" on the {table.split} classes, the test classes being still sealed"
     top, *others = ranked
     if not others:
@@ -30,19 +40,19 @@ def headline_of(table: ResultTable, *, unfair: str | None = None) -> str:
         return f"Nobody can be called better: {unfair.rstrip(':')}. The differences are listed below."
     if any(row.n_done == 1 for row in ranked):
         return (
-            f"{top.label} has the highest score, {_score(table, top)}{where}, "
+            f"{top.label} has the {table.extreme} score, {_score(table, top)}{where}, "
             "but one seed cannot tell a better method from a lucky one: run more seeds."
         )
-    standing = top.cells[table.primary].standing
-    if standing == "best":
+    mark = top.cells[table.primary].mark
+    if mark == "best":
         return (
             f"{top.label} is best: {_score(table, top)}{where}; paired tests on shared seeds, corrected over all "
             f"pairs, separate it from every other method, the next being {others[0].label} with "
             f"{_number(table, others[0])}."
         )
-    level = [row.label for row in others if row.cells[table.primary].standing == standing != ""]
+    level = [row.label for row in others if row.cells[table.primary].mark == mark != ""]
     return (
-        f"{top.label} has the highest mean, {_score(table, top)}{where}, but is not separated from "
+        f"{top.label} has the {table.extreme} mean, {_score(table, top)}{where}, but is not separated from "
         f"{join_words(level)}: paired tests on shared seeds do not tell them apart."
     )
 

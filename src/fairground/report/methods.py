@@ -1,6 +1,6 @@
 """Records grouped into methods: what each is called, what they share, and in what they differ."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from fairground.records.record import RunRecord, SplitName
@@ -34,7 +34,7 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
         groups.setdefault(record.method, []).append(record)
     flat = {key: flatten(group[0].spec) for key, group in groups.items()}
     varying = differing(flat.values())
-    labels = _told_apart(_labels(flat) | {key: name for key, name in (names or {}).items() if key in groups})
+    labels = _with_hashes(_labels(flat) | {key: name for key, name in (names or {}).items() if key in groups})
     return [
         Method(
             key=key,
@@ -47,12 +47,16 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
 
 
 def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Call a method by its loss, then by the other parts that vary, then by the settings that still tell it apart."""
-    parts = [key for key in differing(flat.values()) if "." not in key and key != "loss"]
-    labels = {}
-    for key, spec in flat.items():
-        others = [spec[part] for part in parts if spec.get(part, "none") != "none"]
-        labels[key] = " + ".join([spec.get("loss", key), *others])
+    """Call a method by its loss, then by the other parts that vary, then by the settings that still tell it apart.
+
+    A network that is not trained is called by its name: no loss made it what it is.
+    """
+    frozen = {key: spec for key, spec in flat.items() if spec.get("training.epochs") == "0"}
+    trained = {key: spec for key, spec in flat.items() if key not in frozen}
+    labels = {
+        **_by_parts(trained, first="loss"),
+        **{key: f"frozen {label}" for key, label in _by_parts(frozen, first="trunk", among=("head",)).items()},
+    }
     for label in set(labels.values()):
         alike = [key for key in flat if labels[key] == label]
         for key in alike if len(alike) > 1 else []:
@@ -61,7 +65,19 @@ def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return labels
 
 
-def _told_apart(labels: Mapping[str, str]) -> dict[str, str]:
+def _by_parts(
+    flat: Mapping[str, Mapping[str, str]], *, first: str, among: Collection[str] | None = None
+) -> dict[str, str]:
+    """Return the name of one part and of the others that vary, of all or `among` some."""
+    varying = [key for key in differing(flat.values()) if "." not in key and key != first]
+    parts = [key for key in varying if among is None or key in among]
+    return {
+        key: " + ".join([spec.get(first, key), *(spec[part] for part in parts if spec.get(part, "none") != "none")])
+        for key, spec in flat.items()
+    }
+
+
+def _with_hashes(labels: Mapping[str, str]) -> dict[str, str]:
     """Add the hash to names that two methods were given: everything about a method is found by its name."""
     given = list(labels.values())
     return {key: label if given.count(label) == 1 else f"{label} ({key})" for key, label in labels.items()}

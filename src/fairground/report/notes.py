@@ -76,7 +76,7 @@ def _found_ill(table: ResultTable) -> list[str]:
 
 
 def _not_the_same(records: Sequence[RunRecord]) -> list[str]:
-    facts: list[tuple[str, Callable[[Provenance], object]]] = [
+    fields: list[tuple[str, Callable[[Provenance], object]]] = [
         ("the images of the data set (fingerprint)", lambda p: p.data_fingerprint),
         ("the split into training, validation and test (fingerprint)", lambda p: p.split_fingerprint),
         ("the version of fairground", lambda p: p.fairground),
@@ -85,8 +85,8 @@ def _not_the_same(records: Sequence[RunRecord]) -> list[str]:
         ("the number of threads", lambda p: p.threads),
     ]
     done = [record.provenance for record in records if record.state == "done"]
-    apart = [name for name, fact in facts if len({fact(provenance) for provenance in done}) > 1]
-    return [f"Not the same in all runs: {join_words(apart, most=9)}."] if apart else []
+    differing = [name for name, field in fields if len({field(provenance) for provenance in done}) > 1]
+    return [f"Not the same in all runs: {join_words(differing, most=9)}."] if differing else []
 
 
 def _one_run_twice(records: Sequence[RunRecord]) -> list[str]:

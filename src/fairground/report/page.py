@@ -1,4 +1,4 @@
-"""One self-contained page: the question, the answer, and everything a reader needs to check it.
+"""One self-contained page: the question, the headline, and everything a reader needs to check it.
 
 The file opens from a disk, a mail or a web server, asks no host for anything, and runs one short script that sorts
 and filters tables and answers to the pointer on maps. Names from data or specs only ever become text: the templates
@@ -8,7 +8,7 @@ escape everything, and the page's own policy lets the browser run that one scrip
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,15 @@ from fairground.errors import require
 from fairground.records.artefacts import write_atomically
 from fairground.records.record import RunRecord
 from fairground.report.audits import AuditCard
+from fairground.report.comparison import UNFAIR
 from fairground.report.drawing import write_figure
 from fairground.report.figure import ReportFigure
 from fairground.report.figures import bars, critical_difference, curves
 from fairground.report.gallery import Gallery, read_gallery
-from fairground.report.headings import clean, duration, heading, is_share, shorten, show, show_interval, size
+from fairground.report.headings import clean, duration, heading, shorten, show, show_interval, size
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
-from fairground.report.sections import Drawing, Section, Sources, sections_of
+from fairground.report.run_set import RunSet
+from fairground.report.sections import Drawing, Section, sections_of
 from fairground.report.summary import Summary
 from fairground.report.table_formats import MARKS
 from fairground.report.tables import ResultTable
@@ -37,7 +39,7 @@ _GALLERY_BUDGET = 6_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exhibit:
+class RunGallery:
     """One run's gallery with the words around it."""
 
     run: str
@@ -46,65 +48,34 @@ class Exhibit:
     gallery: Gallery
 
 
-def build_page(
-    records: Iterable[RunRecord],
-    *,
-    title: str,
-    out: Path,
-    galleries: Mapping[str, Path] | None = None,
-    names: Mapping[str, str] | None = None,
-    sources: Sources | None = None,
-    audits: Sequence[AuditCard] = (),
-    story: Summary | None = None,
-) -> Path:
-    """Write the page and return its path; what it takes is told under `page_text`."""
-    page = page_text(
-        records, title=title, galleries=galleries, names=names, sources=sources, audits=audits, story=story
-    )
-    write_atomically(out, page.encode("utf-8", "replace"))
+def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> Path:
+    """Write the page and return its path."""
+    write_atomically(out, page_text(runs, audits=audits, summary=summary).encode("utf-8", "replace"))
     return out
 
 
-def page_text(
-    records: Iterable[RunRecord],
-    *,
-    title: str,
-    galleries: Mapping[str, Path] | None = None,
-    names: Mapping[str, str] | None = None,
-    sources: Sources | None = None,
-    audits: Sequence[AuditCard] = (),
-    story: Summary | None = None,
-) -> str:
-    """Return the page as HTML.
-
-    `galleries` gives a run's `gallery.npz` by the run's name; `names` says what to call a method, by its hash;
-    `sources` what else the runs left behind.
-    """
-    kept = list(records)
-    require(len(kept) > 0, "a report needs at least one record; got none")
-    given = sources or Sources()
-    given = replace(given, names={**given.names, **(names or {})})
-    panels = sections_of(kept, given)
-    if galleries is None:
-        galleries = {name: folder.gallery for name, folder in given.folders.items() if folder.gallery.is_file()}
-    exhibits, n_left_out = _exhibits(panels, galleries)
-    over = figures_of_sections(panels)
+def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> str:
+    """Return the page as HTML."""
+    require(len(runs.records) > 0, "a report needs at least one record; got none")
+    sections = sections_of(runs)
+    run_galleries, n_left_out = _run_galleries(sections, runs)
+    over = figures_of_sections(sections)
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     return (
         environment()
         .get_template("page.html")
         .render(
-            title=clean(title),
-            panels=panels,
-            exhibits=exhibits,
+            title=clean(runs.title or f"{len(runs.records)} runs"),
+            sections=sections,
+            run_galleries=run_galleries,
             n_left_out=n_left_out,
-            records=kept,
-            labels={name: label for panel in panels for name, label in panel.labels.items()},
+            records=runs.records,
+            labels={name: label for section in sections for name, label in section.labels.items()},
             over=None if over is None else (over, Drawing(wide=over.wide("over"), narrow=over.narrow("over"))),
             audits=audits,
-            story=story,
-            facts=_facts(kept, panels),
-            versions=_versions(kept),
+            summary=summary,
+            counts=_counts(runs.records, sections),
+            versions=_versions(runs.records),
             script=script,
             script_hash=hash_of(script),
             style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
@@ -127,19 +98,20 @@ def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str]
     return write_figure(draw, (13, max(4.2, bars.height_of(scores))), out)
 
 
-def figures_of_sections(panels: Sequence[Section]) -> ReportFigure | None:
-    """Return the critical-difference diagram over data sets, of the methods and metric that all panels share."""
-    metrics = {panel.table.primary for panel in panels}
-    if len(panels) < 2 or len(metrics) != 1 or len({panel.dataset for panel in panels}) != len(panels):
+def figures_of_sections(sections: Sequence[Section]) -> ReportFigure | None:
+    """Return the critical-difference diagram over data sets, of the methods and metric that all sections share."""
+    metrics = {section.table.primary for section in sections}
+    if len(sections) < 2 or len(metrics) != 1 or len({section.dataset for section in sections}) != len(sections):
         return None
     metric = metrics.pop()
     means = [
-        {label: sum(found.values()) / len(found) for label, found in panel.table.values().items()} for panel in panels
+        {label: sum(found.values()) / len(found) for label, found in section.table.goodness().items()}
+        for section in sections
     ]
     labels = [label for label in means[0] if all(label in found for found in means)]
-    if not is_share(metric) or not labels:
+    if any(section.table.higher_is_better.get(metric) is None for section in sections) or not labels:
         return None
-    return critical_difference.plate_over(
+    return critical_difference.figure_over(
         {label: [found[label] for found in means] for label in labels}, blocks_are="data set", metric=metric
     )
 
@@ -184,11 +156,12 @@ def _chip_dashes(series: int | None) -> str:
     return " ".join(f"{3 * length:g}" for length in dash_of(series)[1])
 
 
-def _exhibits(panels: Sequence[Section], galleries: Mapping[str, Path]) -> tuple[list[Exhibit], int]:
+def _run_galleries(sections: Sequence[Section], runs: RunSet) -> tuple[list[RunGallery], int]:
     """Return the gallery of each method's first run that has one, best method first, as far as the page stays light."""
-    shown: list[Exhibit] = []
+    galleries = {name: folder.gallery for name, folder in runs.folders.items() if folder.gallery.is_file()}
+    shown: list[RunGallery] = []
     left_out, weight = 0, 0
-    for row in (row for panel in panels for row in panel.table.rows):
+    for row in (row for section in sections for row in section.table.rows):
         run = next((record for record in row.method.records if record.name in galleries), None)
         if run is None:
             continue
@@ -197,17 +170,20 @@ def _exhibits(panels: Sequence[Section], galleries: Mapping[str, Path]) -> tuple
         if shown and weight > _GALLERY_BUDGET:
             left_out += 1
             continue
-        shown.append(Exhibit(run=run.name, label=row.label, seed=str(run.spec.get("seed")), gallery=gallery))
+        shown.append(RunGallery(run=run.name, label=row.label, seed=str(run.spec.get("seed")), gallery=gallery))
     return shown, left_out
 
 
-def _facts(records: Sequence[RunRecord], panels: Sequence[Section]) -> dict[str, str]:
-    counts = sorted({row.n_done for panel in panels for row in panel.table.rows})
+def _counts(records: Sequence[RunRecord], sections: Sequence[Section]) -> dict[str, str]:
+    """Return how much work the page is about; concatenated models were trained as single ones."""
+    rows = [row for section in sections for row in section.table.rows]
+    seeds = sorted({row.n_done for row in rows})
+    trained = [record for record in records if "ensemble" not in record.spec]
     return {
-        "methods": str(sum(len(panel.table.rows) for panel in panels)),
-        "runs": str(len(records)),
-        "seeds a method": " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))),
-        "of training": duration(sum(record.provenance.wall_seconds for record in records)),
+        "methods": str(len({row.label.removeprefix(UNFAIR) for row in rows})),
+        "runs": str(len(trained)),
+        "seeds per method": " to ".join(str(count) for count in dict.fromkeys((seeds[0], seeds[-1]))),
+        "of training": duration(sum(record.provenance.wall_seconds for record in trained)),
     }
 
 
@@ -216,14 +192,14 @@ def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
     found: dict[str, dict[str, None]] = {}
     for record in records:
         origin = record.provenance
-        facts = {
+        versions = {
             "fairground": origin.fairground,
             **origin.packages,
             "machine": origin.hardware,
-            "threads a run": str(origin.threads),
+            "threads per run": str(origin.threads),
             "data fingerprint": origin.data_fingerprint,
             "split fingerprint": origin.split_fingerprint,
         }
-        for key, value in facts.items():
+        for key, value in versions.items():
             found.setdefault(key, {})[shorten(value, 120)] = None
     return {key: " / ".join(values) for key, values in found.items()}

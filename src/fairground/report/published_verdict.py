@@ -61,21 +61,21 @@ def verdict_on_values(
         return _not_comparable(row, why, ours=ours)
     if ours.half_width is None:
         return _not_comparable(row, "one run has no interval: run more seeds", ours=ours, published=published)
-    told = f"ours {_show(ours)} over {ours.n} repeats, published {_show(published)} over {published.n}"
+    words = f"ours {_show(ours)} over {ours.n} repeats, published {_show(published)} over {published.n}"
     caveat = " (the published number is the best epoch on the test set, an upper bound)" if _on_test(row) else ""
     if not ours.overlaps(published):
         side = "above" if ours.mean > published.mean else "below"
         gap = f"{100 * abs(ours.mean - published.mean):.2f} points {side}"
         return PublishedVerdict(
             outcome="differs",
-            sentence=f"differs: {heading(row.metric)} is {gap}: {told}{caveat}",
+            sentence=f"differs: {heading(row.metric)} is {gap}: {words}{caveat}",
             ours=ours,
             published=published,
         )
     if ours.half_width > resolution:
-        why = f"our interval is wider than ±{100 * resolution:g} points and would hide a difference: {told}"
+        why = f"our interval is wider than ±{100 * resolution:g} points and would hide a difference: {words}"
         return _not_comparable(row, why, ours=ours, published=published)
-    sentence = f"reproduced: the {100 * LEVEL:g} % intervals of {heading(row.metric)} overlap: {told}{caveat}"
+    sentence = f"reproduced: the {100 * LEVEL:g} % intervals of {heading(row.metric)} overlap: {words}{caveat}"
     return PublishedVerdict(outcome="reproduced", sentence=sentence, ours=ours, published=published)
 
 
@@ -180,8 +180,8 @@ def _repeats(records: Sequence[RunRecord], row: PublishedRow) -> list[float]:
 def _score(record: RunRecord, metric: str) -> float | None:
     found = record.score(metric)
     # Precision@1 and recall@1 are one number under two names.
-    twin = {"precision@1": "recall@1", "recall@1": "precision@1"}.get(metric)
-    return record.score(twin) if found is None and twin is not None else found
+    alias = {"precision@1": "recall@1", "recall@1": "precision@1"}.get(metric)
+    return record.score(alias) if found is None and alias is not None else found
 
 
 def _without_seed_and_fold(spec: Mapping[str, Value]) -> dict[str, Any]:

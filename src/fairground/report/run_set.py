@@ -1,39 +1,79 @@
-"""Runs ready for a report: their records, with all they left behind."""
+"""Runs ready for a report: records, folders and searches in one place, divided into the sections of a page."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
-from fairground.report.sections import Sources
+from fairground.spec.flatten import flatten
 from fairground.spec.space import Range
+from fairground.study.trial import Trial
+
+#: what a section of a page is about: the data set and the protocol
+SectionKey = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSet:
-    """Records with what they left behind; `title` is the study's question, or nothing for loose runs."""
+    """Records with all their runs left behind, and how to show them.
+
+    `folders` are the runs' files by run; `trials` the searches by section, then by method's name; `names` says what to
+    call a method, by its hash; `ranges` are what was searched; `metric` is what to rank by if not by what the runs were
+    selected by; `title` is the study's question, or nothing for loose runs.
+    """
 
     records: tuple[RunRecord, ...]
-    sources: Sources
+    folders: Mapping[str, RunFolder] = field(default_factory=dict)
+    trials: Mapping[SectionKey, Mapping[str, Sequence[Trial]]] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    metric: str | None = None
     title: str = ""
 
-    def looked_at(self, *, metric: str | None, ranges: Mapping[str, Range]) -> "RunSet":
-        """Return the same ranked by `metric`, with the ranges that were searched."""
-        return replace(self, sources=replace(self.sources, metric=metric, ranges=ranges))
+    @classmethod
+    def in_home(
+        cls, records: Iterable[RunRecord], home: Path, *, names: Mapping[str, str] | None = None, title: str = ""
+    ) -> "RunSet":
+        """Return the records with the folders they have under `home`."""
+        kept = tuple(records)
+        folders = {record.name: RunFolder(home, record.name) for record in kept}
+        found = {name: folder for name, folder in folders.items() if folder.path.is_dir()}
+        return cls(records=kept, folders=found, names=names or {}, title=title)
+
+    def sections(self) -> "dict[SectionKey, RunSet]":
+        """Divide the runs by data set and protocol: those of different ones never share a table."""
+        groups: dict[SectionKey, list[RunRecord]] = {}
+        for record in self.records:
+            groups.setdefault(section_key(record), []).append(record)
+        return {key: replace(self, records=tuple(records)) for key, records in groups.items()}
 
 
-def folders_of(records: Iterable[RunRecord], home: Path) -> dict[str, RunFolder]:
-    """Return the folders of the runs that have one under `home`."""
-    found = {record.name: RunFolder(home, record.name) for record in records}
-    return {name: folder for name, folder in found.items() if folder.path.is_dir()}
+def section_key(record: RunRecord) -> SectionKey:
+    """Return the section that a run belongs to."""
+    spec = flatten(record.spec)
+    return spec.get("data", "?"), spec.get("protocol", "?")
 
 
-def joined_apart(records: Iterable[RunRecord]) -> list[RunRecord]:
-    """Give joined models a protocol of their own: they are no single models and need a panel for themselves."""
+def names_of_joined(
+    records: Iterable[RunRecord], joined: Iterable[RunRecord], names: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the names by the hashes that methods have once their folds are averaged."""
+    before = {record.name: record.method for record in records}
+    found = {record.method: names.get(before.get(record.name, record.method)) for record in joined}
+    return {key: name for key, name in found.items() if name is not None}
+
+
+def with_ensembles_apart(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """Give concatenated models a protocol of their own: they are no single models and need their own section."""
     return [
-        replace(record, spec={**record.spec, "protocol": f"{record.spec.get('protocol')}, concatenated"})
+        replace(record, spec={**record.spec, "protocol": ensemble_protocol(str(record.spec.get("protocol")))})
         if "ensemble" in record.spec
         else record
         for record in records
     ]
+
+
+def ensemble_protocol(protocol: str) -> str:
+    """Return what the protocol of concatenated models is called."""
+    return f"{protocol}, concatenated"

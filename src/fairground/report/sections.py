@@ -1,10 +1,9 @@
-"""A panel: everything the page says about the runs of one data set under one protocol."""
+"""A section: everything the page says about the runs of one data set under one protocol."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fairground.fairness.folds import join_folds
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.report.comparison import UNFAIR, ComparisonResult
 from fairground.report.confidence import Confidence, confidence_of
@@ -15,33 +14,14 @@ from fairground.report.figures.bars import Bars, bars_of, draw_bars, height_of
 from fairground.report.figures.curves import Curves, curves_of, draw_curves
 from fairground.report.figures.embedding_map import EmbeddingMap, maps_of
 from fairground.report.headings import clean
-from fairground.report.headline import headline_of, question_of
+from fairground.report.headline import Models, headline_of, question_of
 from fairground.report.notes import Note, notes_of
 from fairground.report.published_comparison import PublishedComparison, compare_with_published
 from fairground.report.published_verdict import repeats_of
+from fairground.report.run_set import RunSet, SectionKey, ensemble_protocol, names_of_joined
 from fairground.report.table_formats import caption
 from fairground.report.tables import ResultTable
 from fairground.spec.flatten import flatten, shared
-from fairground.spec.space import Range
-from fairground.study.trial import Trial
-
-#: what a panel is about: the data set and the protocol
-Place = tuple[str, str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sources:
-    """What runs left behind besides their records, and how to look at it.
-
-    `folders` are the runs' files by run; `searches` trials by data set and protocol, then by method's name; `names`
-    says what to call a method, by its hash; `metric` is what to sort by if not by what the runs were selected by.
-    """
-
-    folders: Mapping[str, RunFolder] = field(default_factory=dict)
-    searches: Mapping[Place, Mapping[str, Sequence[Trial]]] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
-    ranges: Mapping[str, Range] = field(default_factory=dict)
-    metric: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,97 +34,98 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """`card` is what all runs share, part by part; `contest` the guard's word and the verdicts, if a run is done."""
+    """`card` is what all runs share, part by part; `comparison` is there if a run is done."""
 
     anchor: str
     dataset: str
     protocol: str
     table: ResultTable
     caption: str
+    models: Models
     question: str
-    answer: str
+    headline: str
     card: Mapping[str, str]
     bars: Bars
     bars_drawn: Drawing
     curves: Curves
     curves_drawn: Drawing
     notes: Sequence[Note]
-    contest: ComparisonResult | None
-    belief: Confidence | None
-    beside: Sequence[PublishedComparison]
-    plates: Sequence[tuple[ReportFigure, Drawing]]
+    comparison: ComparisonResult | None
+    confidence: Confidence | None
+    published: Sequence[PublishedComparison]
+    figures: Sequence[tuple[ReportFigure, Drawing]]
     maps: Sequence[EmbeddingMap]
     labels: Mapping[str, str]
 
-
-def places_of(records: Iterable[RunRecord]) -> dict[Place, list[RunRecord]]:
-    """Group runs by data set and protocol: those of different ones never share a table."""
-    groups: dict[Place, list[RunRecord]] = {}
-    for record in records:
-        spec = flatten(record.spec)
-        groups.setdefault((spec.get("data", "?"), spec.get("protocol", "?")), []).append(record)
-    return groups
+    @property
+    def title(self) -> str:
+        """What tells the section from others of a page."""
+        return f"{self.dataset}, {self.models} models" if self.models else f"{self.dataset}, {self.protocol}"
 
 
-def sections_of(records: Iterable[RunRecord], sources: Sources) -> list[Section]:
-    """Return a panel for each data set and protocol."""
-    return [_panel(f"panel-{i}", place, group, sources) for i, (place, group) in enumerate(places_of(records).items())]
+def sections_of(runs: RunSet) -> list[Section]:
+    """Return a section for each data set and protocol."""
+    groups = runs.sections()
+    return [
+        _section(f"section-{i}", key, group, models=_models(key, groups))
+        for i, (key, group) in enumerate(groups.items())
+    ]
 
 
-def figure_inputs_of(
-    place: Place, records: Sequence[RunRecord], sources: Sources
-) -> tuple[FigureInputs, ComparisonResult | None]:
-    """Return what the figures of one panel are made of, and the guard's word; unfair tables say so on every row."""
-    joined = join_folds(records)
-    names = _names(records, joined, sources.names)
-    contest = None
+def _models(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> Models:
+    """Return which models of a study's folds a section is about; nothing where there is no choice."""
+    if any("ensemble" in record.spec for record in groups[key].records):
+        return "concatenated"
+    data, protocol = key
+    return "separated" if (data, ensemble_protocol(protocol)) in groups else ""
+
+
+def figure_inputs_of(key: SectionKey, runs: RunSet) -> tuple[FigureInputs, ComparisonResult | None]:
+    """Return what the figures of one section are made of, and the comparison; unfair tables say so on every row."""
+    joined = tuple(join_folds(runs.records))
+    names = names_of_joined(runs.records, joined, runs.names)
+    comparison = None
     if any(record.state == "done" for record in joined):
-        contest = ComparisonResult.from_records(joined, metric=sources.metric, ranges=sources.ranges, names=names)
-    is_fair = contest is None or contest.is_fair
+        comparison = ComparisonResult.from_records(joined, metric=runs.metric, ranges=runs.ranges, names=names)
+    is_fair = comparison is None or comparison.is_fair
     if not is_fair:
         labels = {row.method.key: row.label for row in ResultTable.from_records(joined, names=names).rows}
         names = {key: UNFAIR + label for key, label in labels.items()}
-    table = ResultTable.from_records(joined, names=names, primary=sources.metric)
-    material = FigureInputs(
-        dataset=clean(place[0]),
-        table=table if is_fair else table.without_marks(),
-        records=tuple(joined),
-        folders=sources.folders,
-        searches=sources.searches.get(place, {}),
-    )
-    return material, contest
+    table = ResultTable.from_records(joined, names=names, primary=runs.metric)
+    kept = replace(runs, records=joined)
+    return FigureInputs(key=key, runs=kept, table=table if is_fair else table.without_marks()), comparison
 
 
-def _panel(anchor: str, place: Place, records: Sequence[RunRecord], sources: Sources) -> Section:
-    material, contest = figure_inputs_of(place, records, sources)
-    table = material.table
+def _section(anchor: str, key: SectionKey, runs: RunSet, *, models: Models) -> Section:
+    inputs, comparison = figure_inputs_of(key, runs)
+    table = inputs.table
     bars, curves = bars_of(table), curves_of(table)
-    labels = _labels(records, table)
-    unfair = contest.comparison.refusal() if contest is not None and not contest.is_fair else None
-    belief = None if contest is None else confidence_of(contest, _values(contest, table))
+    labels = _labels(runs.records, table)
+    unfair = comparison.fairness.refusal() if comparison is not None and not comparison.is_fair else None
     return Section(
         anchor=anchor,
-        dataset=clean(place[0]),
-        protocol=clean(place[1]),
+        dataset=inputs.dataset,
+        protocol=clean(key[1]),
         table=table,
         caption=caption(table),
-        question=question_of(table, clean(place[0])),
-        answer=headline_of(table, unfair=unfair),
-        card=_card([flatten(record.spec) for record in records]),
+        models=models,
+        question=question_of(table, inputs.dataset, models),
+        headline=headline_of(table, unfair=unfair),
+        card=_card([flatten(record.spec) for record in runs.records]),
         bars=bars,
         bars_drawn=_draw_bars(bars, anchor),
         curves=curves,
         curves_drawn=_draw_curves(curves, anchor),
         notes=notes_of(table),
-        contest=contest,
-        belief=belief,
-        beside=compare_with_published(records, labels),
-        plates=[
-            (plate, Drawing(wide=plate.wide(anchor), narrow=plate.narrow(anchor)))
-            for plate in figures_of(material)
-            if plate.is_for_page
+        comparison=comparison,
+        confidence=None if comparison is None else confidence_of(comparison, _values(comparison, table)),
+        published=compare_with_published(runs.records, labels),
+        figures=[
+            (figure, Drawing(wide=figure.wide(anchor), narrow=figure.narrow(anchor)))
+            for figure in figures_of(inputs)
+            if figure.is_for_page
         ],
-        maps=maps_of(material),
+        maps=maps_of(inputs),
         labels=labels,
     )
 
@@ -159,17 +140,10 @@ def _labels(records: Sequence[RunRecord], table: ResultTable) -> dict[str, str]:
     return found
 
 
-def _values(contest: ComparisonResult, table: ResultTable) -> dict[str, dict[int, float]]:
-    """Return the table's values under the names the contest uses, which are not marked unfair."""
-    found = table.values(contest.metric)
-    return found if contest.is_fair else {label.removeprefix(UNFAIR): values for label, values in found.items()}
-
-
-def _names(records: Sequence[RunRecord], joined: Sequence[RunRecord], names: Mapping[str, str]) -> dict[str, str]:
-    """Return the names by the hashes that methods have once their folds are averaged."""
-    before = {record.name: record.method for record in records}
-    found = {record.method: names.get(before.get(record.name, record.method)) for record in joined}
-    return {key: name for key, name in found.items() if name is not None}
+def _values(comparison: ComparisonResult, table: ResultTable) -> dict[str, dict[int, float]]:
+    """Return the table's values under the names the comparison uses, which are not marked unfair."""
+    found = table.values(comparison.metric)
+    return found if comparison.is_fair else {label.removeprefix(UNFAIR): values for label, values in found.items()}
 
 
 def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -177,7 +151,7 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     for key, value in shared(flat).items():
         part, _, setting = key.partition(".")
-        if key in ("protocol", "data") or not value:  # the panel's title says so, or there is nothing to say
+        if key in ("protocol", "data") or not value:  # the section's title says so, or there is nothing to say
             continue
         parts.setdefault(part, []).append(clean(f"{setting.replace('_', ' ')} {value}".strip()))
     return {part: " · ".join(settings) for part, settings in parts.items()}

@@ -1,26 +1,24 @@
-"""What a whole study found, for people and programs: a table for each data set, folds apart and joined, and a page."""
+"""What a study found, for people and programs: a table per data set, folds separated and joined, and a page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
 from fairground.report.page import build_page
-from fairground.report.run_set import RunSet, folders_of, joined_apart
-from fairground.report.sections import Place, Sources
+from fairground.report.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
 from fairground.report.table_formats import text as table_text
 from fairground.report.tables import ResultTable, TableRow
-from fairground.spec.flatten import flatten
 from fairground.study.run_study import JobResult
 from fairground.study.search_analysis import expected_best, importance, on_bounds
 from fairground.study.trial import Trial, counts
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """One table of a study: its heading, its records with folds averaged or joined, and what to call the methods."""
+class StudyTable:
+    """One table of a study: its heading, its runs, fold by fold or concatenated, and their methods' names by hash."""
 
     title: str
     data: str
@@ -30,50 +28,53 @@ class Part:
 
     @property
     def table(self) -> ResultTable:
-        """The table of this part."""
-        return ResultTable.from_records(self.records, names=self.names)
+        """The methods and their scores."""
+        joined = join_folds(self.records)
+        return ResultTable.from_records(joined, names=names_of_joined(self.records, joined, self.names))
 
 
-def parts_of(results: Sequence[JobResult]) -> list[Part]:
+def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
     """Return the tables of a study: for each data set separated and, where folds were joined, concatenated."""
-    parts = []
-    for label in dict.fromkeys(result.cell.data.label for result in results):
-        found = [result for result in results if result.cell.data.label == label]
-        n_folds = len(found[0].cell.study.folds.used)
-        apart = f"{label}, separated: the mean over {n_folds} fold models of a repeat" if n_folds > 1 else label
+    tables = []
+    for label in dict.fromkeys(result.job.data.label for result in results):
+        found = [result for result in results if result.job.data.label == label]
+        n_folds = len(found[0].job.study.folds.used)
+        separated = f"{label}, separated: the mean over {n_folds} fold models of a repeat" if n_folds > 1 else label
         joined = f"{label}, concatenated: the {n_folds} fold models of a repeat joined into one"
-        parts.append(_part(apart, label, False, {result.cell.method.label: _apart(result) for result in found}))
-        parts.append(_part(joined, label, True, {result.cell.method.label: result.joined for result in found}))
-    return [part for part in parts if part.records]
+        tables.append(
+            _table(separated, label, False, {result.job.method.label: _separated(result) for result in found})
+        )
+        tables.append(_table(joined, label, True, {result.job.method.label: result.joined for result in found}))
+    return [table for table in tables if table.records]
 
 
 def results_text(results: Sequence[JobResult]) -> str:
     """Return the tables of a study, what was selected, and what a reader must be told, for a terminal."""
     lines = []
-    for part in parts_of(results):
-        lines += [part.title, table_text(part.table)]
-    lines += [line for result in results for line in _told(result)]
+    for found in tables_of(results):
+        lines += [found.title, table_text(found.table)]
+    lines += [line for result in results for line in _search_lines(result)]
     return "\n".join(lines) + "\n"
 
 
 def results_plain(results: Sequence[JobResult]) -> list[dict[str, Any]]:
-    """Return everything a program may want to know of each cell, as JSON-ready data."""
-    tables = [(part.data, part.is_joined, part.table) for part in parts_of(results)]
+    """Return everything a program may want to know of each job, as JSON-ready data."""
+    tables = [(found.data, found.is_joined, found.table) for found in tables_of(results)]
     found = []
     for result in results:
-        cell = result.cell
+        job = result.job
         scores = {
             "concatenated" if is_joined else "separated": _scores(row, table.metrics)
             for data, is_joined, table in tables
             for row in table.rows
-            if data == cell.data.label and row.label == cell.method.label
+            if data == job.data.label and row.label == job.method.label
         }
-        ranges = cell.ranges() if result.trials else {}
+        ranges = job.ranges() if result.trials else {}
         selected = result.selected
         found.append(
             {
-                "data": cell.data.label,
-                "method": cell.method.label,
+                "data": job.data.label,
+                "method": job.method.label,
                 "trials": counts(result.trials),
                 "seconds": round(sum(trial.seconds for trial in result.trials), 1),
                 "settings": dict(selected.settings) if selected else None,
@@ -89,48 +90,43 @@ def results_plain(results: Sequence[JobResult]) -> list[dict[str, Any]]:
 
 def write_study_page(results: Sequence[JobResult], *, title: str, home: Path, out: Path) -> Path | None:
     """Write the page of a study and return its path; None when no final run has a record."""
-    gathered = from_study(results, home=home, title=title)
-    if not gathered.records:
-        return None
-    return build_page(gathered.records, title=title, out=out, sources=gathered.sources)
+    runs = from_study(results, home=home, title=title)
+    return build_page(runs, out=out) if runs.records else None
 
 
 def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSet:
-    """Return the final runs of a study under its methods' names, folds averaged and joined, with its searches."""
+    """Return the final runs of a study under its methods' names, concatenated models too, with its searches."""
     records: list[RunRecord] = []
     names: dict[str, str] = {}
-    for part in parts_of(results):
-        names |= part.names
-        records += joined_apart(part.records)
-    searches: dict[Place, dict[str, Sequence[Trial]]] = {}
+    for table in tables_of(results):
+        names |= table.names
+        records += with_ensembles_apart(table.records)
+    trials: dict[SectionKey, dict[str, Sequence[Trial]]] = {}
     for result in results:
         if result.trials and result.runs:
-            flat = flatten(result.runs[0].spec)
-            place = (flat.get("data", "?"), flat.get("protocol", "?"))
-            searches.setdefault(place, {})[result.cell.method.label] = result.trials
-    sources = Sources(folders=folders_of(records, home), searches=searches, names=names)
-    return RunSet(records=tuple(records), sources=sources, title=title)
+            trials.setdefault(section_key(result.runs[0]), {})[result.job.method.label] = result.trials
+    return replace(RunSet.in_home(records, home, names=names, title=title), trials=trials)
 
 
-def _part(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence[RunRecord]]) -> Part:
+def _table(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence[RunRecord]]) -> StudyTable:
     names = {record.method: label for label, found in records.items() for record in found}
     kept = tuple(record for found in records.values() for record in found)
-    return Part(title=title, data=data, is_joined=is_joined, records=kept, names=names)
+    return StudyTable(title=title, data=data, is_joined=is_joined, records=kept, names=names)
 
 
-def _apart(result: JobResult) -> list[RunRecord]:
-    """Return a record for every repeat with its folds averaged; a repeat that lost a fold counts as unfinished."""
-    n_folds = len(result.cell.study.folds.used)
+def _separated(result: JobResult) -> list[RunRecord]:
+    """Return the runs of every repeat; one that lost a fold has its unfinished runs alone, and counts as unfinished."""
+    n_folds = len(result.job.study.folds.used)
     repeats = [result.runs[i : i + n_folds] for i in range(0, len(result.runs), n_folds)]
     kept: list[RunRecord] = []
     for runs in repeats:
         unfinished = [run for run in runs if run.state != "done"]
         kept += unfinished or list(runs)
-    return join_folds(kept)
+    return kept
 
 
-def _told(result: JobResult) -> list[str]:
-    label = result.cell.label
+def _search_lines(result: JobResult) -> list[str]:
+    label = result.job.label
     lines = []
     if result.trials:
         states = ", ".join(f"{n} {state}" for state, n in counts(result.trials).items() if n)
@@ -141,7 +137,7 @@ def _told(result: JobResult) -> list[str]:
     if result.selected.trial is not None:
         settings = ", ".join(f"{key}={value}" for key, value in result.selected.settings.items())
         lines.append(f"  trial {result.selected.trial} selected, validation {result.selected.score:.4f}: {settings}")
-        lines += [f"  warning: {word}" for word in on_bounds(result.cell.ranges(), result.selected.settings)]
+        lines += [f"  warning: {word}" for word in on_bounds(result.job.ranges(), result.selected.settings)]
     return [*lines, *(f"  warning: not joined: {word}" for word in dict.fromkeys(result.complaints))]
 
 

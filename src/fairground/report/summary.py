@@ -8,6 +8,6 @@ class Summary:
     """`sentences` are the advice, the first the most important; `told` is how it was come by."""
 
     sentences: tuple[str, ...]
-    told: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()

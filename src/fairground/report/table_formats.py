@@ -9,7 +9,7 @@ from fairground.report.headings import clean, heading, is_share, shorten, show_i
 from fairground.report.tables import ResultTable, TableCell, TableRow
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    pass
 
 MARKS = {"best": "★", "level": "≈", "": ""}
 
@@ -28,12 +28,12 @@ def caption(table: ResultTable) -> str:
 
 def legend(table: ResultTable) -> str:
     """Return what the marks in the table mean, as far as they occur."""
-    standings = {cell.standing for row in table.rows for cell in row.cells.values()}
+    marks = {cell.mark for row in table.rows for cell in row.cells.values()}
     words = {
         "best": "★ better than every other method: paired on shared seeds, corrected over all pairs (Holm).",
-        "level": "≈ the highest mean and what no such test separates from it.",
+        "level": "≈ the best mean and what no such test separates from it.",
     }
-    return " ".join(text for standing, text in words.items() if standing in standings)
+    return " ".join(text for mark, text in words.items() if mark in marks)
 
 
 def text(table: ResultTable) -> str:
@@ -46,24 +46,6 @@ def text(table: ResultTable) -> str:
     ]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(line.rstrip() for line in lines) + f"\n{caption(table)}\n"
-
-
-def rich_table(table: ResultTable, *, width: int | None = None) -> "Table":
-    """Return the table for a terminal of `width` columns, drawn by rich; metrics that do not fit are counted below."""
-    from rich.table import Table
-    from rich.text import Text
-
-    metrics = _metrics_that_fit(table, width)
-    n_hidden = len(table.metrics) - len(metrics)
-    hidden = f" {n_hidden} more metric{'s' if n_hidden > 1 else ''} did not fit." if n_hidden else ""
-    drawn = Table(caption=caption(table) + hidden, caption_justify="left", header_style="bold")
-    for column, name in enumerate(["method", "n", *(heading(metric) for metric in metrics)]):
-        drawn.add_column(name, justify="right" if column else "left", no_wrap=column > 0)
-    for row in table.rows:
-        # As Text: a label in square brackets must not be taken for rich's own markup.
-        cells = [Text(_cell(metric, row.cells[metric]), style=_style(row.cells[metric])) for metric in metrics]
-        drawn.add_row(Text(shorten(row.label, 60)), _count(row), *cells)
-    return drawn
 
 
 def markdown(table: ResultTable) -> str:
@@ -100,21 +82,6 @@ def latex(table: ResultTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _metrics_that_fit(table: ResultTable, width: int | None) -> list[str]:
-    """Keep the leading columns as long as a terminal has room for them: a number cut short would be a wrong number."""
-    if width is None:
-        return list(table.metrics)
-    room = width - 24 - 3 - len("n of n")
-    kept: list[str] = []
-    for metric in table.metrics:
-        cells = (_cell(metric, row.cells[metric]) for row in table.rows)
-        room -= 3 + max(len(heading(metric)), *(len(cell) for cell in cells))
-        if room < 0 and kept:
-            break
-        kept.append(metric)
-    return kept
-
-
 def _headings(table: ResultTable) -> list[str]:
     return ["method", "n", *(heading(metric) for metric in table.metrics)]
 
@@ -130,19 +97,15 @@ def _cells(table: ResultTable, row: TableRow) -> list[str]:
 def _cell(metric: str, cell: TableCell) -> str:
     if cell.interval is None:
         return "-"
-    return f"{show_interval(metric, cell.interval)} {MARKS[cell.standing]}".rstrip()
-
-
-def _style(cell: TableCell) -> str:
-    return {"best": "bold green", "level": "green", "": ""}[cell.standing]
+    return f"{show_interval(metric, cell.interval)} {MARKS[cell.mark]}".rstrip()
 
 
 def _latex_cell(metric: str, cell: TableCell) -> str:
     if cell.interval is None:
         return "--"
     number = show_interval(metric, cell.interval).replace("±", r"\pm")
-    inner = rf"\mathbf{{{number}}}" if cell.standing == "best" else number
-    return f"${inner}$" + (r"$^{\approx}$" if cell.standing == "level" else "")
+    inner = rf"\mathbf{{{number}}}" if cell.mark == "best" else number
+    return f"${inner}$" + (r"$^{\approx}$" if cell.mark == "level" else "")
 
 
 def _escape_markdown(label: str) -> str:

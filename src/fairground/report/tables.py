@@ -1,8 +1,9 @@
 """The result table: methods by metrics, each cell a mean with its interval, and who is separated from the best.
 
 A cell is marked best only if the paired tests on shared seeds, corrected over all pairs, separate it from every other
-method. Otherwise the highest mean and all methods that no test separates from it are marked `level`. Nothing is marked
-when a method has one run only: one run cannot tell a better method from a lucky one.
+method. Otherwise the best mean and all methods that no test separates from it are marked `level`. Nothing is marked
+when a method has one run only: one run cannot tell a better method from a lucky one. Nor is anything where nobody says
+which way a number is better; such rows are sorted with the highest first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,12 +14,12 @@ from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
-from fairground.report.headings import is_share
 from fairground.report.methods import Method, methods_of
+from fairground.spec.metric_words import goodness
 from fairground.statistics.groups import best_group
 from fairground.statistics.intervals import LEVEL, Interval, t_interval
 
-Standing = Literal["best", "level", ""]
+Mark = Literal["best", "level", ""]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class TableCell:
 
     values: tuple[float, ...]
     interval: Interval | None
-    standing: Standing
+    mark: Mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +48,13 @@ class TableRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultTable:
-    """Rows are sorted by `primary`, the metric the runs were selected by; methods without a finished run come last."""
+    """Rows are sorted by `primary`, the metric the runs were selected by; methods without a finished run come last.
+
+    `higher_is_better` says of each metric what its scores say; None where nobody does.
+    """
 
     metrics: tuple[str, ...]
+    higher_is_better: Mapping[str, bool | None]
     primary: str
     split: SplitName
     level: float
@@ -80,7 +85,8 @@ class ResultTable:
         primary = primary or _primary(methods, found)
         # What the runs were selected by comes first, unless the caller chose the columns.
         metrics = found if metrics or not primary else (primary, *(metric for metric in found if metric != primary))
-        columns = {metric: _column(methods, metric, split, level) for metric in metrics}
+        directions = {metric: _direction(methods, metric) for metric in metrics}
+        columns = {metric: _column(methods, metric, split, level, directions[metric]) for metric in metrics}
         rows = [
             TableRow(
                 method=method,
@@ -90,8 +96,15 @@ class ResultTable:
             )
             for i, method in enumerate(methods)
         ]
-        rows.sort(key=lambda row: _rank(row.cells.get(primary), primary))
-        return cls(metrics=metrics, primary=primary, split=split, level=level, rows=tuple(rows))
+        rows.sort(key=lambda row: _rank(row.cells.get(primary), directions.get(primary)))
+        return cls(
+            metrics=metrics,
+            higher_is_better=directions,
+            primary=primary,
+            split=split,
+            level=level,
+            rows=tuple(rows),
+        )
 
     def row(self, label: str) -> TableRow:
         """Return the row of the method called `label`."""
@@ -106,10 +119,19 @@ class ResultTable:
         found = {row.label: values_by_seed(row.method, chosen, self.split) for row in self.rows}
         return {label: values for label, values in found.items() if values}
 
+    def goodness(self, metric: str | None = None) -> dict[str, dict[int, float]]:
+        """Return each method's value by seed, turned so that more is better."""
+        return turned(self.values(metric), self.higher_is_better.get(metric or self.primary))
+
+    @property
+    def extreme(self) -> str:
+        """What the best value by `primary` is: the lowest where less is better."""
+        return "lowest" if self.higher_is_better.get(self.primary) is False else "highest"
+
     def without_marks(self) -> "ResultTable":
         """Return the table with nobody called best: for runs that may not be compared."""
         rows = [
-            replace(row, cells={metric: replace(cell, standing="") for metric, cell in row.cells.items()})
+            replace(row, cells={metric: replace(cell, mark="") for metric, cell in row.cells.items()})
             for row in self.rows
         ]
         return replace(self, rows=tuple(rows))
@@ -117,7 +139,7 @@ class ResultTable:
     @property
     def has_marks(self) -> bool:
         """Tell whether any cell is marked, so that the marks need explaining."""
-        return any(cell.standing for row in self.rows for cell in row.cells.values())
+        return any(cell.mark for row in self.rows for cell in row.cells.values())
 
 
 def _opened_split(methods: Sequence[Method]) -> SplitName:
@@ -138,15 +160,23 @@ def _primary(methods: Sequence[Method], metrics: Sequence[str]) -> str:
     return wanted if wanted in metrics else (metrics[-1] if metrics else "")
 
 
-def _column(methods: Sequence[Method], metric: str, split: SplitName, level: float) -> list[TableCell]:
+def _direction(methods: Sequence[Method], metric: str) -> bool | None:
+    said = (record.higher_is_better(metric) for method in methods for record in method.done)
+    return next((direction for direction in said if direction is not None), None)
+
+
+def _column(
+    methods: Sequence[Method], metric: str, split: SplitName, level: float, higher_is_better: bool | None
+) -> list[TableCell]:
     values = [tuple(method.values(metric, split)) for method in methods]
     intervals = [t_interval(some, level=level) if some else None for some in values]
-    standings: list[Standing] = [""] * len(methods)
-    if is_share(metric):
-        standings = _standings([values_by_seed(method, metric, split) for method in methods], level)
+    marks: list[Mark] = [""] * len(methods)
+    if higher_is_better is not None:
+        values_of = {str(i): values_by_seed(method, metric, split) for i, method in enumerate(methods)}
+        marks = _marks(list(turned(values_of, higher_is_better).values()), level)
     return [
-        TableCell(values=some, interval=interval, standing=standing)
-        for some, interval, standing in zip(values, intervals, standings, strict=True)
+        TableCell(values=some, interval=interval, mark=mark)
+        for some, interval, mark in zip(values, intervals, marks, strict=True)
     ]
 
 
@@ -160,16 +190,24 @@ def values_by_seed(method: Method, metric: str, split: SplitName) -> dict[int, f
     return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
 
 
-def _standings(values: Sequence[Mapping[int, float]], level: float) -> list[Standing]:
+def turned(values: Mapping[str, Mapping[int, float]], higher_is_better: bool | None) -> dict[str, dict[int, float]]:
+    """Return values by method and seed turned so that more is better, as the statistics take for granted."""
+    return {
+        label: {seed: goodness(value, higher_is_better) for seed, value in found.items()}
+        for label, found in values.items()
+    }
+
+
+def _marks(values: Sequence[Mapping[int, float]], level: float) -> list[Mark]:
     known = {str(i): found for i, found in enumerate(values) if found}
     if len(known) < 2 or any(len(found) == 1 for found in known.values()):
         return [""] * len(values)
     members = best_group(known, level=level).members
-    mark: Standing = "best" if len(members) == 1 else "level"
+    mark: Mark = "best" if len(members) == 1 else "level"
     return [mark if str(i) in members else "" for i in range(len(values))]
 
 
-def _rank(cell: TableCell | None, metric: str) -> tuple[bool, float]:
+def _rank(cell: TableCell | None, higher_is_better: bool | None) -> tuple[bool, float]:
     if cell is None or cell.interval is None:
         return True, 0.0
-    return False, -cell.interval.mean if is_share(metric) else cell.interval.mean
+    return False, -goodness(cell.interval.mean, higher_is_better)

@@ -46,19 +46,19 @@ class DeviceSearchPlan:
         return scores
 
 
-def rank_on_device(pairing: DeviceSearchPlan, relevant: Relevant) -> Ranked:
+def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:
     """Return the ranked relevant references of the queries `relevant` speaks of."""
     offsets = relevant.offsets
     n_queries = len(offsets) - 1
-    step = max(1, N_SCORES // len(pairing.kind))
+    step = max(1, N_SCORES // len(plan.kind))
     ranks = [np.empty(0, np.int32)]
     scores = [np.empty(0, np.float32)]
     for begin in range(0, n_queries, step):
         end = min(begin + step, n_queries)
-        tile = pairing.scores(relevant.start + begin, relevant.start + end)
+        tile = plan.scores(relevant.start + begin, relevant.start + end)
         query = np.repeat(np.arange(end - begin), np.diff(offsets[begin : end + 1]))
         where = relevant.where[offsets[begin] : offsets[end]]
-        rank, score = _places(pairing, tile, query, where)
+        rank, score = _places(plan, tile, query, where)
         order = np.lexsort((rank, query))
         ranks.append(rank[order])
         scores.append(score[order])
@@ -66,17 +66,17 @@ def rank_on_device(pairing: DeviceSearchPlan, relevant: Relevant) -> Ranked:
 
 
 def _places(
-    pairing: DeviceSearchPlan, tile: Tensor, query: np.ndarray, where: np.ndarray
+    plan: DeviceSearchPlan, tile: Tensor, query: np.ndarray, where: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rank and score of each (query, place) in a block of scores."""
     rows = torch.as_tensor(query, device=tile.device, dtype=torch.long)
     columns = torch.as_tensor(where, device=tile.device, dtype=torch.long)
     threshold = tile[rows, columns]
-    number = pairing.numbers[columns]
+    number = plan.numbers[columns]
     counts = [torch.empty(0, dtype=torch.long, device=tile.device)]
     for some in _stretches(len(rows), max(1, N_SCORES // tile.shape[1])):
         theirs, mine = tile[rows[some]], threshold[some, None]
-        above = (theirs > mine) | ((theirs == mine) & (pairing.numbers < number[some, None]))
+        above = (theirs > mine) | ((theirs == mine) & (plan.numbers < number[some, None]))
         counts.append(above.sum(1))
     ranks = 1 + torch.cat(counts)
     return ranks.cpu().numpy().astype(np.int32), threshold.cpu().numpy()

@@ -16,21 +16,21 @@ class Neighbours(NamedTuple):
     scores: np.ndarray
 
 
-def nearest(pairing: SearchPlan, k: int, *, threads: int) -> Neighbours:
+def nearest(plan: SearchPlan, k: int, *, threads: int) -> Neighbours:
     """Return the `k` nearest references of each query, queries in the pairing's order."""
-    n = pairing.queries.n
+    n = plan.queries.n
     numbers = np.full((n, k), -1, np.int32)
-    best = np.full((n, k), -np.inf, pairing.queries.dtype)
+    best = np.full((n, k), -np.inf, plan.queries.dtype)
 
-    def work(row: int, hand: TileWorker) -> None:
-        rows = slice(row * pairing.edge, row * pairing.edge + pairing.queries.length(row))
-        for column in range(pairing.references.n_tiles):
-            pairing.multiply(*pairing.canonical(row, column), hand.product)
-            scores = pairing.scores(row, column, hand.product, hand)
-            index = pairing.references.index[column * pairing.edge : (column + 1) * pairing.edge]
+    def work(row: int, workspace: TileWorker) -> None:
+        rows = slice(row * plan.edge, row * plan.edge + plan.queries.length(row))
+        for column in range(plan.references.n_tiles):
+            plan.multiply(*plan.canonical(row, column), workspace.product)
+            scores = plan.scores(row, column, workspace.product, workspace)
+            index = plan.references.index[column * plan.edge : (column + 1) * plan.edge]
             take_nearest(scores, index, best[rows], numbers[rows])
 
-    share_out(range(pairing.queries.n_tiles), pairing.hand, work, threads)
+    share_out(range(plan.queries.n_tiles), plan.workspace, work, threads)
     return Neighbours(numbers, best)
 
 

@@ -53,17 +53,17 @@ def blocks(n_relevant: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def rank(pairing: SearchPlan, relevant: Relevant, *, threads: int) -> Ranked:
+def rank(plan: SearchPlan, relevant: Relevant, *, threads: int) -> Ranked:
     """Return the ranked relevant references of the queries `relevant` speaks of."""
-    work = _Block(pairing, relevant, threads)
+    work = _Block(plan, relevant, threads)
     work.read()
     work.sort()
     return Ranked(relevant.start, relevant.offsets, work.count() + 1, work.scores)
 
 
-def relevant_scores(pairing: SearchPlan, relevant: Relevant, *, threads: int) -> np.ndarray:
+def relevant_scores(plan: SearchPlan, relevant: Relevant, *, threads: int) -> np.ndarray:
     """Return the score of every relevant reference, in the order listed."""
-    work = _Block(pairing, relevant, threads)
+    work = _Block(plan, relevant, threads)
     work.read()
     return work.scores
 
@@ -71,31 +71,31 @@ def relevant_scores(pairing: SearchPlan, relevant: Relevant, *, threads: int) ->
 class _Block:
     """A block of queries on its way from lists of relevant references to their places."""
 
-    def __init__(self, pairing: SearchPlan, relevant: Relevant, threads: int) -> None:
-        self.pairing = pairing
+    def __init__(self, plan: SearchPlan, relevant: Relevant, threads: int) -> None:
+        self.plan = plan
         self.threads = threads
         self.start = relevant.start
         self.offsets = relevant.offsets
         self.n_queries = len(relevant.offsets) - 1
         self.where = relevant.where.copy()
-        self.scores = np.empty(len(relevant.where), pairing.queries.dtype)
+        self.scores = np.empty(len(relevant.where), plan.queries.dtype)
         self.kept: dict[tuple[int, int], np.ndarray] = {}
 
     def read(self) -> None:
         """Fill in the scores of the relevant references."""
-        edge, n_columns = self.pairing.edge, self.pairing.references.n_tiles
+        edge, n_columns = self.plan.edge, self.plan.references.n_tiles
         rows = np.repeat((self.start + np.arange(self.n_queries)) // edge, np.diff(self.offsets))
-        is_wanted = np.zeros((self.pairing.queries.n_tiles, n_columns), bool)
+        is_wanted = np.zeros((self.plan.queries.n_tiles, n_columns), bool)
         is_wanted[rows, self.where // edge] = True
         wanted: list[int] = np.flatnonzero(is_wanted).tolist()
         n_kept = KEPT_BYTES // (edge * edge * self.scores.itemsize)
 
-        def work(task: int, hand: TileWorker) -> None:
+        def work(task: int, workspace: TileWorker) -> None:
             row, column = divmod(task, n_columns)
-            tile, first, last = self._tile(row, column, hand, n_kept=n_kept)
+            tile, first, last = self._tile(row, column, workspace, n_kept=n_kept)
             rank_counts.read_thresholds(tile, first, last - first, column * edge, self.offsets, self.where, self.scores)
 
-        share_out(wanted, self.pairing.hand, work, self.threads)
+        share_out(wanted, self.plan.workspace, work, self.threads)
 
     def sort(self) -> None:
         """Put each query's references best first; equal ones stay in the order of their numbers."""
@@ -107,26 +107,26 @@ class _Block:
 
     def count(self) -> np.ndarray:
         """Return how many references stand above each relevant one."""
-        edge, n_columns = self.pairing.edge, self.pairing.references.n_tiles
-        is_whole = self.pairing.is_mirrored and self.n_queries == self.pairing.queries.n
+        edge, n_columns = self.plan.edge, self.plan.references.n_tiles
+        is_mirrored = self.plan.is_mirrored and self.n_queries == self.plan.queries.n
         rows = range(self.start // edge, (self.start + self.n_queries - 1) // edge + 1)
-        tasks = ((row, column) for row in rows for column in range(row if is_whole else 0, n_columns))
+        tasks = ((row, column) for row in rows for column in range(row if is_mirrored else 0, n_columns))
         above = self._thresholds()
-        index = self.pairing.references.index
+        index = self.plan.references.index
 
-        def count(row: int, column: int, hand: TileWorker, product: np.ndarray | None) -> None:
-            tile, first, last = self._tile(row, column, hand, product)
+        def count(row: int, column: int, workspace: TileWorker, product: np.ndarray | None) -> None:
+            tile, first, last = self._tile(row, column, workspace, product)
             numbers = index[column * edge : (column + 1) * edge]
-            rank_counts.count_tile(tile, first, last - first, column * edge, numbers, above, hand.counts)
+            rank_counts.count_tile(tile, first, last - first, column * edge, numbers, above, workspace.counts)
 
-        def work(task: tuple[int, int], hand: TileWorker) -> None:
+        def work(task: tuple[int, int], workspace: TileWorker) -> None:
             row, column = task
-            count(row, column, hand, None)
-            if is_whole and row != column:
-                count(column, row, hand, self.kept.pop((row, column), hand.product))
+            count(row, column, workspace, None)
+            if is_mirrored and row != column:
+                count(column, row, workspace, self.kept.pop((row, column), workspace.product))
 
-        hands = share_out(tasks, lambda: self.pairing.hand(len(self.where)), work, self.threads)
-        counts: np.ndarray = sum((hand.counts for hand in hands[1:]), hands[0].counts)
+        workspaces = share_out(tasks, lambda: self.plan.workspace(len(self.where)), work, self.threads)
+        counts: np.ndarray = sum((workspace.counts for workspace in workspaces[1:]), workspaces[0].counts)
         rank_counts.accumulate(self.offsets, counts)
         return counts
 
@@ -140,23 +140,23 @@ class _Block:
 
         if n_entries:
             share_stretches(self.n_queries, STEP, work, self.threads)
-        numbers = self.pairing.references.index[self.where]
+        numbers = self.plan.references.index[self.where]
         return Thresholds(self.offsets, self.scores, self.where, numbers, table)
 
     def _tile(
-        self, row: int, column: int, hand: TileWorker, product: np.ndarray | None = None, *, n_kept: int = 0
+        self, row: int, column: int, workspace: TileWorker, product: np.ndarray | None = None, *, n_kept: int = 0
     ) -> tuple[np.ndarray, int, int]:
         """Return the block's scores in a tile, and its first and last + 1 query there, from the block's start."""
-        key = self.pairing.canonical(row, column)
+        key = self.plan.canonical(row, column)
         product = self.kept.get(key) if product is None else product
         if product is None:
             is_kept = len(self.kept) < n_kept
-            product = np.empty_like(hand.product) if is_kept else hand.product
-            self.pairing.multiply(*key, product)
+            product = np.empty_like(workspace.product) if is_kept else workspace.product
+            self.plan.multiply(*key, product)
             if is_kept:
                 self.kept[key] = product
-        scores = self.pairing.scores(row, column, product, hand)
-        begin = row * self.pairing.edge
+        scores = self.plan.scores(row, column, product, workspace)
+        begin = row * self.plan.edge
         first = max(begin - self.start, 0)
-        last = min(begin + self.pairing.queries.length(row) - self.start, self.n_queries)
+        last = min(begin + self.plan.queries.length(row) - self.start, self.n_queries)
         return scores[first + self.start - begin :], first, last

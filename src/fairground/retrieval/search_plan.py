@@ -36,19 +36,19 @@ class SearchPlan:
     query_half_lengths: np.ndarray | None = None
     query_groups: np.ndarray | None = None
     reference_groups: np.ndarray | None = None
-    twins: DuplicateRows | None = None
+    duplicates: DuplicateRows | None = None
 
     @property
     def is_mirrored(self) -> bool:
         """Whether one product serves both its query tile and, transposed, its reference tile."""
-        return self.is_one_set and (self.twins is None or self.twins.are_few)
+        return self.is_one_set and (self.duplicates is None or self.duplicates.are_few)
 
     @property
     def edge(self) -> int:
         """The edge of a tile."""
         return self.queries.edge
 
-    def hand(self, n_counts: int = 0) -> TileWorker:
+    def workspace(self, n_counts: int = 0) -> TileWorker:
         """Return scratch space for one thread."""
         return TileWorker(self.edge, self.queries.dtype, n_counts)
 
@@ -60,27 +60,27 @@ class SearchPlan:
         """Write the product of query tile `row` and reference tile `column`, both canonical."""
         multiply(self.queries.tile(row), self.references.tile(column), out)
 
-    def scores(self, row: int, column: int, product: np.ndarray, hand: TileWorker) -> np.ndarray:
+    def scores(self, row: int, column: int, product: np.ndarray, workspace: TileWorker) -> np.ndarray:
         """Return the scores of query tile `row` and reference tile `column`, given their canonical product.
 
         Higher is nearer. The product itself may be changed, but only to leave pairs out, which is right for good.
         """
         result = product
         if self.canonical(row, column) != (row, column):
-            rank_counts.transpose(product, hand.scores)
-            result = hand.scores
-        if self.twins is not None:
+            rank_counts.transpose(product, workspace.scores)
+            result = workspace.scores
+        if self.duplicates is not None:
             if result is product:
-                np.copyto(hand.scores, product)
-                result = hand.scores
-            self.twins.fill(row, column, result)
+                np.copyto(workspace.scores, product)
+                result = workspace.scores
+            self.duplicates.fill(row, column, result)
         if self.half_lengths is not None:
             lengths = self.half_lengths[column * self.edge : (column + 1) * self.edge]
             if self.query_half_lengths is not None:
                 lengths = self.query_half_lengths[row * self.edge : (row + 1) * self.edge, None] + lengths
             real = (slice(lengths.shape[0] if lengths.ndim == 2 else None), slice(lengths.shape[-1]))
-            np.subtract(result[real], lengths, out=hand.scores[real])
-            result = hand.scores
+            np.subtract(result[real], lengths, out=workspace.scores[real])
+            result = workspace.scores
         self._leave_out(row, column, result)
         return result
 

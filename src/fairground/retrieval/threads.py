@@ -11,34 +11,34 @@ from typing import TypeVar
 from threadpoolctl import ThreadpoolController
 
 Task = TypeVar("Task")
-Worker = TypeVar("Worker")
+Workspace = TypeVar("Workspace")
 
 
 def share_out(
-    tasks: Iterable[Task], hire: Callable[[], Worker], work: Callable[[Task, Worker], None], n: int
-) -> list[Worker]:
+    tasks: Iterable[Task], make_workspace: Callable[[], Workspace], work: Callable[[Task, Workspace], None], n: int
+) -> list[Workspace]:
     """Let `n` threads take tasks in turn, each with a hand (its own scratch space and sums); return the hands."""
     queue = _Queue(iter(tasks))
 
-    def labour() -> Worker:
-        hand = hire()
+    def work_through() -> Workspace:
+        workspace = make_workspace()
         for task in queue:
-            work(task, hand)
-        return hand
+            work(task, workspace)
+        return workspace
 
     with single_threaded_blas():
         if n == 1:
-            return [labour()]
+            return [work_through()]
         with ThreadPoolExecutor(n) as pool:
-            return [future.result() for future in [pool.submit(labour) for _ in range(n)]]
+            return [future.result() for future in [pool.submit(work_through) for _ in range(n)]]
 
 
 def share_stretches(length: int, step: int, work: Callable[[int, int], None], n: int) -> None:
     """Let `n` threads work through stretches (begin, end) of `length` in steps; each must touch only its own."""
-    share_out(range(0, length, step), _no_hand, lambda begin, _: work(begin, min(begin + step, length)), n)
+    share_out(range(0, length, step), _no_workspace, lambda begin, _: work(begin, min(begin + step, length)), n)
 
 
-def _no_hand() -> None:
+def _no_workspace() -> None:
     return None
 
 

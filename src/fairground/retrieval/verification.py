@@ -23,31 +23,31 @@ class PairCounts(NamedTuple):
 
 
 class _Counts:
-    def __init__(self, pairing: SearchPlan, n: int) -> None:
-        self.hand: TileWorker = pairing.hand()
+    def __init__(self, plan: SearchPlan, n: int) -> None:
+        self.workspace: TileWorker = plan.workspace()
         self.between = np.zeros(n + 1, np.int64)
         self.equal = np.zeros(n + 1, np.int64)
 
 
-def count_pairs(pairing: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairCounts:
+def count_pairs(plan: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairCounts:
     """Return how all pairs (not left out) stand among the similarities `genuine`, ascending and without repeats."""
-    rows, columns = pairing.queries.n_tiles, pairing.references.n_tiles
+    rows, columns = plan.queries.n_tiles, plan.references.n_tiles
     table = _table(genuine)
     # Twins' scores are copied along columns only: a tile and its mirror image may then differ in the last bit.
-    is_half = pairing.is_one_set and pairing.twins is None
+    is_half = plan.is_one_set and plan.duplicates is None
     tasks = ((row, column) for row in range(rows) for column in range(row if is_half else 0, columns))
 
     def work(task: tuple[int, int], counts: _Counts) -> None:
         row, column = task
-        pairing.multiply(*pairing.canonical(row, column), counts.hand.product)
-        scores = pairing.scores(row, column, counts.hand.product, counts.hand)
-        scores = scores[: pairing.queries.length(row), : pairing.references.length(column)]
+        plan.multiply(*plan.canonical(row, column), counts.workspace.product)
+        scores = plan.scores(row, column, counts.workspace.product, counts.workspace)
+        scores = scores[: plan.queries.length(row), : plan.references.length(column)]
         # Within one set a tile off the diagonal stands for its mirror image too.
         place(scores, genuine, table, 2 if is_half and row != column else 1, counts.between, counts.equal)
 
-    hands = share_out(tasks, lambda: _Counts(pairing, len(genuine)), work, threads)
-    between = np.sum([hand.between for hand in hands], axis=0)
-    equal = np.sum([hand.equal for hand in hands], axis=0)
+    workspaces = share_out(tasks, lambda: _Counts(plan, len(genuine)), work, threads)
+    between = np.sum([workspace.between for workspace in workspaces], axis=0)
+    equal = np.sum([workspace.equal for workspace in workspaces], axis=0)
     n_pairs = int(between.sum() + equal.sum())
     # A pair placed beyond t is more similar than t, and so is one that equals a higher similarity.
     above = np.cumsum((between + equal)[::-1])[::-1][1:]

@@ -20,7 +20,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.sampling.class_rows import ClassRows, n_class_slots, require_classes
 from fairground.spec.space import Choice
 
@@ -30,7 +30,9 @@ class BalancedSampler(BatchSampler):
 
     tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
 
-    def __init__(self, *, labels: Tensor, batch_size: int, per_class: int = 4) -> None:
+    def __init__(self, *, labels: Labels, batch_size: int, per_class: int = 4, seed: int = 0) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
         self._n_slots = n_class_slots(batch_size, per_class)
         self._classes = ClassRows(labels)
         require_classes(self._classes.n_classes, self._n_slots, per_class)
@@ -76,10 +78,10 @@ class BalancedSampler(BatchSampler):
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the plan, the order of images and the place reached in it."""
-        if self._order is None:
-            return {}
-        place = {"order": self._order, "round": torch.tensor(self._round), "left_over": self._left_over}
-        return {**super().state_dict(), **place}
+        state = super().state_dict()
+        if self._order is not None:
+            state |= {"order": self._order, "round": torch.tensor(self._round), "left_over": self._left_over}
+        return state
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Take back what `state_dict` gave."""

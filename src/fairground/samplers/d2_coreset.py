@@ -21,6 +21,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.sampling.draws import draw_distinct
 from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
@@ -36,7 +37,7 @@ class D2CoresetSampler(EmbeddedSampler):
     def __init__(
         self,
         *,
-        labels: Tensor,
+        labels: Labels,
         batch_size: int,
         per_class: int = 4,
         pool: int = 1024,
@@ -48,6 +49,7 @@ class D2CoresetSampler(EmbeddedSampler):
         normalise: bool = True,
         projection: int = 0,
         memory_limit: float = 4.0,
+        seed: int = 0,
     ) -> None:
         super().__init__(
             labels=labels,
@@ -60,6 +62,7 @@ class D2CoresetSampler(EmbeddedSampler):
             normalise=normalise,
             projection=projection,
             memory_limit=memory_limit,
+            seed=seed,
         )
         require(spread >= 0, f"sampler.spread must be 0 or more; got {spread}")
         require(

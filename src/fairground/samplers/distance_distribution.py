@@ -16,26 +16,35 @@ Departures from the paper
     whatever their place, and adds the differences of mean and deviation: `cost = "roth_code"`.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.sampling.candidates import draw_candidates
 from fairground.sampling.class_rows import require_classes
 from fairground.sampling.distance_histograms import DistanceHistograms, distance_histograms, wasserstein
 from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
+from fairground.spec.reference import Reference
 
 
 class DistanceDistributionSampler(EmbeddedSampler):
     """Keeps the best of `candidates` batches by the distance between histograms of `bins` bins."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
+
     def __init__(
         self,
         *,
-        labels: Tensor,
+        labels: Labels,
         batch_size: int,
         per_class: int = 4,
         pool: int = 1024,
@@ -49,6 +58,7 @@ class DistanceDistributionSampler(EmbeddedSampler):
         normalise: bool = True,
         projection: int = 0,
         memory_limit: float = 4.0,
+        seed: int = 0,
     ) -> None:
         super().__init__(
             labels=labels,
@@ -61,6 +71,7 @@ class DistanceDistributionSampler(EmbeddedSampler):
             normalise=normalise,
             projection=projection,
             memory_limit=memory_limit,
+            seed=seed,
         )
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
         require(2 <= bins <= 255, f"sampler.bins must be in 2..255; got {bins}")

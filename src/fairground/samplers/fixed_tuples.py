@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, InputError, require
 
 
@@ -27,7 +27,9 @@ class FixedTuplesSampler(BatchSampler):
     shuffled every epoch unless `shuffle` is off; those that do not fill a batch wait for the next epoch.
     """
 
-    def __init__(self, *, labels: Tensor, batch_size: int, file: str, shuffle: bool = True) -> None:
+    def __init__(self, *, labels: Labels, batch_size: int, file: str, shuffle: bool = True, seed: int = 0) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
         tuples = _read(Path(file))
         n_tuples, length = tuples.shape
         require(
@@ -46,7 +48,6 @@ class FixedTuplesSampler(BatchSampler):
             DataError,
         )
         self._tuples = torch.from_numpy(tuples).to(labels.device)
-        self._batch_size = batch_size
         self._shuffle = shuffle
 
     @property

@@ -15,23 +15,34 @@ Departures from the paper
     candidates is that of the released code, in which the name of this sampler leads nowhere (erratum E44).
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
+from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.sampling.candidates import draw_candidates
 from fairground.sampling.class_rows import require_classes
 from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
 from fairground.sampling.frechet import frechet_distances
+from fairground.spec.reference import Reference
 
 
 class FrechetSampler(EmbeddedSampler):
     """Keeps the best of `candidates` batches by the Fréchet distance to their pool."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
+
     def __init__(
         self,
         *,
-        labels: Tensor,
+        labels: Labels,
         batch_size: int,
         per_class: int = 4,
         pool: int = 1024,
@@ -43,6 +54,7 @@ class FrechetSampler(EmbeddedSampler):
         normalise: bool = True,
         projection: int = 0,
         memory_limit: float = 4.0,
+        seed: int = 0,
     ) -> None:
         super().__init__(
             labels=labels,
@@ -55,6 +67,7 @@ class FrechetSampler(EmbeddedSampler):
             normalise=normalise,
             projection=projection,
             memory_limit=memory_limit,
+            seed=seed,
         )
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
         require(batch_size >= 2, f"a batch of {batch_size} has no covariance: the batch size must be at least 2")

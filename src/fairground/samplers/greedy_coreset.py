@@ -16,22 +16,33 @@ Departures from the paper
     random subset but takes the images at those places in another, so that its batches are random ones: `roth_code`.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
+from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.sampling.draws import draw_distinct
 from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
 from fairground.sampling.farthest_first import farthest_first
+from fairground.spec.reference import Reference
 
 
 class GreedyCoresetSampler(EmbeddedSampler):
     """Every next pick is the image farthest from all picks so far or, with `softened`, one of the farthest 3 %."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
+
     def __init__(
         self,
         *,
-        labels: Tensor,
+        labels: Labels,
         batch_size: int,
         per_class: int = 4,
         pool: int = 1024,
@@ -43,6 +54,7 @@ class GreedyCoresetSampler(EmbeddedSampler):
         normalise: bool = True,
         projection: int = 0,
         memory_limit: float = 4.0,
+        seed: int = 0,
     ) -> None:
         super().__init__(
             labels=labels,
@@ -55,6 +67,7 @@ class GreedyCoresetSampler(EmbeddedSampler):
             normalise=normalise,
             projection=projection,
             memory_limit=memory_limit,
+            seed=seed,
         )
         require(
             len(labels) >= self._n_slots,

@@ -12,13 +12,16 @@ Departures from the paper
     too few classes gives all it has and then repeats, and so does a class with too few images; the record says so.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
 from fairground.sampling.class_rows import ClassRows, n_class_slots
 from fairground.sampling.draws import draw_distinct_rows
+from fairground.spec.reference import Reference
 
 #: batches planned at a time
 _BLOCK = 64
@@ -27,17 +30,28 @@ _BLOCK = 64
 class HierarchicalSampler(BatchSampler):
     """`super_per_batch` super-classes share a batch equally; `super_labels` (n,) is the super-class of every image."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Cakir et al.",
+        title="Deep Metric Learning to Rank",
+        venue="CVPR",
+        year=2019,
+    )
+
     def __init__(
         self,
         *,
-        labels: Tensor,
-        super_labels: Tensor | None,
+        labels: Labels,
+        super_labels: Labels | None,
         batch_size: int,
         per_class: int = 4,
         super_per_batch: int = 2,
+        seed: int = 0,
     ) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
         if super_labels is None:
             raise DataError("sampler hierarchical needs super-classes, and the data set has none")
+        super_labels = label_tensor(super_labels)
         require(
             super_labels.shape == labels.shape,
             f"sampler hierarchical needs one super-class an image; got {len(super_labels)} for {len(labels)} images",
@@ -62,7 +76,6 @@ class HierarchicalSampler(BatchSampler):
             f"{super_per_batch}",
             DataError,
         )
-        self._batch_size = batch_size
         self._per_class = per_class
         self._super_per_batch = super_per_batch
 

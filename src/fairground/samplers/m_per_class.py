@@ -20,10 +20,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import require
 from fairground.sampling.class_rows import ClassRows, n_class_slots, require_classes
 from fairground.sampling.draws import draw_distinct_rows
+from fairground.spec.reference import Reference
 from fairground.spec.space import Choice
 
 #: batches planned at a time in the clean form
@@ -33,11 +34,26 @@ _BLOCK = 64
 class MPerClassSampler(BatchSampler):
     """`per_class` is m."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Musgrave, Belongie and Lim",
+        title="A Metric Learning Reality Check",
+        venue="ECCV",
+        year=2020,
+    )
     tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(
-        self, *, labels: Tensor, batch_size: int, per_class: int = 4, straddle: bool = False, list_length: int = 100_000
+        self,
+        *,
+        labels: Labels,
+        batch_size: int,
+        per_class: int = 4,
+        straddle: bool = False,
+        list_length: int = 100_000,
+        seed: int = 0,
     ) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
         self._classes = ClassRows(labels)
         if straddle:
             require(per_class >= 1, f"sampler.per_class must be at least 1; got {per_class}")
@@ -47,7 +63,6 @@ class MPerClassSampler(BatchSampler):
             )
         else:
             require_classes(self._classes.n_classes, n_class_slots(batch_size, per_class), per_class)
-        self._batch_size = batch_size
         self._per_class = per_class
         self._straddle = straddle
         self._list_length = list_length

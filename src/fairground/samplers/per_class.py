@@ -19,9 +19,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.sampling.class_rows import ClassRows, n_class_slots, require_classes
 from fairground.sampling.draws import draw_distinct_rows
+from fairground.spec.reference import Reference
 from fairground.spec.space import Choice
 
 #: batches planned at a time: enough to make the cost of planning vanish, few enough to keep checkpoints small
@@ -31,22 +32,30 @@ _BLOCK = 64
 class PerClassSampler(BatchSampler):
     """`per_class` images of each class of a batch, one class after the other."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
     tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(
         self,
         *,
-        labels: Tensor,
+        labels: Labels,
         batch_size: int,
         per_class: int = 4,
         replace_classes: bool = False,
         replace_samples: bool = False,
+        seed: int = 0,
     ) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
         self._n_slots = n_class_slots(batch_size, per_class)
         self._classes = ClassRows(labels)
         if not replace_classes:
             require_classes(self._classes.n_classes, self._n_slots, per_class)
-        self._batch_size = batch_size
         self._per_class = per_class
         self._replace_classes = replace_classes
         self._replace_samples = replace_samples

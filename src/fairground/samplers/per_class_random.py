@@ -13,16 +13,17 @@ Departures from the paper
     another; in the released code it may be the same.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
 from fairground.functional.random_choice import draw_below
 from fairground.sampling.class_rows import ClassRows
 from fairground.sampling.draws import draw_distinct_rows
+from fairground.spec.reference import Reference
 
 #: batches planned at a time
 _BLOCK = 64
@@ -31,9 +32,18 @@ _BLOCK = 64
 class PerClassRandomSampler(BatchSampler):
     """`uniform_over` says what is equally likely among the first b - 1: every image or every class."""
 
+    reference: ClassVar[Reference] = Reference(
+        authors="Roth et al.",
+        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
+        venue="ICML",
+        year=2020,
+    )
+
     def __init__(
-        self, *, labels: Tensor, batch_size: int, uniform_over: Literal["samples", "classes"] = "samples"
+        self, *, labels: Labels, batch_size: int, uniform_over: Literal["samples", "classes"] = "samples", seed: int = 0
     ) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
         require(batch_size >= 2, f"the batch size must be at least 2, for a pair; got {batch_size}")
         require(
             uniform_over in ("samples", "classes"),
@@ -45,7 +55,6 @@ class PerClassRandomSampler(BatchSampler):
             DataError,
         )
         self._classes = ClassRows(labels)
-        self._batch_size = batch_size
         self._uniform_over = uniform_over
 
     @property

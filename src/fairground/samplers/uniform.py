@@ -13,15 +13,16 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
 
 
 class UniformSampler(BatchSampler):
     """Every image at most once an epoch or, with `replace`, drawn anew each time."""
 
-    def __init__(self, *, labels: Tensor, batch_size: int, replace: bool = False) -> None:
-        require(batch_size >= 1, f"the batch size must be at least 1; got {batch_size}")
+    def __init__(self, *, labels: Labels, batch_size: int, replace: bool = False, seed: int = 0) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
         require(
             len(labels) >= batch_size or (replace and len(labels) > 0),
             f"a batch of {batch_size} different images needs as many; the training split has {len(labels)}. Lower the "
@@ -29,7 +30,6 @@ class UniformSampler(BatchSampler):
             DataError,
         )
         self._n_rows = len(labels)
-        self._batch_size = batch_size
         self._replace = replace
 
     @property

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
 from fairground.sampling.class_rows import ClassRows, n_class_slots
 from fairground.sampling.memory_bank import MemoryBank
@@ -30,7 +30,7 @@ class EmbeddedSampler(BatchSampler):
     def __init__(
         self,
         *,
-        labels: Tensor,
+        labels: Labels,
         batch_size: int,
         per_class: int,
         pool: int,
@@ -40,7 +40,10 @@ class EmbeddedSampler(BatchSampler):
         normalise: bool,
         projection: int,
         memory_limit: float,
+        seed: int,
     ) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
         self._n_slots = n_class_slots(batch_size, per_class)
         require(len(labels) >= 2, f"a pool needs at least two images; the training split has {len(labels)}", DataError)
         require(pool >= batch_size, f"sampler.pool must be at least the batch size of {batch_size}; got {pool}")
@@ -50,7 +53,6 @@ class EmbeddedSampler(BatchSampler):
         require(memory_limit >= 0, f"sampler.memory_limit must be 0 or more gigabytes; got {memory_limit}")
         self._classes = ClassRows(labels)
         self._bank = MemoryBank(len(labels), momentum=momentum, normalise=normalise, memory_limit=memory_limit * 1e9)
-        self._batch_size = batch_size
         self._per_class = per_class
         self._pool = pool
         self._mine = mine

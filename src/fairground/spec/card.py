@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fairground.spec.run import Part, RunSpec
+from fairground.spec.run import ComponentSpec, RunSpec
 from fairground.spec.settings import Value
 
 
@@ -10,7 +10,7 @@ def declaration(spec: RunSpec) -> dict[str, str]:
     """Return the card, heading by heading; nothing that decides a digit is left out."""
     optimiser, training = spec.optimiser, spec.training
     rates = {"trunk": optimiser.lr, "head": optimiser.head_lr, "loss": optimiser.loss_lr}
-    told = ", ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate is not None)
+    words = ", ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate is not None)
     momentum = f", momentum {optimiser.momentum:g}" if optimiser.momentum else ""
     length = f"{training.batches_per_epoch} batches" if training.batches_per_epoch else "one pass over the data"
     patience = f"; stops {training.patience} epochs after the best" if training.patience else ""
@@ -26,7 +26,7 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "miner": _part(spec.miner),
         "regulariser": _part(spec.regulariser),
         "batches": f"{training.batch_size} images; {_part(spec.sampler)}",
-        "optimiser": f"{optimiser.name}, rates: {told}{momentum}; weight decay {optimiser.weight_decay:g}, "
+        "optimiser": f"{optimiser.name}, rates: {words}{momentum}; weight decay {optimiser.weight_decay:g}, "
         f"of the loss' own weights {optimiser.loss_weight_decay:g}",
         "length": f"up to {training.epochs} epochs of {length}{patience}",
         "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}"
@@ -54,7 +54,7 @@ _NORMALISE: Mapping[bool | None, str] = {
 _LONE: Mapping[str, str] = {"drop": "left out", "zero": "counted as misses"}
 
 
-def _part(part: Part | None) -> str:
+def _part(part: ComponentSpec | None) -> str:
     if part is None:
         return "none"
     settings = ", ".join(f"{key} {_shown(value)}" for key, value in part.settings.items())

@@ -1,6 +1,7 @@
 """The name of a run: the hash of its spec in canonical JSON.
 
-Every default is spelt out before hashing, so that a spec and the same spec with a default written down are one run.
+Every default is spelt out before hashing, so that a spec and the same spec with a default written down are one run. A
+setting that came later than runs that are named already is left out at its default: they keep their names.
 """
 
 import dataclasses
@@ -9,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fairground.spec.run import Part, RunSpec
+from fairground.spec.run import LATER, ComponentSpec, RunSpec
 from fairground.spec.settings import Value
 
 NAME_LENGTH = 12
@@ -37,11 +38,16 @@ def method_of(spec: RunSpec) -> str:
 
 
 def _plain(value: object) -> Value:
-    if isinstance(value, Part):
+    if isinstance(value, ComponentSpec):
         return {"name": value.name, **value.settings}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        fields = [field for field in dataclasses.fields(value) if not _is_left_out(field, getattr(value, field.name))]
+        return {field.name: _plain(getattr(value, field.name)) for field in fields}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     assert value is None or isinstance(value, str | int | float | bool), f"{value!r} is not plain data"
     return value
+
+
+def _is_left_out(field: "dataclasses.Field[Any]", value: object) -> bool:
+    return field.metadata == LATER and value == field.default

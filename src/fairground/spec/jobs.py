@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from fairground.errors import require
+from fairground.spec.declarations import is_learnable, tunable_of
 from fairground.spec.load import load_run
-from fairground.spec.run import ROOM_OF, Part, RunSpec
+from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec
+from fairground.spec.search_procedure import SearchProcedure
 from fairground.spec.settings import Value
 from fairground.spec.space import LogReal, Range
 from fairground.spec.study import DataSpec, MethodSpec, StudySpec
-from fairground.spec.tunable import has_weights, tunable_of
 
 #: as MLRC searched the rate of a loss' own weights
 LOSS_RATE = LogReal(low=1e-6, high=1.0)
@@ -87,6 +88,23 @@ class StudyJob:
         found |= {key: span for key, span in here.items() if span is not None}
         return {key: found[key] for key in sorted(found) if here.get(key, found[key]) is not None}
 
+    def search_procedure(self) -> SearchProcedure | None:
+        """Return how the cell's settings are searched; None where its words say them."""
+        study = self.study
+        if not study.search.trials:
+            return None
+        return SearchProcedure(
+            trials=self.n_trials(),
+            sampler=study.search.sampler,
+            startup=study.search.startup,
+            pruning=study.search.pruning,
+            metric=study.selection.metric,
+            over=study.selection.over,
+            n_folds=study.folds.n,
+            folds=study.folds.used,
+            ranges=self.ranges(),
+        )
+
     def n_trials(self) -> int:
         """Return how many trials the cell has: those of the study, or one where there is nothing to search."""
         return min(self.study.search.trials, 1) if not self.ranges() else self.study.search.trials
@@ -105,11 +123,11 @@ def jobs_of(study: StudySpec) -> list[StudyJob]:
 def _tunable(spec: RunSpec) -> dict[str, Range]:
     found: dict[str, Range] = {}
     for part in _SEARCHED_PARTS:
-        component: Part | None = getattr(spec, part)
+        component: ComponentSpec | None = getattr(spec, part)
         if component is not None:
             spans = tunable_of(ROOM_OF[part], component.name)
             found |= {f"{part}.{key}": span for key, span in spans.items()}
-    if has_weights(spec.loss.name) and spec.loss.settings.get("learn_beta") is not False:
+    if is_learnable(spec.loss.name) and spec.loss.settings.get("learn_beta") is not False:
         found["optimiser.loss_lr"] = LOSS_RATE
     return found
 

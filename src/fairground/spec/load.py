@@ -15,11 +15,14 @@ from typing import Any, get_type_hints
 
 from fairground.catalogue import canonical, nearest
 from fairground.errors import InputError, require
+from fairground.spec.declarations import settings_of
 from fairground.spec.presets import preset_settings
-from fairground.spec.run import OPTIONAL, ROOM_OF, EvaluationSpec, OptimiserSpec, Part, RunSpec, TrainingSpec
-from fairground.spec.settings import Value, check_value, settings_of
+from fairground.spec.run import OPTIONAL, ROOM_OF, ComponentSpec, EvaluationSpec, OptimiserSpec, RunSpec, TrainingSpec
+from fairground.spec.settings import Value, check_value
 
 DEFAULT_PROTOCOL = "laptop"
+#: where words come from, unless the caller says otherwise; refusals begin with it
+COMMAND_LINE = "the command line"
 _SECTIONS: Mapping[str, type[Any]] = {
     "optimiser": OptimiserSpec,
     "training": TrainingSpec,
@@ -43,28 +46,30 @@ def load_run(
     file: Path | None = None,
     overrides: Sequence[str] = (),
     unsaid: str | None = None,
+    origin: str = COMMAND_LINE,
 ) -> RunSpec:
     """Return the spec said by a protocol, a TOML file and `key=value` overrides, in that order.
 
+    `origin` is where the overrides come from, for refusals.
     What must be said and is not is refused or, to show a spec that is not to be run, stands as `unsaid`.
     """
     said = read_toml(file) if file else {}
     chosen = protocol or str(said.pop("protocol", DEFAULT_PROTOCOL))
     draft = _Draft(unsaid=unsaid)
-    for origin, layer in _protocol_layers(chosen):
-        _apply(draft, layer, origin)
+    for layer_origin, layer in _protocol_layers(chosen):
+        _apply(draft, layer, layer_origin)
     if file:
         _apply(draft, _flatten(said, str(file)), str(file))
-    _apply(draft, _parse_overrides(overrides), "the command line")
-    draft.values["protocol"] = (chosen, "the command line")
+    _apply(draft, parse_overrides(overrides), origin)
+    draft.values["protocol"] = (chosen, origin)
     return _build(draft)
 
 
-def run_from_plain(data: Mapping[str, Value], overrides: Sequence[str] = ()) -> RunSpec:
+def run_from_plain(data: Mapping[str, Value], overrides: Sequence[str] = (), *, origin: str = COMMAND_LINE) -> RunSpec:
     """Return the spec that `to_plain` wrote down, with what `key=value` overrides change."""
     draft = _Draft()
     _apply(draft, _flatten(data, "the stored spec"), "the stored spec")
-    _apply(draft, _parse_overrides(overrides), "the command line")
+    _apply(draft, parse_overrides(overrides), origin)
     return _build(draft)
 
 
@@ -128,17 +133,18 @@ def _flatten(data: Mapping[str, Any], origin: str) -> dict[str, Value]:
     return flat
 
 
-def _parse_overrides(overrides: Iterable[str]) -> dict[str, Value]:
+def parse_overrides(overrides: Iterable[str]) -> dict[str, Value]:
+    """Return `key=value` words as values by key, refusing a key that is said twice."""
     flat: dict[str, Value] = {}
     for text in overrides:
         key, equals, value = text.partition("=")
         require(bool(equals) and bool(key), f"'{text}' is not an override: write key=value, like loss.margin=0.1")
-        require(key not in flat, f"'{key}' is said twice on the command line")
-        flat[key.strip()] = _parse_value(value.strip())
+        require(key not in flat, f"'{key}' is said twice")
+        flat[key.strip()] = parse_value(value.strip())
     return flat
 
 
-def _parse_value(text: str) -> Value:
+def parse_value(text: str) -> Value:
     """Read a TOML value; a bare word is text, `none` is nothing."""
     if text.lower() in ("none", "null"):
         return None
@@ -201,14 +207,14 @@ def _build(draft: _Draft) -> RunSpec:
     return RunSpec(**complete)
 
 
-def _part(draft: _Draft, key: str) -> Part | None:
+def _part(draft: _Draft, key: str) -> ComponentSpec | None:
     name = draft.names[key]
     said = {dotted.partition(".")[2]: value for dotted, value in draft.values.items() if dotted.startswith(f"{key}.")}
     if name == "none":
         require(not said, f"{key} is none, so it has no settings; {next(iter(said), '')} was set")
         return None
     if ":" in name:
-        return Part(name=name, settings={inner: value for inner, (value, _) in sorted(said.items())})
+        return ComponentSpec(name=name, settings={inner: value for inner, (value, _) in sorted(said.items())})
     settings = settings_of(ROOM_OF[key], name)
     for inner, (_, origin) in said.items():
         takes = f"{name} takes {', '.join(settings)}" if settings else f"{name} has no settings"
@@ -220,7 +226,7 @@ def _part(draft: _Draft, key: str) -> Part | None:
         value, origin = said.get(inner, (draft.unsaid if is_unsaid else setting.default, ""))
         prefix = f"{origin}: " if origin else ""
         complete[inner] = check_value(f"{prefix}{key}.{inner}", setting.annotation, value)
-    return Part(name=name, settings=complete)
+    return ComponentSpec(name=name, settings=complete)
 
 
 def _section(draft: _Draft, key: str) -> Any:

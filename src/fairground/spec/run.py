@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from fairground.errors import require
 from fairground.spec.settings import Value
 
+#: marks a setting that came after runs had been named: at its default it is left out, and they keep their names
+LATER: Mapping[str, bool] = MappingProxyType({"came_later": True})
+
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ComponentSpec:
     """A component by name, with its settings complete: every default spelt out."""
 
     name: str
@@ -61,12 +65,12 @@ class TrainingSpec:
     compile: bool = False
 
     def __post_init__(self) -> None:
-        _whole("training.batch_size", self.batch_size, 1)
-        _whole("training.epochs", self.epochs, 0)
-        _whole("training.batches_per_epoch", self.batches_per_epoch, 0)
-        _whole("training.validate_every", self.validate_every, 1)
-        _whole("training.patience", self.patience, 0)
-        _whole("training.gradient_chunk", self.gradient_chunk, 0)
+        _integer("training.batch_size", self.batch_size, 1)
+        _integer("training.epochs", self.epochs, 0)
+        _integer("training.batches_per_epoch", self.batches_per_epoch, 0)
+        _integer("training.validate_every", self.validate_every, 1)
+        _integer("training.patience", self.patience, 0)
+        _integer("training.gradient_chunk", self.gradient_chunk, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +79,8 @@ class EvaluationSpec:
 
     `select_on` test is for protocols that say so, as that of Roth et al. does; `report` best_of_each is their habit of
     taking each metric's own best epoch. `test` false leaves the test split sealed for good: a trial of a search is
-    judged on validation alone. `analyses` are made of the training split, once, with the selected weights.
+    judged on validation alone. `analyses` are made of the training split, once, with the selected weights. Metrics that
+    need clusters are averaged over k-means from `clustering_seeds` seeds.
     """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
@@ -86,8 +91,10 @@ class EvaluationSpec:
     analyses: tuple[str, ...] = ()
     lone: Literal["drop", "zero"] = "drop"
     normalise: bool | None = None
+    clustering_seeds: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
+        _integer("evaluation.clustering_seeds", self.clustering_seeds, 1)
         require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
         require(
             self.select_by in self.metrics,
@@ -108,22 +115,22 @@ class RunSpec:
     """Everything that decides the digits of a run. Where it runs, and how it is watched, is not part of it."""
 
     protocol: str
-    data: Part
-    split: Part
-    transform: Part
-    trunk: Part
-    head: Part
-    loss: Part
-    miner: Part | None
-    regulariser: Part | None
-    sampler: Part
+    data: ComponentSpec
+    split: ComponentSpec
+    transform: ComponentSpec
+    trunk: ComponentSpec
+    head: ComponentSpec
+    loss: ComponentSpec
+    miner: ComponentSpec | None
+    regulariser: ComponentSpec | None
+    sampler: ComponentSpec
     optimiser: OptimiserSpec
     training: TrainingSpec
     evaluation: EvaluationSpec
     seed: int
 
     def __post_init__(self) -> None:
-        _whole("seed", self.seed, 0)
+        _integer("seed", self.seed, 0)
         require(self.seed < 2**63, f"seed must be below 2**63; got {self.seed}")
 
 
@@ -143,5 +150,5 @@ ROOM_OF: Mapping[str, str] = {
 OPTIONAL = frozenset({"miner", "regulariser"})
 
 
-def _whole(key: str, value: int, least: int) -> None:
+def _integer(key: str, value: int, least: int) -> None:
     require(value >= least, f"{key} must be at least {least}; got {value}")

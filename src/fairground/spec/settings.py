@@ -1,25 +1,17 @@
-"""What settings a component takes, read from its constructor's source without importing it.
-
-The ground never imports torch, yet a mistyped `loss.marginn` must be refused before anything starts, and two specs that
-differ only in spelling out a default must be the same run. Constructors are keyword-only with typed literal defaults
-(house style, checked over all rooms by a test), so their source says all that is needed.
-"""
+"""What a setting is: a plain value that fits its annotation, or a refusal in a sentence."""
 
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
-from fairground import catalogue
 from fairground.errors import require
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 
-#: constructor arguments that training supplies by name; a spec may not set them
-FACTS: Mapping[str, frozenset[str]] = {
+#: constructor arguments that training supplies by name or, like a sampler's seed, does without; a spec may not set them
+SUPPLIED: Mapping[str, frozenset[str]] = {
     "losses": frozenset({"n_classes", "embedding_dim"}),
-    "samplers": frozenset({"labels", "batch_size", "super_labels"}),
+    "samplers": frozenset({"labels", "batch_size", "super_labels", "seed"}),
     "heads": frozenset({"n_features"}),
     "trunks": frozenset({"channels"}),
     "transforms": frozenset({"preprocessing"}),
@@ -35,40 +27,11 @@ class Setting:
     is_required: bool = False
 
 
-@cache
-def settings_of(room: str, name: str) -> Mapping[str, Setting]:
-    """Return the settings of a component of ours, facts left out."""
-    path = Path(catalogue.__file__).parent / room / f"{name}.py"
-    constructor = _constructor(ast.parse(path.read_text(encoding="utf-8")), catalogue.class_name(room, name))
-    if constructor is None:
-        return {}
-    found = {}
-    arguments = constructor.args
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        if argument.arg in FACTS.get(room, ()):
-            continue
-        annotation = ast.unparse(argument.annotation) if argument.annotation else "object"
-        if default is None:
-            found[argument.arg] = Setting(annotation=annotation, is_required=True)
-        else:
-            found[argument.arg] = Setting(annotation=annotation, default=_plain(ast.literal_eval(default)))
-    return found
-
-
 def check_value(key: str, annotation: str, value: Value) -> Value:
     """Return `value` as the annotation wants it (1 becomes 1.0 for a float), or refuse it in a sentence."""
     fits, result = _fit(ast.parse(annotation, mode="eval").body, value)
     require(fits, f"{key} must be {_words(annotation)}; got {value!r}")
     return result
-
-
-def _constructor(module: ast.Module, class_name: str) -> ast.FunctionDef | None:
-    for node in module.body:
-        if isinstance(node, ast.ClassDef) and node.name.lower() == class_name.lower():
-            for item in node.body:
-                if isinstance(item, ast.FunctionDef) and item.name == "__init__":
-                    return item
-    return None
 
 
 def _fit(annotation: ast.expr, value: Value) -> tuple[bool, Value]:
@@ -123,11 +86,11 @@ def _words(annotation: str) -> str:
     return " or ".join(_words(part.strip()) for part in annotation.split("|")) if "|" in annotation else annotation
 
 
-def _plain(value: object) -> Value:
+def plain_value(value: object) -> Value:
     """Return a literal as JSON would have it: tuples become lists."""
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [plain_value(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_value(item) for key, item in value.items()}
     assert value is None or isinstance(value, str | int | float | bool), f"{value!r} is no plain default"
     return value

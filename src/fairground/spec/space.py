@@ -1,7 +1,9 @@
 """The vocabulary of search ranges: what a component's `tunable` says about each of its settings."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fairground.errors import require
 
@@ -50,6 +52,7 @@ class Choice:
 
 
 Range = Real | LogReal | Integer | Choice
+_KINDS: Mapping[str, type[Range]] = {kind.__name__: kind for kind in (Real, LogReal, Integer, Choice)}
 
 #: as a share of the range: a search rarely lands on the edge to the last digit
 NEAR = 0.01
@@ -65,3 +68,17 @@ def end_of(searched: Range | None, value: object) -> str | None:
         at, low, high = math.log(max(at, low)), math.log(low), math.log(high)
     slack = 0.0 if isinstance(searched, Integer) else NEAR * (high - low)
     return "lower" if at <= low + slack else "upper" if at >= high - slack else None
+
+
+def range_to_plain(span: Range) -> dict[str, Any]:
+    """Return a range as JSON-ready data with its kind."""
+    values = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(span).items()}
+    return {"kind": type(span).__name__, **values}
+
+
+def range_from_plain(data: Mapping[str, Any]) -> Range:
+    """Read a range back."""
+    values: dict[str, Any] = {key: value for key, value in data.items() if key != "kind"}
+    if "options" in values:
+        values["options"] = tuple(values["options"])
+    return _KINDS[data["kind"]](**values)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.spec.identity import NAME_LENGTH, canonical_json
-from fairground.spec.space import Range
+from fairground.spec.space import Range, range_to_plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ class BudgetSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionSpec:
-    """The declared rule: the trial with the highest `metric` on validation, `over` the folds."""
+    """The declared rule: the trial with the best `metric` on validation, `over` the folds."""
 
     metric: str = "map@r"
     over: Literal["mean"] = "mean"
@@ -177,7 +177,7 @@ def study_hash(study: StudySpec) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Range):
-        return {"kind": type(value).__name__, **{key: _plain(item) for key, item in vars(value).items()}}
+        return range_to_plain(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {key.name: _plain(getattr(value, key.name)) for key in dataclasses.fields(value)}
     if isinstance(value, Mapping):

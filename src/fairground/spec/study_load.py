@@ -37,7 +37,7 @@ _ANNOTATIONS = {"question": "str", "protocol": "str", "overrides": "list[str]", 
 
 def study_names() -> list[str]:
     """Return the studies that come with the package, such as `mlrc2020/table4`."""
-    return sorted(_walk(resources.files("fairground.protocols").joinpath("studies"), ""))
+    return sorted(_flattened(resources.files("fairground.protocols").joinpath("studies"), ""))
 
 
 def load_study(name: str, *, changes: Sequence[str] = ()) -> StudySpec:
@@ -142,10 +142,10 @@ def _read_preset(name: str) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def _walk(folder: Traversable, prefix: str) -> Iterator[str]:
+def _flattened(folder: Traversable, prefix: str) -> Iterator[str]:
     for entry in folder.iterdir():
         if entry.is_dir():
-            yield from _walk(entry, f"{prefix}{entry.name}/")
+            yield from _flattened(entry, f"{prefix}{entry.name}/")
         elif entry.name.endswith(".toml") and not entry.name.startswith("_"):
             yield prefix + entry.name.removesuffix(".toml")
 

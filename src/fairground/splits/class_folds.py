@@ -16,7 +16,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.split import Parts, Split
+from fairground.contracts.split import Split, SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.splits._halves import class_halves, rows_to_learn
@@ -31,7 +31,7 @@ class ClassFoldsSplit(Split):
         self.fold = fold
         self.n_folds = n_folds
 
-    def parts(self, table: ImageTable) -> Parts:
+    def parts(self, table: ImageTable) -> SplitRows:
         """Return the checked parts of `table`."""
         seen, test = class_halves(table)
         require(
@@ -41,7 +41,7 @@ class ClassFoldsSplit(Split):
         )
         blocks = np.array_split(seen, self.n_folds)
         validation = blocks.pop(self.fold)
-        parts = Parts(
+        parts = SplitRows(
             train=rows_to_learn(table, np.concatenate(blocks)),
             validation=rows_to_learn(table, validation),
             test=test,

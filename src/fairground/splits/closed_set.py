@@ -14,7 +14,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.split import Parts, Split
+from fairground.contracts.split import Split, SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
 from fairground.splits._halves import rows_by_draw
@@ -34,10 +34,10 @@ class ClosedSetSplit(Split):
         require(seed >= 0, f"closed_set.seed must be 0 or more; got {seed}")
         self.validation, self.test, self.seed = validation, test, seed
 
-    def parts(self, table: ImageTable) -> Parts:
+    def parts(self, table: ImageTable) -> SplitRows:
         """Return the checked parts of `table`."""
         rows = np.arange(len(table.labels))
         test, validation, train = rows_by_draw(table, rows, (self.test, self.validation), self.seed)
-        parts = Parts(train=train, validation=validation, test=test, is_closed_set=True)
+        parts = SplitRows(train=train, validation=validation, test=test, is_closed_set=True)
         parts.check(table.labels)
         return parts

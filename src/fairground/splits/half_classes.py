@@ -17,7 +17,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.split import Parts, Split
+from fairground.contracts.split import Split, SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.splits._halves import class_halves, classes_by_draw, rows_to_learn
@@ -36,7 +36,7 @@ class HalfClassesSplit(Split):
         self.validation = validation
         self.seed = seed
 
-    def parts(self, table: ImageTable) -> Parts:
+    def parts(self, table: ImageTable) -> SplitRows:
         """Return the checked parts of `table`."""
         seen, test = class_halves(table)
         n_validation = round(self.validation * len(seen))
@@ -47,7 +47,7 @@ class HalfClassesSplit(Split):
             DataError,
         )
         order = classes_by_draw(table, seen, self.seed)
-        parts = Parts(
+        parts = SplitRows(
             train=rows_to_learn(table, np.array(order[n_validation:])),
             validation=rows_to_learn(table, np.array(order[:n_validation])),
             test=test,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.split import Parts, Split
+from fairground.contracts.split import Split, SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.images.table_columns import held_out, parts_from_words, read_columns
@@ -35,7 +35,7 @@ class ListedSplit(Split):
         require(seed >= 0, f"listed.seed must be 0 or more; got {seed}")
         self.file, self.closed_set, self.validation, self.seed = file, closed_set, validation, seed
 
-    def parts(self, table: ImageTable) -> Parts:
+    def parts(self, table: ImageTable) -> SplitRows:
         """Return the checked parts of `table`."""
         listed = _from_file(table, Path(self.file).expanduser()) if self.file else table.listed_parts
         if listed is None:
@@ -47,7 +47,9 @@ class ListedSplit(Split):
         validation = np.flatnonzero((listed == "validation") & ~is_test)
         if not len(validation) and self.validation > 0:
             train, validation = self._held_back(table, train)
-        parts = Parts(train=train, validation=validation, test=np.flatnonzero(is_test), is_closed_set=self.closed_set)
+        parts = SplitRows(
+            train=train, validation=validation, test=np.flatnonzero(is_test), is_closed_set=self.closed_set
+        )
         _explain_shared(table, parts)
         parts.check(table.labels)
         return parts
@@ -70,7 +72,7 @@ class ListedSplit(Split):
         return train[~is_held], train[is_held]
 
 
-def _explain_shared(table: ImageTable, parts: Parts) -> None:
+def _explain_shared(table: ImageTable, parts: SplitRows) -> None:
     shared = np.intersect1d(table.labels[parts.train], table.labels[parts.test])
     require(
         parts.is_closed_set or len(shared) == 0,

@@ -18,7 +18,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.split import Parts, Split
+from fairground.contracts.split import Split, SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 
@@ -31,7 +31,7 @@ class MlrcFoldsSplit(Split):
         require(0 <= fold < n_folds, f"mlrc_folds.fold must be in 0..{n_folds - 1} for {n_folds} folds; got {fold}")
         self.fold, self.n_folds = fold, n_folds
 
-    def parts(self, table: ImageTable) -> Parts:
+    def parts(self, table: ImageTable) -> SplitRows:
         """Return the checked parts of `table`."""
         classes = np.unique(table.labels)
         n_learnt = len(classes) // 2
@@ -44,7 +44,7 @@ class MlrcFoldsSplit(Split):
         begin = self.fold * n_learnt // self.n_folds
         turned = classes[(begin + np.arange(n_learnt)) % n_learnt]
         n_train = n_learnt - n_validation
-        parts = Parts(
+        parts = SplitRows(
             train=np.flatnonzero(np.isin(table.labels, turned[:n_train])),
             validation=np.flatnonzero(np.isin(table.labels, turned[n_train:])),
             test=np.flatnonzero(np.isin(table.labels, classes[n_learnt:])),

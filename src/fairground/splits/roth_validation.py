@@ -15,7 +15,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.split import Parts, Split
+from fairground.contracts.split import Split, SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.splits._halves import class_halves, rows_to_learn
@@ -28,7 +28,7 @@ class RothValidationSplit(Split):
         require(0 < train < 1, f"roth_validation.train must be above 0 and below 1; got {train}")
         self.train = train
 
-    def parts(self, table: ImageTable) -> Parts:
+    def parts(self, table: ImageTable) -> SplitRows:
         """Return the checked parts of `table`."""
         seen, test = class_halves(table)
         trained: list[int] = []
@@ -41,7 +41,7 @@ class RothValidationSplit(Split):
             f"{len(validation)} to validate; each needs one at least",
             DataError,
         )
-        parts = Parts(
+        parts = SplitRows(
             train=rows_to_learn(table, np.array(trained)), validation=rows_to_learn(table, validation), test=test
         )
         parts.check(table.labels)

@@ -1,6 +1,6 @@
 """The fold models of one repeat joined into one: which jobs that takes, and the record it leaves.
 
-The record carries the spec of its folds with `ensemble` said beside it, so that the guard will not let a joined model
+The record carries the spec of its folds with `ensemble` added, so that the fairness rules will not let a joined model
 share a table with single ones.
 """
 
@@ -14,7 +14,6 @@ from fairground.execution.executor import Executor
 from fairground.records.record import RunRecord, Score
 from fairground.records.store import Store
 from fairground.spec.identity import NAME_LENGTH, canonical_json
-from fairground.study.scheduler import with_notes
 
 #: named, never imported: this wing stays free of torch
 JOB = "fairground.training.ensemble:ensemble_job"
@@ -24,8 +23,8 @@ def join(
     repeats: Sequence[Sequence[RunRecord]], *, store: Store, executor: Executor
 ) -> tuple[list[RunRecord], list[str]]:
     """Return a record for every repeat whose folds are all done, and a sentence for each that could not be joined."""
-    whole = [runs for runs in repeats if all(run.state == "done" for run in runs)]
-    wanted = {_name(runs): runs for runs in whole}
+    complete = [runs for runs in repeats if all(run.state == "done" for run in runs)]
+    wanted = {_name(runs): runs for runs in complete}
     stored = {name: store.get(name) for name in wanted if name in set(store.names(state="done"))}
     jobs = {json.dumps([run.name for run in runs]): (name, runs) for name, runs in wanted.items() if name not in stored}
     complaints = []
@@ -63,22 +62,25 @@ def _hash(plain: dict[str, Any]) -> str:
 
 def _record(name: str, runs: Sequence[RunRecord], result: Any) -> RunRecord:
     spec = _spec(runs)
-    scores = [Score(metric=metric, split="test", value=value) for metric, value in result["scores"].items()]
+    scores = [
+        Score(metric=metric, split="test", value=value, higher_is_better=runs[0].higher_is_better(metric))
+        for metric, value in result["scores"].items()
+    ]
+    concatenated = f"concatenated: {len(runs)} fold models, {result['embedding_dim']} dimensions together"
     wall = sum(run.provenance.wall_seconds for run in runs)
-    record = RunRecord(
+    return replace(
+        runs[0],
         name=name,
         method=_hash(spec | {"seed": 0}),
         spec=spec,
-        state="done",
         epochs=(),
         best_epoch=None,
         scores=tuple(scores),
-        notes=(f"concatenated: {len(runs)} fold models, {result['embedding_dim']} dimensions together",),
-        failure=None,
+        notes=tuple(dict.fromkeys([concatenated, *(note for run in runs for note in run.notes)])),
+        findings=(),
         provenance=replace(
             runs[0].provenance,
             wall_seconds=wall,
             split_fingerprint="+".join(sorted({run.provenance.split_fingerprint for run in runs})),
         ),
     )
-    return with_notes(record, [note for run in runs for note in run.notes])

@@ -38,7 +38,7 @@ class StudyFolder:
         return self.path / "report.html"
 
     @contextmanager
-    def claimed(self, study: StudySpec) -> Iterator[None]:
+    def locked(self, study: StudySpec) -> Iterator[None]:
         """Hold the study while the block lasts; a second driver is refused."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)

@@ -17,9 +17,9 @@ from fairground.study.suggest import suggest
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRow:
-    """One cell: how many trainings its search and its final runs take, and what one of them cost where known."""
+    """One job: how many trainings its search and its final runs take, and what one of them cost where known."""
 
-    cell: str
+    job: str
     n_settings: int
     n_search: int
     n_final: int
@@ -29,7 +29,7 @@ class PlanRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The whole study, cell by cell."""
+    """A study, job by job."""
 
     study: str
     rows: tuple[PlanRow, ...]
@@ -61,41 +61,41 @@ class Plan:
 
 
 def plan_of(study: StudySpec, *, home: Path) -> Plan:
-    """Return the plan, with costs measured on each cell's first run if that has been made (see `pilots`)."""
+    """Return the plan, with costs measured on each job's first run if that has been made (see `cost_probes`)."""
     store = Store(home)
     done = set(store.names(state="done"))
-    return Plan(study=study.name, rows=tuple(_row(cell, store, done) for cell in jobs_of(study)))
+    return Plan(study=study.name, rows=tuple(_row(job, store, done) for job in jobs_of(study)))
 
 
-def pilots(study: StudySpec) -> list[RunSpec]:
-    """Return the first run of every cell: what it costs is measured, and the study has use for it."""
-    return [spec for cell in jobs_of(study) if (spec := _first(cell, unsaid=None)) is not None]
+def cost_probes(study: StudySpec) -> list[RunSpec]:
+    """Return the first run of every job: what it costs is measured, and the study has use for it."""
+    return [spec for job in jobs_of(study) if (spec := _first(job, unsaid=None)) is not None]
 
 
-def _row(cell: StudyJob, store: Store, done: set[str]) -> PlanRow:
-    study, n_folds = cell.study, len(cell.study.folds.used)
-    first = _first(cell, unsaid=UNSAID)
+def _row(job: StudyJob, store: Store, done: set[str]) -> PlanRow:
+    study, n_folds = job.study, len(job.study.folds.used)
+    first = _first(job, unsaid=UNSAID)
     name = name_of(first) if first is not None else ""
     is_measured = name in done
     return PlanRow(
-        cell=cell.label,
-        n_settings=len(cell.ranges()) if study.search.trials else 0,
-        n_search=(cell.n_trials() if study.search.trials else 0) * n_folds,
+        job=job.label,
+        n_settings=len(job.ranges()) if study.search.trials else 0,
+        n_search=(job.n_trials() if study.search.trials else 0) * n_folds,
         n_final=study.repeats * n_folds,
         seconds=store.get(name).provenance.wall_seconds if is_measured else None,
         bytes=_size(RunFolder(store.root, name).path) if is_measured else None,
     )
 
 
-def _first(cell: StudyJob, *, unsaid: str | None) -> RunSpec | None:
-    """Return the first run of a cell: of its first trial, or of its first repeat where nothing is searched."""
-    study = cell.study
+def _first(job: StudyJob, *, unsaid: str | None) -> RunSpec | None:
+    """Return the first run of a job: of its first trial, or of its first repeat where nothing is searched."""
+    study = job.study
     fold = study.folds.used[0]
     if study.search.trials:
-        settings = suggest(cell.ranges(), [], sampler="random", startup=1, seed=study.seed, label=cell.label)
-        return cell.spec(seed=study.search_seed, fold=fold, settings=settings, test=False, unsaid=unsaid)
+        settings = suggest(job.ranges(), [], sampler="random", startup=1, seed=study.seed, label=job.label)
+        return job.spec(seed=study.search_seed, fold=fold, settings=settings, test=False, unsaid=unsaid)
     seeds: Sequence[int] = study.repeat_seeds
-    return cell.spec(seed=seeds[0], fold=fold, test=True, unsaid=unsaid) if seeds else None
+    return job.spec(seed=seeds[0], fold=fold, test=True, unsaid=unsaid) if seeds else None
 
 
 def _size(folder: Path) -> int:

@@ -1,4 +1,4 @@
-"""A whole study: search, select, repeat on fresh seeds, and judge the fold models apart and joined."""
+"""A study from end to end: search, select, repeat on fresh seeds, and score the fold models separated and joined."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -11,25 +11,25 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
 from fairground.spec.jobs import StudyJob, jobs_of
+from fairground.spec.metric_words import declared_metric
 from fairground.spec.study import StudySpec, study_hash
 from fairground.study import ensembles
 from fairground.study.folder import folder_of
-from fairground.study.run_specs import JOB
-from fairground.study.scheduler import Heard, Request, Scheduler, Walk, with_notes
+from fairground.study.scheduler import JOB, OnRecord, Request, Requests, Scheduler, with_search
 from fairground.study.search import search
 from fairground.study.select import Seal, Selected, select
 from fairground.study.trial import Trial
 from fairground.study.trial_store import TrialStore
 
-#: gives an executor for a job named by dotted path
-Hire = Callable[[str], Executor]
+#: starts an executor of the function named by a dotted path
+Spawn = Callable[[str], Executor]
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobResult:
     """One method on one data set: its trials, what was selected, the final runs and the joined models."""
 
-    cell: StudyJob
+    job: StudyJob
     trials: tuple[Trial, ...]
     selected: Selected | None
     runs: tuple[RunRecord, ...] = ()
@@ -41,80 +41,79 @@ def run_study(
     study: StudySpec,
     *,
     home: Path,
-    hire: Hire,
+    spawn: Spawn,
     storage: str | None = None,
-    heard: Heard = lambda _: None,
-    job: str = JOB,
+    on_record: OnRecord = lambda _: None,
+    run_job: str = JOB,
     join_job: str = ensembles.JOB,
 ) -> list[JobResult]:
-    """Conduct a study from wherever it stands and return what came of every cell."""
+    """Run a study from wherever it is and return the result of every job."""
     folder, store = folder_of(study, home), Store(home)
-    cells, seal = jobs_of(study), Seal(store, study)
+    jobs, seal = jobs_of(study), Seal(store, study)
 
-    def hear(record: RunRecord) -> None:
+    def note(record: RunRecord) -> None:
         seal.note_run(record)
-        heard(record)
+        on_record(record)
 
-    with folder.claimed(study), closing(open_trial_store(study, home, storage)) as book, book.held():
-        with hire(job) as executor:
-            together = Scheduler(store=store, executor=executor, heard=hear)
-            trials = _search(cells, book, together) if study.search.trials else {}
-            chosen = _chosen(cells, trials)
+    with folder.locked(study), closing(open_trial_store(study, home, storage)) as trial_store, trial_store.locked():
+        with spawn(run_job) as executor:
+            scheduler = Scheduler(store=store, executor=executor, on_record=note)
+            searches = {job.label: search(job, trial_store) for job in jobs} if study.search.trials else {}
+            trials = scheduler.run(searches)
+            chosen = _chosen(jobs, trials)
             seal.end_selection(chosen)
             seal.note_opening(f"the final runs of study {study.name} on {', '.join(d.label for d in study.data)}")
-            runs = together.lead({cell.label: _final(cell, seal, chosen) for cell in cells})
-        joined = _join(cells, runs, store, hire(join_job)) if len(study.folds.used) > 1 else {}
+            runs = scheduler.run({job.label: _final(job, seal) for job in jobs})
+        joined = _join(jobs, runs, store, spawn(join_job)) if len(study.folds.used) > 1 else {}
     return [
         JobResult(
-            cell=cell,
-            trials=tuple(trials.get(cell.label, ())),
-            selected=chosen.get(cell.label),
-            runs=tuple(runs[cell.label]),
-            joined=tuple(joined.get(cell.label, ([], []))[0]),
-            complaints=tuple(joined.get(cell.label, ([], []))[1]),
+            job=job,
+            trials=tuple(trials.get(job.label, ())),
+            selected=chosen.get(job.label),
+            runs=tuple(runs[job.label]),
+            joined=tuple(joined.get(job.label, ([], []))[0]),
+            complaints=tuple(joined.get(job.label, ([], []))[1]),
         )
-        for cell in cells
+        for job in jobs
     ]
 
 
 def open_trial_store(study: StudySpec, home: Path, storage: str | None) -> TrialStore:
-    """Return the book of a study's trials: in its folder unless a storage is named."""
+    """Return the store of a study's trials: in its folder unless a storage is named."""
+    name, metric = study_hash(study), declared_metric(study.selection.metric)
+    is_higher = None if metric is None else metric.higher_is_better
     if storage is None:
-        return TrialStore.in_folder(folder_of(study, home).path, study=study_hash(study))
+        return TrialStore.in_folder(folder_of(study, home).path, study=name, higher_is_better=is_higher)
     is_known = storage.startswith(("postgresql", "sqlite"))
     require(is_known, "--storage takes a URL like postgresql+psycopg://user@host/database", InputError)
-    return TrialStore(storage, study=study_hash(study))
+    return TrialStore(storage, study=name, higher_is_better=is_higher)
 
 
-def _search(cells: Sequence[StudyJob], book: TrialStore, together: Scheduler) -> dict[str, list[Trial]]:
-    return together.lead({cell.label: search(cell, book) for cell in cells})
-
-
-def _chosen(cells: Sequence[StudyJob], trials: Mapping[str, Sequence[Trial]]) -> dict[str, Selected]:
-    """Return what is selected in every cell; one without a finished trial has nothing to go on with."""
+def _chosen(jobs: Sequence[StudyJob], trials: Mapping[str, Sequence[Trial]]) -> dict[str, Selected]:
+    """Return what is selected in every job; one without a finished trial has nothing to go on with."""
     chosen = {}
-    for cell in cells:
-        selected = select(trials[cell.label]) if cell.label in trials else Selected(settings={})
+    for job in jobs:
+        selected = select(trials[job.label]) if job.label in trials else Selected(settings={})
         if selected is not None:
-            chosen[cell.label] = selected
+            chosen[job.label] = selected
     return chosen
 
 
-def _final(cell: StudyJob, seal: Seal, chosen: Mapping[str, Selected]) -> "Walk[list[RunRecord]]":
-    specs = seal.final_specs(cell)
+def _final(job: StudyJob, seal: Seal) -> "Requests[list[RunRecord]]":
+    specs = seal.final_specs(job)
     if not specs:
         return []
-    notes = chosen[cell.label].notes()
-    records = yield Request(specs=list(specs.values()), notes=notes)
-    # A run that somebody had made before has no such notes yet.
-    return [with_notes(records[name_of(spec)], notes) for spec in specs.values()]
+    search_procedure = job.search_procedure()
+    records = yield Request(specs=list(specs.values()), search=search_procedure)
+    # A run that was stored before may not say so yet.
+    return [with_search(records[name_of(spec)], search_procedure) for spec in specs.values()]
 
 
 def _join(
-    cells: Sequence[StudyJob], runs: Mapping[str, Sequence[RunRecord]], store: Store, hired: Executor
+    jobs: Sequence[StudyJob], runs: Mapping[str, Sequence[RunRecord]], store: Store, spawned: Executor
 ) -> dict[str, tuple[list[RunRecord], list[str]]]:
-    n_folds = len(cells[0].study.folds.used) if cells else 1
-    with hired as executor:
+    n_folds = len(jobs[0].study.folds.used) if jobs else 1
+    with spawned as executor:
         return {
             label: ensembles.join(
                 [found[i : i + n_folds] for i in range(0, len(found), n_folds)], store=store, executor=executor

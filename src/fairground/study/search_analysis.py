@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairground.spec.settings import Value
 from fairground.spec.space import Range, end_of
-from fairground.study.suggest import frozen
+from fairground.study.suggest import direction_of, frozen
 from fairground.study.trial import Trial
 
 
@@ -39,7 +39,8 @@ def trace(trials: Sequence[Trial]) -> list[TracePoint]:
     for trial in trials:
         spent += trial.seconds
         if trial.score is not None:
-            best = trial.score if best is None else max(best, trial.score)
+            better = max if trial.higher_is_better else min
+            best = trial.score if best is None else better(best, trial.score)
         points.append(
             TracePoint(number=trial.number, state=trial.state, score=trial.score, best=best, seconds=round(spent, 3))
         )
@@ -49,10 +50,11 @@ def trace(trials: Sequence[Trial]) -> list[TracePoint]:
 def expected_best(trials: Sequence[Trial]) -> list[float]:
     """Return the mean best score of n random trials out of these, for n = 1, 2, ...: what a smaller budget would bring.
 
-    Formula: the expected maximum of n draws without replacement from the finished scores (Dodge et al., EMNLP 2019,
+    Formula: the expected best of n draws without replacement from the finished scores (Dodge et al., EMNLP 2019,
     "Show your work", in its unbiased form).
     """
-    scores = sorted(trial.score for trial in trials if trial.score is not None)
+    is_higher = direction_of(trials) == "maximize"
+    scores = sorted((trial.score for trial in trials if trial.score is not None), reverse=not is_higher)
     n_all = len(scores)
     curve = []
     for n in range(1, n_all + 1):
@@ -77,7 +79,7 @@ def importance(ranges: Mapping[str, Range], trials: Sequence[Trial]) -> dict[str
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        study = optuna.create_study(direction="maximize")
+        study = optuna.create_study(direction=direction_of(done))
         study.add_trials([frozen(ranges, trial) for trial in done])
         found = optuna.importance.get_param_importances(
             study, evaluator=optuna.importance.PedAnovaImportanceEvaluator()

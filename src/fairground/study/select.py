@@ -24,27 +24,21 @@ OPENED = "test opened"
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
-    """The settings a cell goes on with; `trial` and `score` are None where nothing was searched."""
+    """The settings a job goes on with; `trial` and `score` are None where nothing was searched."""
 
     settings: Mapping[str, Value]
     trial: int | None = None
     score: float | None = None
     n_trials: int = 0
 
-    def notes(self) -> tuple[str, ...]:
-        """Return what the records of the final runs must say."""
-        if self.trial is None:
-            return ()
-        return (f"search: {self.n_trials} trial{'' if self.n_trials == 1 else 's'}", "selected on validation")
-
 
 def select(trials: Sequence[Trial]) -> Selected | None:
-    """Return the trial with the highest mean over the folds, the earliest of equals; None when none is done."""
-    done = [(trial.score, -trial.number, trial) for trial in trials if trial.score is not None]
+    """Return the trial with the best mean over the folds, the earliest of equals; None when none is done."""
+    done = [(trial.goodness, -trial.number, trial) for trial in trials if trial.goodness is not None]
     if not done:
         return None
-    score, _, best = max(done, key=lambda row: row[:2])
-    return Selected(settings=dict(best.settings), trial=best.number, score=score, n_trials=len(trials))
+    best = max(done, key=lambda row: row[:2])[2]
+    return Selected(settings=dict(best.settings), trial=best.number, score=best.score, n_trials=len(trials))
 
 
 class Seal:
@@ -55,14 +49,14 @@ class Seal:
         self._noted: set[str | None] | None = None
 
     def selection(self) -> dict[str, Selected] | None:
-        """Return what was selected in each cell, or None while the test split is sealed."""
+        """Return what was selected in each job, or None while the test split is sealed."""
         events = self._store.events(kind=SELECTED, run=self._name)
         if not events:
             return None
         return {label: Selected(**chosen) for label, chosen in json.loads(events[0].detail).items()}
 
     def end_selection(self, chosen: Mapping[str, Selected]) -> None:
-        """Write down what was selected in every cell; a second selection that differs is refused."""
+        """Write down what was selected in every job; a second selection that differs is refused."""
         detail = canonical_json({label: asdict(selected) for label, selected in chosen.items()})
         before = self._store.events(kind=SELECTED, run=self._name)
         if before:
@@ -75,8 +69,8 @@ class Seal:
             return
         self._store.note_event(SELECTED, self._name, detail)
 
-    def final_specs(self, cell: StudyJob) -> dict[tuple[int, int], RunSpec]:
-        """Return the final runs of a cell by repeat and fold, which open the test split; refused before selection."""
+    def final_specs(self, job: StudyJob) -> dict[tuple[int, int], RunSpec]:
+        """Return the final runs of a job by repeat and fold, which open the test split; refused before selection."""
         selection = self.selection()
         require(
             selection is not None,
@@ -85,13 +79,13 @@ class Seal:
             SealError,
         )
         assert selection is not None
-        if cell.label not in selection:
+        if job.label not in selection:
             return {}
-        settings = selection[cell.label].settings
+        settings = selection[job.label].settings
         return {
-            (repeat, fold): cell.spec(seed=seed, fold=fold, settings=settings, test=True)
-            for repeat, seed in enumerate(cell.study.repeat_seeds)
-            for fold in cell.study.folds.used
+            (repeat, fold): job.spec(seed=seed, fold=fold, settings=settings, test=True)
+            for repeat, seed in enumerate(job.study.repeat_seeds)
+            for fold in job.study.folds.used
         }
 
     def note_opening(self, what: str) -> None:
@@ -105,8 +99,8 @@ class Seal:
 
     def note_run(self, record: RunRecord) -> None:
         """Write down, once, that a final run opened the test split; the runs of a search do not."""
-        asked = record.spec["evaluation"]
-        if record.state != "done" or not isinstance(asked, Mapping) or not asked["test"]:
+        evaluation = record.spec["evaluation"]
+        if record.state != "done" or not isinstance(evaluation, Mapping) or not evaluation["test"]:
             return
         if self._noted is None:
             self._noted = {event.run for event in self._store.events(kind=OPENED)}

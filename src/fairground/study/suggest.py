@@ -38,6 +38,11 @@ def suggest(
     return _model(ranges, trials, sampler, _seed(seed, label, number))
 
 
+def direction_of(trials: Sequence[Trial]) -> Literal["maximize", "minimize"]:
+    """Return which way the trials' scores are better, in Optuna's words."""
+    return "maximize" if all(trial.higher_is_better for trial in trials) else "minimize"
+
+
 def distributions(ranges: Mapping[str, Range]) -> "dict[str, optuna.distributions.BaseDistribution]":
     """Return the ranges in Optuna's words."""
     return {key: _distribution(span) for key, span in ranges.items()}
@@ -100,7 +105,7 @@ def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: Sample
     kind = optuna.samplers.GPSampler if sampler == "gp" else optuna.samplers.TPESampler
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        study = optuna.create_study(direction="maximize", sampler=kind(n_startup_trials=1, seed=seed))
+        study = optuna.create_study(direction=direction_of(trials), sampler=kind(n_startup_trials=1, seed=seed))
         study.add_trials([frozen(ranges, trial) for trial in _as_taught(trials, sampler)])
         params = study.ask(distributions(ranges)).params
     spans = {key: (ranges[key], params[key]) for key in ranges}
@@ -111,14 +116,15 @@ def _as_taught(trials: Sequence[Trial], sampler: Sampler) -> list[Trial]:
     """Return the trials as the sampler's model hears of them: where training diverged is a place to stay away from.
 
     That is between the model and its next question; the trial itself keeps its state and has no score. TPE ranks what
-    was pruned without a value behind all others; a Gaussian process needs a value, the lowest that was seen.
+    was pruned without a value behind all others; a Gaussian process needs a value, the worst that was seen.
     """
     scores = [trial.score for trial in trials if trial.score is not None]
     if not scores:
         return list(trials)
     stand_in: TrialState = "done" if sampler == "gp" else "pruned"
-    lowest = {0: min(scores)} if sampler == "gp" else {}
-    return [replace(t, state=stand_in, folds=lowest) if t.state == "diverged" else t for t in trials]
+    worst = min(scores) if direction_of(trials) == "maximize" else max(scores)
+    folds = {0: worst} if sampler == "gp" else {}
+    return [replace(t, state=stand_in, folds=folds) if t.state == "diverged" else t for t in trials]
 
 
 def frozen(ranges: Mapping[str, Range], trial: Trial) -> "optuna.trial.FrozenTrial":

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fairground.spec.metric_words import goodness
 from fairground.spec.settings import Value
 
 #: asked until it has ended; a diverged trial has no score, least of all zero
@@ -14,7 +15,10 @@ ENDED: tuple[TrialState, ...] = ("done", "pruned", "diverged", "failed")
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """`folds` is the validation score by fold, of those that finished; `seconds` what all its runs took together."""
+    """`folds` is the validation score by fold, of those that finished; `seconds` what all its runs took in sum.
+
+    `higher_is_better` is what its runs' records say of the metric.
+    """
 
     number: int
     settings: Mapping[str, Value]
@@ -22,11 +26,17 @@ class Trial:
     folds: Mapping[int, float] = field(default_factory=dict)
     failure: str | None = None
     seconds: float = 0.0
+    higher_is_better: bool = True
 
     @property
     def score(self) -> float | None:
         """The mean over the folds of a trial that is done; None of any other."""
         return mean(self.folds.values()) if self.state == "done" else None
+
+    @property
+    def goodness(self) -> float | None:
+        """The score turned so that more is better."""
+        return None if self.score is None else goodness(self.score, self.higher_is_better)
 
 
 def mean(values: Iterable[float]) -> float:

@@ -1,8 +1,8 @@
-"""The book of a study's trials, kept by Optuna's storage: SQLite in the study's folder, or PostgreSQL by URL.
+"""The trials of a study, kept by Optuna's storage: SQLite in the study's folder, or PostgreSQL by URL.
 
 A trial is entered with its settings in one transaction before any of its runs starts, so that a resumed search asks
 nothing twice. Optuna notices dead workers only inside its own loop; here a trial without an end is simply taken up
-again, and one driver at a time holds the book.
+again, and one driver at a time has the lock.
 """
 
 import json
@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from fairground.errors import InputError, StoreError, require
@@ -26,18 +26,24 @@ FILE_NAME = "search.sqlite"
 
 
 class TrialStore:
-    """The trials of one study, cell by cell. `url` is SQLAlchemy's, as in postgresql+psycopg://host/database."""
+    """The trials of one study, job by job. `url` is SQLAlchemy's, as in postgresql+psycopg://host/database.
 
-    def __init__(self, url: str, *, study: str, is_to_look: bool = False) -> None:
+    `higher_is_better` is for Optuna's own tools, which may look at the file; here every trial says so itself.
+    """
+
+    def __init__(
+        self, url: str, *, study: str, is_read_only: bool = False, higher_is_better: bool | None = True
+    ) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.url, self._study, self._is_to_look = url, study, is_to_look
+        self.url, self._study, self._is_read_only = url, study, is_read_only
+        self._direction: Literal["minimize", "maximize"] = "minimize" if higher_is_better is False else "maximize"
         self._known: dict[str, optuna.Study] = {}
         arguments = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
         try:
             self._storage = optuna.storages.RDBStorage(
-                url, engine_kwargs=arguments, skip_compatibility_check=is_to_look, skip_table_creation=is_to_look
+                url, engine_kwargs=arguments, skip_compatibility_check=is_read_only, skip_table_creation=is_read_only
             )
         except ImportError as error:
             raise InputError(f"{_shown(url)} needs a driver: pip install 'fairground[postgres]' ({error})") from error
@@ -45,47 +51,53 @@ class TrialStore:
             raise StoreError(f"cannot open the search at {_shown(url)}: {_first_line(error)}") from error
 
     @classmethod
-    def in_folder(cls, folder: Path, *, study: str) -> "TrialStore":
-        """Return the book kept in the study's own folder."""
-        return cls(f"sqlite:///{(folder / FILE_NAME).absolute()}", study=study)
+    def in_folder(cls, folder: Path, *, study: str, higher_is_better: bool | None = True) -> "TrialStore":
+        """Return the trials kept in the study's own folder."""
+        url = f"sqlite:///{(folder / FILE_NAME).absolute()}"
+        return cls(url, study=study, higher_is_better=higher_is_better)
 
     @classmethod
-    def to_look(cls, folder: Path, *, study: str) -> "TrialStore | None":
-        """Return the book in a study's folder for reading alone, so that a search at work is not disturbed."""
+    def read_only(cls, folder: Path, *, study: str) -> "TrialStore | None":
+        """Return the trials in a study's folder for reading alone, so that a running search is not disturbed."""
         path = (folder / FILE_NAME).absolute()
         if not path.exists():
             return None
         url = f"sqlite:///file:{quote(str(path))}?mode={{}}&uri=true"
         try:
-            return cls(url.format("ro"), study=study, is_to_look=True)
+            return cls(url.format("ro"), study=study, is_read_only=True)
         except StoreError:
             # A driver that was killed leaves a transaction half done, which only a writer may take back.
-            return cls(url.format("rw"), study=study, is_to_look=True)
+            return cls(url.format("rw"), study=study, is_read_only=True)
 
-    def trials(self, cell: str) -> list[Trial]:
-        """Return the trials of a cell by number."""
-        if self._is_to_look and not self._is_entered(cell):
+    def trials(self, job: str) -> list[Trial]:
+        """Return the trials of a job by number."""
+        if self._is_read_only and not self._is_entered(job):
             return []
-        found = self._optuna(cell).get_trials(deepcopy=False)
+        found = self._optuna(job).get_trials(deepcopy=False)
         return [_read(trial) for trial in sorted(found, key=lambda trial: trial.number)]
 
-    def enter(self, cell: str, ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> None:
+    def enter(self, job: str, ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> None:
         """Write down that these settings will be tried."""
         trial = frozen(ranges, Trial(number=0, settings=settings))
-        self._optuna(cell).add_trial(trial)
+        self._optuna(job).add_trial(trial)
 
-    def end(self, cell: str, trial: Trial) -> None:
+    def end(self, job: str, trial: Trial) -> None:
         """Write down how a trial ended; one that has ended already stays as it is."""
         import optuna
 
-        study = self._optuna(cell)
+        study = self._optuna(job)
         stored = study.get_trials(deepcopy=False)[trial.number]
         if stored.state.is_finished():
             return
         assert trial.state in ENDED
         # The number Optuna gives is told last: a kill before that leaves the trial to be ended again.
-        told = {"folds": dict(trial.folds), "failure": trial.failure, "seconds": trial.seconds}
-        self._storage.set_trial_user_attr(stored._trial_id, "fairground", json.dumps({"state": trial.state, **told}))
+        entry = {
+            "folds": dict(trial.folds),
+            "failure": trial.failure,
+            "seconds": trial.seconds,
+            "higher_is_better": trial.higher_is_better,
+        }
+        self._storage.set_trial_user_attr(stored._trial_id, "fairground", json.dumps({"state": trial.state, **entry}))
         if trial.state == "done":
             study.tell(trial.number, trial.score)
             return
@@ -95,12 +107,8 @@ class TrialStore:
         is_pruned = trial.state == "pruned"
         study.tell(trial.number, state=getattr(optuna.trial.TrialState, "PRUNED" if is_pruned else "FAIL"))
 
-    def optuna_study(self, cell: str) -> "optuna.Study":
-        """Return the cell as Optuna's own study, for its analyses."""
-        return self._optuna(cell)
-
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Hold a shared book while the block lasts; the study's folder has a lock of its own for this machine."""
         if not self.url.startswith("postgresql"):
             yield
@@ -121,33 +129,38 @@ class TrialStore:
         self._storage.remove_session()
         self._storage.engine.dispose()
 
-    def _is_entered(self, cell: str) -> bool:
-        name = f"{self._study}/{cell}"
+    def _is_entered(self, job: str) -> bool:
+        name = f"{self._study}/{job}"
         return any(study.study_name == name for study in self._storage.get_all_studies())
 
-    def _optuna(self, cell: str) -> "optuna.Study":
+    def _optuna(self, job: str) -> "optuna.Study":
         import optuna
 
-        if cell not in self._known and self._is_to_look:
-            self._known[cell] = optuna.load_study(study_name=f"{self._study}/{cell}", storage=self._storage)
-        if cell not in self._known:
+        if job not in self._known and self._is_read_only:
+            self._known[job] = optuna.load_study(study_name=f"{self._study}/{job}", storage=self._storage)
+        if job not in self._known:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-                self._known[cell] = optuna.create_study(
-                    study_name=f"{self._study}/{cell}", storage=self._storage, direction="maximize", load_if_exists=True
+                self._known[job] = optuna.create_study(
+                    study_name=f"{self._study}/{job}",
+                    storage=self._storage,
+                    direction=self._direction,
+                    load_if_exists=True,
                 )
-        return self._known[cell]
+        return self._known[job]
 
 
 def _read(trial: "optuna.trial.FrozenTrial") -> Trial:
-    told = json.loads(trial.user_attrs["fairground"]) if trial.state.is_finished() else {}
+    entry = json.loads(trial.user_attrs["fairground"]) if trial.state.is_finished() else {}
     return Trial(
         number=trial.number,
         settings=dict(trial.params),
-        state=told.get("state", "asked"),
-        folds={int(fold): score for fold, score in told.get("folds", {}).items()},
-        failure=told.get("failure"),
-        seconds=told.get("seconds", 0.0),
+        state=entry.get("state", "asked"),
+        folds={int(fold): score for fold, score in entry.get("folds", {}).items()},
+        failure=entry.get("failure"),
+        seconds=entry.get("seconds", 0.0),
+        # Trials from before scores had a direction were all ranked as if more were better.
+        higher_is_better=entry.get("higher_is_better", True),
     )
 
 

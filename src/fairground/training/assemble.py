@@ -16,10 +16,12 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
 from fairground.contracts.model import Transform
 from fairground.contracts.regulariser import Regulariser
-from fairground.contracts.split import Parts
+from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.split import SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.spec.run import EvaluationSpec, Part, RunSpec, TrainingSpec
+from fairground.records.record import KnownBug, PretrainedWeights
+from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.build import build, build_dataset, build_split
 from fairground.training.external import ExternalLoss, ExternalMiner
@@ -35,7 +37,7 @@ class Assembled:
     """A run's live objects. Only `seal` of training/run.py may look at `parts.test`."""
 
     table: ImageTable
-    parts: Parts
+    parts: SplitRows
     transform: Transform
     loader: Loader
     stepper: Stepper
@@ -43,6 +45,8 @@ class Assembled:
     data_fingerprint: str
     split_fingerprint: str
     notes: tuple[str, ...]
+    known_bugs: tuple[KnownBug, ...]
+    weights: PretrainedWeights | None
     device: torch.device
 
     @property
@@ -50,9 +54,9 @@ class Assembled:
         """The model under training."""
         return self.stepper.model
 
-    def on_sphere(self, asked: EvaluationSpec) -> bool:
+    def on_sphere(self, evaluation: EvaluationSpec) -> bool:
         """Tell whether embeddings are judged at unit length: as asked, else as the loss compares them."""
-        return self.stepper.loss.on_sphere if asked.normalise is None else asked.normalise
+        return self.stepper.loss.on_sphere if evaluation.normalise is None else evaluation.normalise
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
@@ -69,13 +73,13 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     classes, train_labels = np.unique(table.labels[parts.train], return_inverse=True)
     labels = torch.from_numpy(train_labels.astype(np.int64))
     model = build_model(spec.trunk, spec.head, spec.training, channels=table.images.channels, seed=spec.seed).to(device)
-    facts = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
-    loss = _loss(spec, facts).to(device)
+    supplied = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
+    loss = _loss(spec, supplied).to(device)
     miner = _miner(spec, loss)
     regulariser = _regulariser(spec, loss, miner)
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[parts.train])
-    sampler_facts = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
-    sampler = build("sampler", spec.sampler, sampler_facts)
+    sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
+    sampler = build("sampler", spec.sampler, sampler_arguments)
     transform = build_transform(spec.transform, model)
     resized = spec.transform.settings.get("shorter_side")
     if isinstance(resized, int):
@@ -91,7 +95,8 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         generator=_generator(spec.seed, "miner", device),
         chunk=spec.training.gradient_chunk,
     )
-    bugs = [bug for part in (loss, miner, regulariser, sampler) if part is not None for bug in part.known_bugs()]
+    bugs = _known_bugs(spec, {"loss": loss, "miner": miner, "regulariser": regulariser, "sampler": sampler})
+    weights = _weights(spec, model)
     return Assembled(
         table=table,
         parts=parts,
@@ -112,16 +117,35 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         split_fingerprint=_fingerprint("split", parts.train, parts.validation, parts.test),
         notes=(
             *table.notes,
-            *([f"pretrained weights: {model.trunk.weights_fingerprint}"] if model.trunk.weights_fingerprint else []),
+            *([f"pretrained weights: {weights.hash}"] if weights else []),
             *parts.notes(table.labels),
             *sampler.notes(),
-            *(f"known bug switched on: {bug}" for bug in bugs),
+            *(f"known bug switched on: {bug.sentence}" for bug in bugs),
         ),
+        known_bugs=bugs,
+        weights=weights,
         device=device,
     )
 
 
-def _require_pairs(spec: RunSpec, table: ImageTable, parts: Parts) -> None:
+def _known_bugs(
+    spec: RunSpec, parts: Mapping[str, Loss | Miner | Regulariser | BatchSampler | None]
+) -> tuple[KnownBug, ...]:
+    """Return the published bugs that some part was asked to reproduce."""
+    return tuple(
+        KnownBug(component=f"{key}.{getattr(spec, key).name}", sentence=sentence)
+        for key, part in parts.items()
+        if part is not None
+        for sentence in part.known_bugs()
+    )
+
+
+def _weights(spec: RunSpec, model: EmbeddingModel) -> PretrainedWeights | None:
+    found = model.trunk.weights_fingerprint
+    return PretrainedWeights(name=str(spec.trunk.settings.get("weights", "")), hash=found) if found else None
+
+
+def _require_pairs(spec: RunSpec, table: ImageTable, parts: SplitRows) -> None:
     """Refuse before training what could not be measured after it: splits in which no class has two images."""
     if table.is_query is not None or spec.evaluation.lone == "zero":
         return
@@ -142,29 +166,31 @@ def best_device() -> torch.device:
     return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
-def build_model(trunk: Part, head: Part, asked: TrainingSpec, *, channels: int, seed: int = 0) -> EmbeddingModel:
+def build_model(
+    trunk: ComponentSpec, head: ComponentSpec, training: TrainingSpec, *, channels: int, seed: int = 0
+) -> EmbeddingModel:
     """Return a model by the names of its parts, with first weights."""
     with _seeded(seed, "init_trunk"):
         body = build("trunk", trunk, {"channels": channels})
     with _seeded(seed, "init_head"):
         top = build("head", head, {"n_features": body.n_features})
-    is_mixed = asked.precision == "mixed"
-    model = EmbeddingModel(trunk=body, head=top, freeze_batch_norm=asked.freeze_batch_norm, is_mixed=is_mixed)
-    if asked.compile:
+    is_mixed = training.precision == "mixed"
+    model = EmbeddingModel(trunk=body, head=top, freeze_batch_norm=training.freeze_batch_norm, is_mixed=is_mixed)
+    if training.compile:
         # In place: the names of the weights, and with them checkpoints, stay what they are.
         model.trunk.compile()
     return model
 
 
-def build_transform(part: Part, model: EmbeddingModel) -> Transform:
+def build_transform(part: ComponentSpec, model: EmbeddingModel) -> Transform:
     """Return a transform by name, told what the model's weights expect."""
     found: Transform = build("transform", part, {"preprocessing": model.trunk.preprocessing})
     return found
 
 
-def _loss(spec: RunSpec, facts: Mapping[str, object]) -> Loss:
+def _loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
     with _seeded(spec.seed, "init_loss"):
-        loss = build("loss", spec.loss, facts)
+        loss = build("loss", spec.loss, supplied)
     return loss if isinstance(loss, Loss) else ExternalLoss(module=loss)
 
 

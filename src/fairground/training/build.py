@@ -15,10 +15,10 @@ from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.split import Split
 from fairground.errors import require
-from fairground.spec.run import ROOM_OF, Part
+from fairground.spec.run import ROOM_OF, ComponentSpec
 
-#: what pytorch-metric-learning calls the facts our losses ask for
-_FACT_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}
+#: what pytorch-metric-learning calls the arguments that we supply
+_SUPPLIED_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}
 #: what an outside class must be to be used as a part
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "data": (Dataset,),
@@ -33,20 +33,20 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def build_dataset(part: Part) -> Dataset:
+def build_dataset(part: ComponentSpec) -> Dataset:
     """Return a data set by name, nothing of it read yet."""
     found: Dataset = build("data", part, {})
     return found
 
 
-def build_split(part: Part) -> Split:
+def build_split(part: ComponentSpec) -> Split:
     """Return a split by name."""
     found: Split = build("split", part, {})
     return found
 
 
-def build(key: str, part: Part, facts: Mapping[str, object]) -> Any:
-    """Construct a component: its settings from the spec, the facts it asks for from us."""
+def build(key: str, part: ComponentSpec, supplied: Mapping[str, object]) -> Any:
+    """Construct a component: its settings from the spec, what it needs to know of the run from `supplied`."""
     kind = find(ROOM_OF[key], part.name)
     parameters = inspect.signature(kind).parameters
     is_ours = ":" not in part.name
@@ -60,7 +60,9 @@ def build(key: str, part: Part, facts: Mapping[str, object]) -> Any:
             f"no setting '{key}.{setting}'.{nearest(setting, parameters)} ({part.name} takes {', '.join(parameters)}.)",
         )
     known = {
-        name: facts[_FACT_ALIASES.get(name, name)] for name in parameters if _FACT_ALIASES.get(name, name) in facts
+        name: supplied[_SUPPLIED_ALIASES.get(name, name)]
+        for name in parameters
+        if _SUPPLIED_ALIASES.get(name, name) in supplied
     }
     clash = sorted(set(known) & set(part.settings))
     require(not clash, f"{key}.{', '.join(clash)} follows from the data and cannot be set")

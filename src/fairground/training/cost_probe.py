@@ -1,6 +1,6 @@
 """What a run costs on this machine, by a few batches of it: the price list that a race is planned with.
 
-A pilot leaves no record and no file: it is no run, and nobody should mistake it for one.
+A cost probe leaves no record and no file: it is no run.
 """
 
 import tempfile
@@ -26,8 +26,8 @@ OPENING = 1.5
 
 
 def race_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
-    """Carry out a pilot or a run, for executors: a worker that has done the one has all in memory for the other."""
-    return probe_cost(job, tell) if job.get("pilot") else run_job(job, tell)
+    """Probe the cost of a run, or make it: a worker that has done the one has all in memory for the other."""
+    return probe_cost(job, tell) if job.get("is_cost_probe") else run_job(job, tell)
 
 
 def probe_cost(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
@@ -74,8 +74,8 @@ def _batch(training: Training) -> float:
     begun = time.monotonic()
     n = 0
     while n < 2 or (n < BATCHES and time.monotonic() - begun < SECONDS):
-        if training.place.batch >= training.parts.n_batches:
-            training.place.batch = 0
+        if training.progress.batch >= training.parts.n_batches:
+            training.progress.batch = 0
             training.parts.loader.start_epoch()
         training.batch()
         n += 1

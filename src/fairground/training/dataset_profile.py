@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairground.spec.run import Part
+from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset
 
 #: images whose sizes are asked
@@ -28,7 +28,7 @@ class DatasetProfile:
     has_test_half: bool
 
 
-def profile_dataset(data: Part) -> DatasetProfile:
+def profile_dataset(data: ComponentSpec) -> DatasetProfile:
     """Return what is to be seen without opening every image."""
     table = build_dataset(data).load()
     images = table.images

@@ -1,13 +1,16 @@
 """The end of a run: what the selected model scores, and all that these scores were made from, beside the record."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from torch import Tensor
 
 from fairground.evaluation.analyses import analyse
+from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.view import EmbeddingView
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder
-from fairground.records.record import Score
+from fairground.records.record import Score, SplitName
 from fairground.training.gallery import gallery_of
 from fairground.training.loop import Training, measure
 from fairground.training.seal import SealedRows
@@ -19,20 +22,28 @@ def final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> t
     return (
         *(Score(metric=name, split="train", value=value) for name, value in _analyses(training, folder).items()),
         *selecting_scores(training),
-        *(Score(metric=name, split="test", value=value) for name, value in test.items()),
+        *_directed(test, "test"),
     )
 
 
 def selecting_scores(training: Training) -> tuple[Score, ...]:
     """Return the validation scores of the epoch selected so far; none where the test split selects."""
-    chosen = next((row for row in training.place.rows if row.epoch == training.place.best_epoch), None)
+    chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
-    return tuple(Score(metric=name, split="validation", value=value) for name, value in judged.items())
+    return _directed(judged, "validation")
+
+
+def _directed(scores: Mapping[str, float], split: SplitName) -> tuple[Score, ...]:
+    """Return scores that say which way they are better, as their metrics declare."""
+    return tuple(
+        Score(metric=name, split=split, value=value, higher_is_better=metric_named(name).higher_is_better)
+        for name, value in scores.items()
+    )
 
 
 def _test_scores(training: Training, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
     embeddings = training.embed(rows)
-    scores: dict[str, float] = training.crew.agree(lambda: _judge_test(training, embeddings, rows, folder))
+    scores: dict[str, float] = training.group.broadcast_object(lambda: _judge_test(training, embeddings, rows, folder))
     return scores
 
 
@@ -50,8 +61,12 @@ def _judge_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder
     folder.sign()
     if spec.evaluation.report == "selected":
         return dict(found.scores)
-    looks = [row.validation for row in training.place.rows if row.epoch > 0 and row.validation]
-    return {name: max(look[name] for look in looks) if looks else value for name, value in found.scores.items()}
+    looks = [row.validation for row in training.progress.rows if row.epoch > 0 and row.validation]
+    return {name: _best(name, [look[name] for look in looks] or [value]) for name, value in found.scores.items()}
+
+
+def _best(metric: str, values: Sequence[float]) -> float:
+    return max(values) if metric_named(metric).higher_is_better else min(values)
 
 
 def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:
@@ -59,7 +74,7 @@ def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:
     if not training.spec.evaluation.analyses:
         return {}
     embeddings = training.embed(training.parts.parts.train)
-    values: dict[str, float] = training.crew.agree(lambda: _judge_train(training, embeddings, folder))
+    values: dict[str, float] = training.group.broadcast_object(lambda: _judge_train(training, embeddings, folder))
     return values
 
 

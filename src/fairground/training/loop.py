@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from fairground.errors import DivergedError
+from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
 from fairground.records.provenance import Clock, begin
@@ -42,7 +43,7 @@ class Training:
     checkpoints: Checkpoints
     #: the rows whose scores select, where the spec lets others than those of the validation split do so
     judged: np.ndarray | None = None
-    place: Progress = field(default_factory=Progress)
+    progress: Progress = field(default_factory=Progress)
     clock: Clock = field(default_factory=begin)
     listen: Listener = lambda _: None
     should_stop: Callable[[], bool] = lambda: False
@@ -51,30 +52,33 @@ class Training:
 
     def __post_init__(self) -> None:
         self.doctor = Doctor(self.spec, self.parts) if self.is_watched else None
+        self.select_by = metric_named(self.spec.evaluation.select_by)
 
     def train(self, until: int | None = None) -> None:
         """Train to the end, or to the end of epoch `until`, from wherever the run is."""
-        if self.place.epoch == 0:
+        if self.progress.epoch == 0:
             self.begin()
         last = self.spec.training.epochs if until is None else min(until, self.spec.training.epochs)
-        while self.place.epoch <= last and not self._is_out_of_patience():
+        while self.progress.epoch <= last and not self._is_out_of_patience():
             self._epoch()
 
     def resume(self) -> bool:
         """Take up the newest whole checkpoint; return whether there was one."""
         snapshot = self.checkpoints.load()
         if snapshot is not None:
-            self.place, watched = put_back(self.parts, snapshot)
-            place = self.place
+            self.progress, watched = put_back(self.parts, snapshot)
+            progress = self.progress
             if self.doctor is not None:
                 self.doctor.load_tensors(watched)
-            self.clock = begin(started=place.started, earlier_seconds=place.seconds, earlier_peak=place.peak_memory)
+            self.clock = begin(
+                started=progress.started, earlier_seconds=progress.seconds, earlier_peak=progress.peak_memory
+            )
         return snapshot is not None
 
     def use_best(self) -> None:
         """Put the selected weights into the model; the last ones where nothing was selected."""
-        if self.place.best is not None:
-            self.parts.model.load_state_dict(self.checkpoints.load_best(self.place.best))
+        if self.progress.best is not None:
+            self.parts.model.load_state_dict(self.checkpoints.load_best(self.progress.best))
 
     def begin(self) -> None:
         """Measure the untrained model and stand ready for the first batch."""
@@ -82,109 +86,109 @@ class Training:
         sampler = self.parts.loader.sampler
         if sampler.needs_embeddings:
             sampler.fill(self.embed(self.parts.parts.train).cpu())
-        self.place.started = self.clock.started
-        self.place.rows.append(EpochRow(epoch=0, step=0, loss=None, validation=self._validate()))
+        self.progress.started = self.clock.started
+        self.progress.rows.append(EpochRow(epoch=0, step=0, loss=None, validation=self._validate()))
         if self.spec.training.epochs == 0:
             # Nothing will be trained, so the weights it starts with are the ones to measure and to use.
-            self.place.best_epoch = 0
-            self.place.notes.append("untrained: measured with the weights it starts with")
-        self.place.epoch = 1
+            self.progress.best_epoch = 0
+            self.progress.notes.append("untrained: measured with the weights it starts with")
+        self.progress.epoch = 1
         self._save()
 
     def _epoch(self) -> None:
-        place, training = self.place, self.spec.training
+        progress, training = self.progress, self.spec.training
         self.parts.model.train()
         begun = saved = time.monotonic()
-        before = place.epoch_seconds
-        if place.batch == 0:
+        before = progress.epoch_seconds
+        if progress.batch == 0:
             self.parts.loader.start_epoch()
-        while place.batch < self.parts.n_batches:
+        while progress.batch < self.parts.n_batches:
             self.batch()
             now = time.monotonic()
-            place.epoch_seconds = before + now - begun
+            progress.epoch_seconds = before + now - begun
             self._tell()
-            if self.crew.any(self.should_stop()):
+            if self.group.any(self.should_stop()):
                 self._save()
                 raise StoppedError
             if now - saved > self.checkpoint_seconds:
                 self._save()
                 saved = time.monotonic()
-        is_due = place.epoch % training.validate_every == 0 or place.epoch == training.epochs
+        is_due = progress.epoch % training.validate_every == 0 or progress.epoch == training.epochs
         self._end_epoch(self._validate() if is_due else {})
 
     def batch(self) -> None:
         """Train on the next batch and count it."""
-        place, parts = self.place, self.parts
-        batch = parts.loader.draw(is_last=place.batch + 1 >= parts.n_batches)
+        progress, parts = self.progress, self.parts
+        batch = parts.loader.draw(is_last=progress.batch + 1 >= parts.n_batches)
         try:
             value, embeddings = parts.stepper.step(batch)
         except DivergedError as error:
-            raise DivergedError(f"diverged at step {place.step + 1} (epoch {place.epoch}): {error}") from error
+            raise DivergedError(f"diverged at step {progress.step + 1} (epoch {progress.epoch}): {error}") from error
         if parts.loader.sampler.needs_embeddings:
             parts.loader.sampler.observe(batch.rows, embeddings.cpu())
-        place.loss_sum += value
-        place.batch += 1
-        place.step += 1
+        progress.loss_sum += value
+        progress.batch += 1
+        progress.step += 1
         if self.doctor is not None:
-            self._warn(self.doctor.after_batch(place, batch, value, embeddings))
+            self._warn(self.doctor.after_batch(progress, batch, value, embeddings))
 
     def _end_epoch(self, scores: dict[str, float]) -> None:
-        place = self.place
-        images = place.batch * self.spec.training.batch_size
+        progress = self.progress
+        images = progress.batch * self.spec.training.batch_size
         row = EpochRow(
-            epoch=place.epoch,
-            step=place.step,
-            loss=place.loss_sum / max(place.batch, 1),
+            epoch=progress.epoch,
+            step=progress.step,
+            loss=progress.loss_sum / max(progress.batch, 1),
             validation=scores,
-            seconds=place.epoch_seconds,
-            images_per_second=images / max(place.epoch_seconds, 1e-9),
+            seconds=progress.epoch_seconds,
+            images_per_second=images / max(progress.epoch_seconds, 1e-9),
         )
-        place.rows.append(row)
+        progress.rows.append(row)
         if self.doctor is not None:
-            self._warn(self.doctor.after_epoch(place))
+            self._warn(self.doctor.after_epoch(progress))
         score = scores.get(self.spec.evaluation.select_by)
-        if score is not None and (place.best_score is None or score > place.best_score):
+        if score is not None and (progress.best_score is None or self.select_by.is_better(score, progress.best_score)):
             weights = self.parts.model.state_dict()
-            place.best_epoch, place.best_score = place.epoch, score
-            place.best = self.checkpoints.save_best(place.epoch, weights)
-        place.epoch, place.batch, place.loss_sum, place.epoch_seconds = place.epoch + 1, 0, 0.0, 0.0
+            progress.best_epoch, progress.best_score = progress.epoch, score
+            progress.best = self.checkpoints.save_best(progress.epoch, weights)
+        progress.epoch, progress.batch, progress.loss_sum, progress.epoch_seconds = progress.epoch + 1, 0, 0.0, 0.0
         self._save()
         self.listen({"kind": "epoch", "of": self.spec.training.epochs, **asdict(row)})
 
     def _is_out_of_patience(self) -> bool:
-        place, patience = self.place, self.spec.training.patience
-        return patience > 0 and place.best_epoch is not None and place.epoch - 1 - place.best_epoch > patience
+        progress, patience = self.progress, self.spec.training.patience
+        return patience > 0 and progress.best_epoch is not None and progress.epoch - 1 - progress.best_epoch > patience
 
     def _tell(self) -> None:
-        place = self.place
+        progress = self.progress
         self.listen(
             {
                 "kind": "batch",
-                "epoch": place.epoch,
+                "epoch": progress.epoch,
                 "of": self.spec.training.epochs,
-                "batch": place.batch,
+                "batch": progress.batch,
                 "batches": self.parts.n_batches,
-                "loss": place.loss_sum / place.batch,
-                "images_per_second": place.batch * self.spec.training.batch_size / max(place.epoch_seconds, 1e-9),
+                "loss": progress.loss_sum / progress.batch,
+                "images_per_second": progress.batch * self.spec.training.batch_size / max(progress.epoch_seconds, 1e-9),
             }
         )
 
     @property
-    def crew(self) -> ProcessGroup:
+    def group(self) -> ProcessGroup:
         """The processes that train this run."""
-        return self.parts.stepper.crew
+        return self.parts.stepper.group
 
     def embed(self, rows: np.ndarray) -> Tensor:
         """Return the embeddings of some rows of the table by the model as it is."""
         parts = self.parts
-        return self.crew.embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
+        return self.group.embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
 
     def _validate(self) -> dict[str, float]:
         rows = self.parts.parts.validation if self.judged is None else self.judged
         embeddings = self.embed(rows)
         if self.doctor is not None:
-            self.doctor.check_up(self.place, embeddings, self.parts.table.labels[rows])
-        scores: dict[str, float] = self.crew.agree(
+            self.doctor.check_up(self.progress, embeddings, self.parts.table.labels[rows])
+        scores: dict[str, float] = self.group.broadcast_object(
             lambda: dict(measure(self.spec, self.parts, embeddings, rows).scores)
         )
         return scores
@@ -194,9 +198,9 @@ class Training:
             self.listen({"kind": "warning", "sign": finding.sign, "sentence": finding.told})
 
     def _save(self) -> None:
-        self.place.seconds, self.place.peak_memory = self.clock.seconds(), self.clock.peak()
+        self.progress.seconds, self.progress.peak_memory = self.clock.seconds(), self.clock.peak()
         watched = {} if self.doctor is None else self.doctor.tensors()
-        self.checkpoints.save(self.place.step, take_snapshot(self.parts, self.place, watched))
+        self.checkpoints.save(self.progress.step, take_snapshot(self.parts, self.progress, watched))
 
 
 def measure(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Evaluation:
@@ -213,8 +217,9 @@ def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarra
     table, normalise = parts.table, parts.on_sphere(spec.evaluation)
     labels = table.labels[rows]
     groups = None if table.groups is None else table.groups[rows]
+    seeds = spec.evaluation.clustering_seeds
     if table.is_query is None or table.is_gallery is None or not table.is_query[rows].any():
-        return EmbeddingView(embeddings, labels, groups=groups, normalise=normalise)
+        return EmbeddingView(embeddings, labels, groups=groups, normalise=normalise, clustering_seeds=seeds)
     queries, gallery = np.flatnonzero(table.is_query[rows]), np.flatnonzero(table.is_gallery[rows])
     return EmbeddingView(
         embeddings[torch.from_numpy(queries)],
@@ -224,4 +229,5 @@ def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarra
         groups=None if groups is None else groups[queries],
         reference_groups=None if groups is None else groups[gallery],
         normalise=normalise,
+        clustering_seeds=seeds,
     )

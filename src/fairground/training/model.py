@@ -26,13 +26,16 @@ class EmbeddingModel(nn.Module):
         self.head = head
         self.freeze_batch_norm = freeze_batch_norm
         self.is_mixed = is_mixed
-        _lay_channels_last(self)
+        # On a processor a network whose channels lie innermost takes two thirds of the time.
+        self.trunk.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if freeze_batch_norm == "stats_and_affine":
             for norm in self._norms():
                 norm.requires_grad_(False)
 
     def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
         """Return embeddings (n, d); with `mixing`, samples are mixed before one stage of the trunk."""
+        if images.ndim == 4:
+            images = images.contiguous(memory_format=torch.channels_last)
         with torch.autocast(images.device.type, dtype=torch.bfloat16, enabled=self.is_mixed):
             embeddings: Tensor = self.head(self.trunk(images, mixing))
         return embeddings.float() if self.is_mixed else embeddings
@@ -48,10 +51,3 @@ class EmbeddingModel(nn.Module):
     def _norms(self) -> list[nn.Module]:
         kinds = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
         return [module for module in self.trunk.modules() if isinstance(module, kinds)]
-
-
-def _lay_channels_last(module: nn.Module) -> None:
-    """Lay convolution weights out channel by channel: on a processor the network then takes two thirds of the time."""
-    for weight in module.parameters():
-        if weight.ndim == 4:
-            weight.data = weight.data.contiguous(memory_format=torch.channels_last)

@@ -1,11 +1,16 @@
 """One optimiser over three groups of weights: trunk, head, and the loss' own."""
 
+import inspect
+from typing import TypeVar, cast
+
 import torch
 from torch import nn, optim
 
 from fairground.errors import require
 from fairground.spec.run import OptimiserSpec, RunSpec
 from fairground.training.model import EmbeddingModel
+
+Kind = TypeVar("Kind", bound=optim.Optimizer)
 
 
 def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: nn.Module) -> optim.Optimizer:
@@ -21,13 +26,24 @@ def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: nn.Module)
     groups = [group for group in groups if group["params"]] or [{"params": [nn.Parameter(torch.zeros(0))]}]
     match spec.name:
         case "adam":
-            return optim.Adam(groups, fused=True)
+            return _without_compiler(optim.Adam)(groups, fused=True)
         case "adamw":
-            return optim.AdamW(groups, fused=True)
+            return _without_compiler(optim.AdamW)(groups, fused=True)
         case "sgd":
-            return optim.SGD(groups, momentum=spec.momentum, fused=True)
+            return _without_compiler(optim.SGD)(groups, momentum=spec.momentum, fused=True)
         case "rmsprop":
-            return optim.RMSprop(groups, momentum=spec.momentum, foreach=True)
+            return _without_compiler(optim.RMSprop)(groups, momentum=spec.momentum, foreach=True)
+
+
+def _without_compiler(kind: type[Kind]) -> type[Kind]:
+    """Return the optimiser without the wrappers that import torch's compiler, which takes longer than torch itself.
+
+    The wrappers only tell the compiler to leave these methods alone, and `step` to run without gradient.
+    """
+    names = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
+    methods = {name: inspect.unwrap(getattr(kind, name)) for name in names}
+    step = torch.no_grad()(inspect.unwrap(kind.step))
+    return cast("type[Kind]", type(kind.__name__, (kind,), {**methods, "step": step}))
 
 
 def require_weights(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> None:

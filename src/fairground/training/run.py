@@ -13,11 +13,12 @@ import torch
 from fairground.errors import DivergedError
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.lock import locked
-from fairground.records.record import RunRecord, Score, State
+from fairground.records.record import RunRecord, Score, Selection, State
 from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
+from fairground.training.allocator import keep_memory
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.distributed.process_group import ALONE, ProcessGroup
 from fairground.training.final_evaluation import final_scores, selecting_scores
@@ -33,8 +34,8 @@ def run(
     should_stop: Callable[[], bool] = lambda: False,
     witness: Callable[[str], None] | None = None,
     checkpoint_seconds: float = 30.0,
-    claim_patience: float = 0.0,
-    crew: ProcessGroup = ALONE,
+    lock_patience: float = 0.0,
+    group: ProcessGroup = ALONE,
     until: int | None = None,
     is_watched: bool = True,
 ) -> RunRecord:
@@ -44,10 +45,11 @@ def run(
     and tells the best validation scores so far. Called again, it goes on from there.
     The doctor watches unless `is_watched` is false: that is no part of the spec, for no digit depends on it.
     """
-    parts = share_out(assemble(spec), crew)
+    keep_memory()
+    parts = share_out(assemble(spec), group)
     parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
     folder = RunFolder(home, name_of(spec))
-    with _owned(folder, spec, crew, claim_patience), torch.random.fork_rng(devices=[]):
+    with _owned(folder, spec, group, lock_patience), torch.random.fork_rng(devices=[]):
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.parts.test, witness=witness)
         on_test = spec.evaluation.select_on == "test"
@@ -57,7 +59,7 @@ def run(
             spec=spec,
             parts=parts,
             judged=sealed.open() if on_test else None,
-            checkpoints=crew.checkpoints(folder.checkpoints),
+            checkpoints=group.checkpoints(folder.checkpoints),
             listen=listen,
             should_stop=should_stop,
             checkpoint_seconds=checkpoint_seconds,
@@ -69,10 +71,10 @@ def run(
         except DivergedError as error:
             return _record(training, state="diverged", scores=(), failure=str(error))
         if until is not None:
-            reached = f"paused after epoch {training.place.epoch - 1} of {spec.training.epochs}, test split sealed"
+            reached = f"paused after epoch {training.progress.epoch - 1} of {spec.training.epochs}, test split sealed"
             return _record(training, state="pruned", scores=selecting_scores(training), failure=reached)
         if not on_test:
-            sealed.end_selection(f"training; epoch {training.place.best_epoch} selected on validation")
+            sealed.end_selection(f"training; epoch {training.progress.best_epoch} selected on validation")
         training.use_best()
         return _record(training, state="done", scores=final_scores(training, sealed, folder), failure=None)
 
@@ -81,33 +83,33 @@ def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str
     """Run one plain spec, for executors: JSON in, JSON out; what it tells carries the run's name."""
     spec = run_from_plain(job["spec"])
     name = name_of(spec)
-    told = 0.0
+    reported = 0.0
 
     def listen(event: Mapping[str, Any]) -> None:
-        nonlocal told
+        nonlocal reported
         now = time.monotonic()
         # Five times a second is all an eye can follow; every batch would cost the driver more than the news is worth.
-        if event["kind"] != "batch" or now - told > 0.2:
-            told = now
+        if event["kind"] != "batch" or now - reported > 0.2:
+            reported = now
             tell({"run": name, **event})
 
     # The worker of a driver that was killed may still be on its way out of this run.
-    record = run(spec, home=Path(job["home"]), listen=listen, claim_patience=30.0, until=job.get("until"))
+    record = run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
     result: dict[str, Any] = json.loads(record.to_json())
     return result
 
 
-def share_out(parts: Assembled, crew: ProcessGroup) -> Assembled:
+def share_out(parts: Assembled, group: ProcessGroup) -> Assembled:
     """Return a run's live objects with the work of each batch shared out among the crew."""
-    crew.ready(parts.model)
-    parts.loader.transform = crew.own_share(parts.transform)
-    return replace(parts, stepper=replace(parts.stepper, crew=crew), notes=(*parts.notes, *crew.notes()))
+    group.ready(parts.model)
+    parts.loader.transform = group.shard(parts.transform)
+    return replace(parts, stepper=replace(parts.stepper, group=group), notes=(*parts.notes, *group.notes()))
 
 
 @contextmanager
-def _owned(folder: RunFolder, spec: RunSpec, crew: ProcessGroup, patience: float) -> Iterator[None]:
+def _owned(folder: RunFolder, spec: RunSpec, group: ProcessGroup, patience: float) -> Iterator[None]:
     """Hold the run's folder, with its spec in it; of many processes the leader alone does."""
-    if not crew.is_leader:
+    if not group.is_leader:
         yield
         return
     with locked(folder, patience=patience):
@@ -118,8 +120,8 @@ def _owned(folder: RunFolder, spec: RunSpec, crew: ProcessGroup, patience: float
 def _same_threads(training: Training, is_resumed: bool) -> None:
     """Sums split over another number of threads round differently: a run keeps the number it began with."""
     if is_resumed:
-        torch.set_num_threads(training.place.threads)
-    training.place.threads = torch.get_num_threads()
+        torch.set_num_threads(training.progress.threads)
+    training.progress.threads = torch.get_num_threads()
 
 
 def _selection_notes(spec: RunSpec) -> list[str]:
@@ -130,19 +132,28 @@ def _selection_notes(spec: RunSpec) -> list[str]:
 
 
 def _record(training: Training, *, state: State, scores: tuple[Score, ...], failure: str | None) -> RunRecord:
-    spec, parts, place = training.spec, training.parts, training.place
+    spec, parts, progress = training.spec, training.parts, training.progress
     accelerator = "" if parts.device.type == torch.device("cpu").type else str(parts.device)
     return RunRecord(
         name=name_of(spec),
         method=method_of(spec),
         spec=to_plain(spec),
         state=state,
-        epochs=tuple(place.rows),
-        best_epoch=place.best_epoch,
+        epochs=tuple(progress.rows),
+        best_epoch=progress.best_epoch,
         scores=scores,
-        notes=(*_selection_notes(spec), *parts.notes, *training.checkpoints.notes, *place.notes),
+        notes=(*_selection_notes(spec), *parts.notes, *training.checkpoints.notes, *progress.notes),
+        selection=Selection(
+            split=spec.evaluation.select_on,
+            metric=spec.evaluation.select_by,
+            is_best_of_each=spec.evaluation.report == "best_of_each",
+        ),
+        clustering_seeds=spec.evaluation.clustering_seeds,
+        is_closed_set=parts.parts.tests_trained_classes(parts.table.labels),
+        known_bugs=parts.known_bugs,
+        weights=parts.weights,
         failure=failure,
-        findings=tuple(place.findings),
+        findings=tuple(progress.findings),
         provenance=training.clock.finish(
             data_fingerprint=parts.data_fingerprint,
             split_fingerprint=parts.split_fingerprint,

@@ -35,7 +35,7 @@ class Progress:
     history: History = field(default_factory=History)
 
 
-def take_snapshot(parts: Assembled, place: Progress, watched: Mapping[str, Tensor]) -> Snapshot:
+def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, Tensor]) -> Snapshot:
     """Return weights, optimiser, sampler, generators, what the doctor `watched`, and the place reached."""
     slots, numbers = _optimiser_state(parts.stepper.optimiser)
     drawing = parts.loader.state()
@@ -49,7 +49,7 @@ def take_snapshot(parts: Assembled, place: Progress, watched: Mapping[str, Tenso
         "doctor": watched,
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
-    return Snapshot(tensors=tensors, facts={**asdict(place), "optimiser": numbers})
+    return Snapshot(tensors=tensors, facts={**asdict(progress), "optimiser": numbers})
 
 
 def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, Tensor]]:

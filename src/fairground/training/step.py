@@ -28,7 +28,7 @@ class Stepper:
     optimiser: optim.Optimizer
     generator: torch.Generator
     chunk: int = 0
-    crew: ProcessGroup = ALONE
+    group: ProcessGroup = ALONE
     tally: BatchStatistics = field(default_factory=BatchStatistics)
 
     def step(self, batch: Batch) -> tuple[float, Tensor]:
@@ -40,15 +40,15 @@ class Stepper:
             value, own = cached_backward(
                 self.model,
                 batch.images,
-                lambda found: self._objective(self.crew.gather(found), batch.labels, None),
+                lambda found: self._objective(self.group.all_gather(found), batch.labels, None),
                 chunk=self.chunk,
             )
-            embeddings = self.crew.gather(own)
+            embeddings = self.group.all_gather(own)
         else:
-            embeddings = self.crew.forward(self.model, batch.images, mixing)
+            embeddings = self.group.forward(self.model, batch.images, mixing)
             value = self._objective(embeddings, batch.labels, mixing)
             torch.autograd.backward(value)
-        number = self.crew.settle(value, self.model, self.loss)
+        number = self.group.reduce_gradients(value, self.model, self.loss)
         if not _is_finite(number):
             raise DivergedError(_cause(embeddings.detach(), number))
         self.optimiser.step()

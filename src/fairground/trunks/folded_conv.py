@@ -11,8 +11,7 @@ Paper
 
 Departures from the paper
     Only the stem of the first, only the blocks of the second. The maximum is taken before ReLU, which gives the same
-    values for a quarter of the work, and channels lie innermost in memory, where pooling on a processor is faster.
-    An odd row or column is filled up with zeros.
+    values for a quarter of the work. An odd row or column is filled up with zeros.
 """
 
 from collections.abc import Sequence
@@ -39,13 +38,13 @@ class FoldedConvTrunk(Trunk):
         inputs = [FOLD * FOLD * channels, *widths[:-1]]
         self.stages = nn.ModuleList(_block(before, after) for before, after in zip(inputs, widths, strict=True))
         self.n_features = widths[-1]
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
         """Return features (n, n_features) of images (n, c, h, w)."""
         height, width = images.shape[-2:]
         even = nn.functional.pad(images, (0, width % FOLD, 0, height % FOLD))
         folded = nn.functional.pixel_unshuffle(even, FOLD)
+        # Unshuffling lays the channels outermost again.
         return super().forward(folded.contiguous(memory_format=torch.channels_last), mixing)
 
 

@@ -30,20 +30,20 @@ METHODS = {
 }
 
 
-def twenty_steps(words: tuple[str, ...], crew: ProcessGroup = ALONE) -> tuple[list[float], dict[str, torch.Tensor]]:
+def twenty_steps(words: tuple[str, ...], group: ProcessGroup = ALONE) -> tuple[list[float], dict[str, torch.Tensor]]:
     spec = tiny(*words)
     losses: list[float] = []
     with tempfile.TemporaryDirectory() as folder, torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         parts = assemble(spec)
-        parts = share_out(parts, crew)
+        parts = share_out(parts, group)
         training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(Path(folder)))
         training.begin()
         training.parts.model.train()
         for _ in range(20):
-            before = training.place.loss_sum
+            before = training.progress.loss_sum
             training.batch()
-            losses.append(training.place.loss_sum - before)
+            losses.append(training.progress.loss_sum - before)
         scores = training._validate()
     state = {f"model/{name}": value.clone() for name, value in parts.model.state_dict().items()}
     state |= {f"loss/{name}": value.clone() for name, value in parts.stepper.loss.state_dict().items()}

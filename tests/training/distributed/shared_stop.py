@@ -13,11 +13,11 @@ from fairground.training.run import run
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    with joined() as crew:
+    with joined() as group:
         batches = iter(range(1, 1000))
 
         def listen(event) -> None:
-            if event["kind"] == "batch" and next(batches) == 9 and crew.is_leader:
+            if event["kind"] == "batch" and next(batches) == 9 and group.is_leader:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        run(load_run(overrides=sys.argv[2:]), home=Path(sys.argv[1]), listen=listen, crew=crew)
+        run(load_run(overrides=sys.argv[2:]), home=Path(sys.argv[1]), listen=listen, group=group)

@@ -22,13 +22,13 @@ CHECKUP = EpochCheck(
 
 def patient(
     *words: str,
-    looks: tuple[Observation, ...] = (),
+    observations: tuple[Observation, ...] = (),
     checkups: tuple[EpochCheck, ...] = (),
     rows: tuple[EpochRow, ...] = (),
 ) -> WatchedRun:
     history = History()
-    for look in looks:
-        history.add_look(look)
+    for look in observations:
+        history.add_observation(look)
     for checkup in checkups:
         history.add_checkup(checkup)
     return WatchedRun(spec=tiny(*words), history=history, rows=rows, n_classes=20, n_train=240, step=200)
@@ -45,9 +45,9 @@ IDLE = replace(LOOK, n_idle=18)
 LINE = replace(CHECKUP, collapse="line", collapse_sentence="97% along one direction", dimensions=1.2)
 ILL = {
     "collapse": patient(checkups=(LINE,)),
-    "stuck_at_margin": patient("loss=triplet", looks=(STUCK,) * 5),
-    "no_active_tuples": patient(looks=(IDLE,) * 3),
-    "exploding_norms": patient(looks=(LOOK, *(replace(LOOK, gradient=100.0 + n) for n in range(3)))),
+    "stuck_at_margin": patient("loss=triplet", observations=(STUCK,) * 5),
+    "no_active_tuples": patient(observations=(IDLE,) * 3),
+    "exploding_norms": patient(observations=(LOOK, *(replace(LOOK, gradient=100.0 + n) for n in range(3)))),
     "dead_proxies": patient(checkups=(replace(CHECKUP, n_judged=6, n_lost=2),)),
     "divergence": patient(rows=scores(0.1, 0.4, 0.37, 0.36, 0.36, losses=(1.0, 0.95, 0.93, 0.9))),
     "hubs": patient(checkups=(replace(CHECKUP, epoch=0), *(replace(CHECKUP, hubness=2.1),) * 2)),
@@ -56,20 +56,23 @@ WELL = {
     "collapse": [
         patient(checkups=(replace(LINE, dimensions=9.5),)),
         patient(checkups=(LINE,))._replace(step=49),
-        patient(looks=(replace(LOOK, spread=5e-4), replace(LOOK, spread=6e-4), replace(LOOK, spread=7e-4))),
+        patient(observations=(replace(LOOK, spread=5e-4), replace(LOOK, spread=6e-4), replace(LOOK, spread=7e-4))),
     ],
     "stuck_at_margin": [
-        patient(looks=(STUCK,) * 4),
-        patient(looks=(replace(STUCK, at_one_point=0.11),) * 5),
-        patient(looks=(replace(STUCK, highest=0.12),) * 5),
-        patient(looks=(replace(STUCK, spread=0.03),) * 5),
-        patient(looks=(replace(STUCK, at_one_point=None),) * 5),
+        patient(observations=(STUCK,) * 4),
+        patient(observations=(replace(STUCK, at_one_point=0.11),) * 5),
+        patient(observations=(replace(STUCK, highest=0.12),) * 5),
+        patient(observations=(replace(STUCK, spread=0.03),) * 5),
+        patient(observations=(replace(STUCK, at_one_point=None),) * 5),
     ],
-    "no_active_tuples": [patient(looks=(IDLE, IDLE)), patient(looks=(replace(IDLE, n_idle=17), IDLE, IDLE))],
+    "no_active_tuples": [
+        patient(observations=(IDLE, IDLE)),
+        patient(observations=(replace(IDLE, n_idle=17), IDLE, IDLE)),
+    ],
     "exploding_norms": [
-        patient(looks=(LOOK, *(replace(LOOK, gradient=99.0),) * 3)),
-        patient(looks=(LOOK, *(replace(LOOK, norm=250.0 - n) for n in range(3)))),
-        patient(looks=(LOOK, replace(LOOK, gradient=1e4), LOOK, LOOK)),
+        patient(observations=(LOOK, *(replace(LOOK, gradient=99.0),) * 3)),
+        patient(observations=(LOOK, *(replace(LOOK, norm=250.0 - n) for n in range(3)))),
+        patient(observations=(LOOK, replace(LOOK, gradient=1e4), LOOK, LOOK)),
     ],
     "dead_proxies": [
         patient(checkups=(replace(CHECKUP, n_judged=7, n_lost=2),)),
@@ -93,7 +96,7 @@ WELL = {
 
 @pytest.mark.parametrize("name", SIGNS)
 def test_a_sign_says_yes(name: str) -> None:
-    diagnosis = SIGNS[name].look(ILL[name])
+    diagnosis = SIGNS[name].check(ILL[name])
     assert diagnosis is not None
     assert diagnosis.sentence
     assert not diagnosis.sentence.endswith(".")
@@ -102,8 +105,8 @@ def test_a_sign_says_yes(name: str) -> None:
 
 @pytest.mark.parametrize("name", SIGNS)
 def test_a_sign_says_no(name: str) -> None:
-    for well in (patient(), patient(looks=(LOOK,) * 9, checkups=(CHECKUP,) * 3), *WELL[name]):
-        assert SIGNS[name].look(well) is None
+    for well in (patient(), patient(observations=(LOOK,) * 9, checkups=(CHECKUP,) * 3), *WELL[name]):
+        assert SIGNS[name].check(well) is None
 
 
 def test_history_survives_plain_data_and_stays_short() -> None:
@@ -111,7 +114,7 @@ def test_history_survives_plain_data_and_stays_short() -> None:
 
     history = ILL["hubs"].history
     for number in range(40):
-        history.add_look(replace(LOOK, step=number))
+        history.add_observation(replace(LOOK, step=number))
     assert len(history.late) == 16
     assert history.first is not None
     assert history.first.step == 0
@@ -148,3 +151,16 @@ def test_class_vectors_are_found_by_their_shape() -> None:
     assert class_vectors_of(module, n_classes=5, embedding_dim=3) is None
     module.proxies = nn.Parameter(torch.zeros(5, 2, 3))
     assert class_vectors_of(module, n_classes=5, embedding_dim=3) is module.proxies
+
+
+def test_where_less_is_better_a_rising_score_is_divergence_and_a_falling_one_is_not() -> None:
+    def looked(*values: float) -> WatchedRun:
+        rows = scores(*values, losses=(1.0, 0.95, 0.93, 0.9))
+        by_eer = tuple(replace(row, validation={"eer": row.validation["map@r"]}) for row in rows)
+        return patient('evaluation.metrics=["eer"]', "evaluation.select_by=eer", rows=by_eer)
+
+    diagnosis = SIGNS["divergence"].look(looked(0.5, 0.1, 0.11, 0.12, 0.12))
+    assert diagnosis is not None
+    assert diagnosis.sentence.startswith("validation eer rose from 0.1000 (epoch 1) to 0.1200")
+    for well in ((0.5, 0.4, 0.37, 0.36, 0.36), (0.5, 0.1, 0.104, 0.12, 0.12), (0.5, 0.0, 0.0, 0.0, 0.0)):
+        assert SIGNS["divergence"].look(looked(*well)) is None

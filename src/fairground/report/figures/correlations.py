@@ -21,7 +21,7 @@ from fairground.report.palette import Palette
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACE = 40
+PAGE_ORDER = 40
 #: a correlation of fewer runs is mostly chance
 LEAST_RUNS = 5
 _MOST_METRICS = 14
@@ -36,22 +36,22 @@ class Correlations:
     n_runs: int
 
 
-def correlations_of(material: FigureInputs) -> Correlations | None:
+def correlations_of(inputs: FigureInputs) -> Correlations | None:
     """Return the matrix over the runs that have all metrics; nothing from few runs or metrics."""
-    metrics = material.table.metrics[:_MOST_METRICS]
-    rows = [[run.score(metric, material.table.split) for metric in metrics] for m in material.methods for run in m.done]
-    whole = [row for row in rows if None not in row]
-    if len(metrics) < 3 or len(whole) < LEAST_RUNS:
+    metrics = inputs.table.metrics[:_MOST_METRICS]
+    rows = [[run.score(metric, inputs.table.split) for metric in metrics] for m in inputs.methods for run in m.done]
+    overall = [row for row in rows if None not in row]
+    if len(metrics) < 3 or len(overall) < LEAST_RUNS:
         return None
-    values = np.array(whole, dtype=float)
+    values = np.array(overall, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
         matrix = np.corrcoef(values.T)
-    return Correlations(metrics=tuple(metrics), matrix=matrix, n_runs=len(whole))
+    return Correlations(metrics=tuple(metrics), matrix=matrix, n_runs=len(overall))
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when enough runs have enough metrics."""
-    found = correlations_of(material)
+    found = correlations_of(inputs)
     if found is None:
         return None
     side = len(found.metrics)
@@ -60,7 +60,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
         name="correlations",
         title="Which metrics agree",
         sentence=(
-            f"Correlation of every two {material.table.split} metrics over {count(found.n_runs, 'run')}: 1 means that "
+            f"Correlation of every two {inputs.table.split} metrics over {count(found.n_runs, 'run')}: 1 means that "
             "they rank runs alike, so that one of them says it all. As figure 4 of Roth et al., 2020."
         ),
         draw=lambda is_narrow: _drawn(found, is_narrow),

@@ -13,7 +13,7 @@ from fairground.report.palette import Palette, sign_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACE = 110
+PAGE_ORDER = 110
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +27,11 @@ class Cost:
     n_runs: int
 
 
-def costs_of(material: FigureInputs) -> list[Cost]:
+def costs_of(inputs: FigureInputs) -> list[Cost]:
     """Return what each method with a score took, best first."""
     found = []
-    for method in material.methods:
-        scores = material.scores(method)
+    for method in inputs.methods:
+        scores = inputs.scores(method)
         if scores:
             seconds = fmean(run.provenance.wall_seconds for run in method.done)
             memory = fmean(run.provenance.peak_memory_bytes for run in method.done)
@@ -41,13 +41,13 @@ def costs_of(material: FigureInputs) -> list[Cost]:
     return found
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure for two methods at least."""
-    costs = costs_of(material)
+    costs = costs_of(inputs)
     if len(costs) < 2:
         return None
-    axis = f"{heading(material.metric)}{unit(material.metric)}"
-    machines = len({run.provenance.hardware for method in material.methods for run in method.done})
+    axis = f"{heading(inputs.metric)}{unit(inputs.metric)}"
+    machines = len({run.provenance.hardware for method in inputs.methods for run in method.done})
     caveat = f" The runs were made on {machines} different machines: times do not compare." if machines > 1 else ""
     return ReportFigure(
         name="cost",
@@ -56,7 +56,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
             f"Mean {axis} against the mean time and peak memory of a run, {count(len(costs), 'method')}, "
             f"{count(sum(cost.n_runs for cost in costs), 'run')}. Up and to the left is better.{caveat}"
         ),
-        draw=lambda is_narrow: _drawn(costs, axis, material, is_narrow),
+        draw=lambda is_narrow: _drawn(costs, axis, inputs, is_narrow),
         height=3.7,
         narrow_height=5.6,
         columns=("method", axis, "time", "peak memory"),
@@ -64,14 +64,14 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _drawn(costs: list[Cost], axis: str, material: FigureInputs, is_narrow: bool) -> Draw:
+def _drawn(costs: list[Cost], axis: str, inputs: FigureInputs, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         sides = (("seconds a run", [c.seconds for c in costs]), ("peak memory, MB", [c.bytes / 1e6 for c in costs]))
         for axes, (word, values) in zip(axes_in(figure, 2, is_narrow=is_narrow), sides, strict=True):
             plain_axes(axes, palette)
             # The best last, so that it lies on top.
             for cost, value in reversed(list(zip(costs, values, strict=True))):
-                series = material.series[cost.label]
+                series = inputs.series[cost.label]
                 colour, sign = palette.colour(series), sign_of(series)
                 axes.plot(value, cost.score, sign, color=colour, markersize=8, alpha=0.85, markeredgewidth=0)
             if max(values) > 20 * max(min(values), 1e-9):
@@ -79,7 +79,7 @@ def _drawn(costs: list[Cost], axis: str, material: FigureInputs, is_narrow: bool
             axes.set_xlabel(word, color=palette.soft)
             axes.set_ylabel(axis, color=palette.soft)
             axes.margins(0.15)
-        entries = [(cost.label, material.series[cost.label]) for cost in costs]
+        entries = [(cost.label, inputs.series[cost.label]) for cost in costs]
         legend_below(figure, entries, palette, is_narrow=is_narrow, lines=False)
 
     return draw

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fairground.report.drawing import Draw
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
-from fairground.report.headings import heading, is_share, small_p, squeeze
+from fairground.report.headings import heading, small_p, squeeze
 from fairground.report.palette import Palette
 from fairground.statistics.ranks import CriticalDifference, critical_difference
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PLACE = 10
+PAGE_ORDER = 10
 _MOST = 40
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the diagram with the seeds of one data set as blocks."""
-    if not is_share(material.metric):
+    if inputs.table.higher_is_better.get(inputs.metric) is None:
         return None
-    values = material.table.values()
+    values = inputs.table.goodness()
     seeds = [seed for seed in next(iter(values.values()), {}) if all(seed in found for found in values.values())]
     blocks = {label: [found[seed] for seed in seeds] for label, found in values.items()}
-    return plate_over(blocks, blocks_are="seed", metric=material.metric)
+    return figure_over(blocks, blocks_are="seed", metric=inputs.metric)
 
 
-def plate_over(scores: Mapping[str, Sequence[float]], *, blocks_are: str, metric: str) -> ReportFigure | None:
-    """Return the diagram of scores given block by block; nothing for fewer than three methods or two blocks."""
+def figure_over(scores: Mapping[str, Sequence[float]], *, blocks_are: str, metric: str) -> ReportFigure | None:
+    """Return the diagram of scores by block, more being better; nothing for fewer than three methods or two blocks."""
     n_blocks = min((len(row) for row in scores.values()), default=0)
     if not 3 <= len(scores) <= _MOST or n_blocks < 2:
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve:
+class LearningCurve:
     """One method: mean, lowest and highest score over its seeds at each epoch, and how many seeds reached it."""
 
     label: str
@@ -34,7 +34,7 @@ class Curves:
     """All curves, best method first."""
 
     axis: str
-    curves: tuple[Curve, ...]
+    curves: tuple[LearningCurve, ...]
 
 
 def curves_of(table: ResultTable, metric: str | None = None) -> Curves:
@@ -63,17 +63,17 @@ def draw_on(axes: "Axes", curves: Curves, palette: Palette, *, has_legend: bool)
     axes.grid(visible=False, axis="x")
     # The best last, so that it lies on top.
     for curve in reversed(curves.curves):
-        is_told_apart = curve.series is not None
+        is_distinguished = curve.series is not None
         colour = palette.colour(curve.series)
-        if is_told_apart:
+        if is_distinguished:
             axes.fill_between(curve.epochs, curve.lows, curve.highs, color=colour, alpha=0.14, linewidth=0)
         axes.plot(
             curve.epochs,
             curve.means,
             color=colour,
             linestyle=dash_of(curve.series),
-            linewidth=2.0 if is_told_apart else 0.8,
-            alpha=1.0 if is_told_apart else 0.45,
+            linewidth=2.0 if is_distinguished else 0.8,
+            alpha=1.0 if is_distinguished else 0.45,
             marker="o" if len(curve.epochs) == 1 else None,
             markersize=4,
         )
@@ -95,7 +95,7 @@ def _draw_legend(axes: "Axes", curves: Curves, palette: Palette) -> None:
     axes.legend(handles, names, frameon=False, fontsize=9, labelcolor=palette.ink, loc="lower right")
 
 
-def _curve(method: Method, metric: str, index: int) -> Curve:
+def _curve(method: Method, metric: str, index: int) -> LearningCurve:
     factor = 100.0 if is_share(metric) else 1.0
     at: dict[int, list[float]] = {}
     for record in method.records:
@@ -107,7 +107,7 @@ def _curve(method: Method, metric: str, index: int) -> Curve:
     def each(function: Callable[[Sequence[float]], float]) -> tuple[float, ...]:
         return tuple(function(at[epoch]) for epoch in epochs)
 
-    return Curve(
+    return LearningCurve(
         label=method.label,
         epochs=tuple(epochs),
         means=each(fmean),

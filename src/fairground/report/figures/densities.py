@@ -19,7 +19,7 @@ from fairground.report.palette import Palette
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACE = 75
+PAGE_ORDER = 75
 _MOST = 4
 
 
@@ -33,13 +33,12 @@ class Densities:
     negative: np.ndarray
 
 
-def densities_of(material: FigureInputs) -> list[Densities]:
+def densities_of(inputs: FigureInputs) -> list[Densities]:
     """Return the densities of the first run of the leading methods that kept them."""
     found: list[Densities] = []
-    for method in material.methods:
+    for method in inputs.methods:
         kept = [
-            arrays_of(material, method, f"densities/{name}")
-            for name in ("edges", "positive_density", "negative_density")
+            arrays_of(inputs, method, f"densities/{name}") for name in ("edges", "positive_density", "negative_density")
         ]
         if not all(kept) or len(found) == _MOST:
             continue
@@ -50,9 +49,9 @@ def densities_of(material: FigureInputs) -> list[Densities]:
     return found
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when runs kept their densities."""
-    found = densities_of(material)
+    found = densities_of(inputs)
     if not found:
         return None
     return ReportFigure(

@@ -25,7 +25,7 @@ from fairground.report.palette import N_SERIES, Palette
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACE = 120
+PAGE_ORDER = 120
 MOST_POINTS = 600
 _MOST_MAPS = 4
 #: rows the axes are found from; more would not turn them
@@ -68,12 +68,12 @@ class EmbeddingMap:
         return self.names.get(klass, f"class {klass}")
 
 
-def maps_of(material: FigureInputs) -> list[EmbeddingMap]:
+def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
     """Return the map of the first run of each leading method that kept its embeddings."""
     found: list[EmbeddingMap] = []
-    for method in material.methods:
+    for method in inputs.methods:
         for run in method.done:
-            folder = material.folders.get(run.name)
+            folder = inputs.runs.folders.get(run.name)
             drawn = _map(method.label, run.name, folder) if folder is not None else None
             if drawn is not None:
                 found.append(drawn)
@@ -83,9 +83,9 @@ def maps_of(material: FigureInputs) -> list[EmbeddingMap]:
     return found
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the maps as one drawing for a paper; on the page they answer to the pointer instead."""
-    maps = maps_of(material)
+    maps = maps_of(inputs)
     if not maps:
         return None
     return ReportFigure(

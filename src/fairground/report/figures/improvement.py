@@ -2,7 +2,7 @@
 
 Formula
     relative improvement = 100 (score - baseline) / baseline, the baseline being the best plain contrastive or triplet
-    method of the same table
+    method of the same table; its negative where less is better
 
 Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 3.
@@ -19,12 +19,13 @@ from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.figures.regularised import is_regularised
 from fairground.report.headings import heading, squeeze
 from fairground.report.palette import Palette
+from fairground.spec.metric_words import goodness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PLACE = 95
+PAGE_ORDER = 95
 BASELINES = ("contrastive", "triplet")
 _MOST = 20
 
@@ -38,22 +39,23 @@ class Gain:
     measured: float | None
 
 
-def gains_of(material: FigureInputs) -> dict[str, list[Gain]]:
+def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
     """Return the gains over each baseline that was run, largest first."""
     found: dict[str, list[Gain]] = {}
-    means = {m.key: fmean(s) for m in material.methods if (s := material.scores(m, material.habitual))}
-    losses = {method.key: material.settings(method).get("loss", "") for method in material.methods}
+    means = {m.key: fmean(s) for m in inputs.methods if (s := inputs.scores(m, inputs.habitual))}
+    losses = {method.key: inputs.settings(method).get("loss", "") for method in inputs.methods}
     # What switches tuples is no classic loss any more, and MLRC did not measure it.
-    switched = {method.key for method in material.methods if is_regularised(material.settings(method))}
+    switched = {method.key for method in inputs.methods if is_regularised(inputs.settings(method))}
+    is_higher = inputs.table.higher_is_better.get(inputs.habitual)
     for baseline in BASELINES:
         plain = [key for key in means if losses[key] == baseline and key not in switched]
-        at = max((means[key] for key in plain), default=0.0)
-        others = [method for method in material.methods if method.key in means and method.key not in plain]
+        at = abs(max((goodness(means[key], is_higher) for key in plain), default=0.0))
+        others = [method for method in inputs.methods if method.key in means and method.key not in plain]
         if at > 0 and others:
             gains = [
                 Gain(
                     label=method.label,
-                    here=100 * (means[method.key] - at) / at,
+                    here=goodness(100 * (means[method.key] - at) / at, is_higher),
                     measured=None if method.key in switched else _measured(losses[method.key], baseline),
                 )
                 for method in others
@@ -62,18 +64,18 @@ def gains_of(material: FigureInputs) -> dict[str, list[Gain]]:
     return found
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when contrastive or triplet was run beside something else."""
-    found = gains_of(material)
+    found = gains_of(inputs)
     if not found:
         return None
     lines = max(len(gains) for gains in found.values())
-    n_runs = sum(len(method.done) for method in material.methods)
+    n_runs = sum(len(method.done) for method in inputs.methods)
     return ReportFigure(
         name="improvement",
         title="Improvement over the classic losses",
         sentence=(
-            f"Relative improvement of {heading(material.habitual)} over {' and '.join(found)} in these runs "
+            f"Relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
             f"({count(n_runs, 'run')}); hollow marks are what Musgrave et al., 2020, measured for the same loss, mean "
             "over their data sets. Papers had claimed more than 100 % over contrastive. After their figure 3."
         ),

@@ -14,11 +14,12 @@ from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, is_share
 from fairground.report.palette import N_SERIES, Palette, sign_of
+from fairground.spec.metric_words import goodness
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACE = 80
+PAGE_ORDER = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,25 +28,32 @@ class MetricLine:
 
     metric: str
     means: dict[str, float]
+    higher_is_better: bool = True
+
+    @property
+    def leader(self) -> str:
+        """The method with the best mean."""
+        return max(self.means, key=lambda label: goodness(self.means[label], self.higher_is_better))
 
 
-def metric_lines_of(material: FigureInputs) -> list[MetricLine]:
+def metric_lines_of(inputs: FigureInputs) -> list[MetricLine]:
     """Return a line for every metric that is a share, the widest apart first."""
     lines = []
-    for metric in filter(is_share, material.table.metrics):
-        scores = {method.label: material.scores(method, metric) for method in material.methods[:N_SERIES]}
+    for metric in filter(is_share, inputs.table.metrics):
+        scores = {method.label: inputs.scores(method, metric) for method in inputs.methods[:N_SERIES]}
         means = {label: fmean(values) for label, values in scores.items() if values}
         if len(means) > 1:
-            lines.append(MetricLine(metric=metric, means=means))
+            is_higher = inputs.table.higher_is_better[metric] is not False
+            lines.append(MetricLine(metric=metric, means=means, higher_is_better=is_higher))
     return sorted(lines, key=lambda line: min(line.means.values()) - max(line.means.values()))
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure for two methods and two metrics at least."""
-    lines = metric_lines_of(material)
+    lines = metric_lines_of(inputs)
     if len(lines) < 2:
         return None
-    leaders = {max(line.means, key=lambda label: line.means[label]) for line in lines}
+    leaders = {line.leader for line in lines}
     agree = "All name the same leader" if len(leaders) == 1 else f"They name {len(leaders)} different leaders"
     labels = list(lines[0].means)
     return ReportFigure(
@@ -55,7 +63,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
             f"Means over seeds of {count(len(labels), 'method')} by {count(len(lines), 'metric')}, the metric that "
             f"sets them furthest apart first. {agree}. After figure 1 of Musgrave et al., 2020."
         ),
-        draw=lambda is_narrow: _drawn(lines, material, is_narrow),
+        draw=lambda is_narrow: _drawn(lines, inputs, is_narrow),
         height=1.5 + 0.36 * len(lines),
         narrow_height=2.4 + 0.36 * len(lines),
         columns=("metric", *labels),
@@ -66,19 +74,19 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _drawn(lines: list[MetricLine], material: FigureInputs, is_narrow: bool) -> Draw:
+def _drawn(lines: list[MetricLine], inputs: FigureInputs, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         axes = figure.add_subplot()
         plain_axes(axes, palette)
         for y, line in enumerate(lines):
             axes.plot([min(line.means.values()), max(line.means.values())], [y, y], color=palette.rule, linewidth=3)
             for label, mean in line.means.items():
-                series = material.series[label]
+                series = inputs.series[label]
                 axes.plot(mean, y, sign_of(series), color=palette.colour(series), markersize=7)
         axes.set_yticks(range(len(lines)), [heading(line.metric) for line in lines], color=palette.ink)
         axes.set_ylim(len(lines) - 0.5, -0.5)
         axes.set_xlabel("%", color=palette.soft)
-        entries = [(label, material.series[label]) for label in lines[0].means]
+        entries = [(label, inputs.series[label]) for label in lines[0].means]
         legend_below(figure, entries, palette, is_narrow=is_narrow, lines=False)
 
     return draw

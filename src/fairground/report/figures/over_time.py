@@ -4,27 +4,25 @@ Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 2.
 """
 
-import re
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.records.published import published_rows
+from fairground.records.published import published_rows, published_years
 from fairground.report.drawing import Draw, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, shorten, unit
 from fairground.report.palette import Palette
+from fairground.spec.declarations import reference_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PLACE = 90
+PAGE_ORDER = 90
 LEAST_LOSSES = 3
 
 
@@ -39,37 +37,30 @@ class Dated:
     claimed: tuple[float, ...]
 
 
-@cache
 def year_of(loss: str) -> int | None:
-    """Return the year in the Paper section of a loss of this package; None for outsiders'."""
-    if re.fullmatch(r"[a-z0-9_]{1,60}", loss) is None:
-        return None
-    file = resources.files("fairground").joinpath("losses", f"{loss}.py")
-    if not file.is_file():
-        return None
-    paper = file.read_text(encoding="utf-8").partition("\nPaper\n")[2].partition("\n\n")[0]
-    years = re.findall(r"\b(?:19|20)\d\d\b", paper)
-    return int(min(years)) if years else None
+    """Return the year of a loss as MLRC's table has it, otherwise that of the publication it follows."""
+    reference = reference_of("losses", loss)
+    return published_years().get(loss, None if reference is None else reference.year)
 
 
-def dated_of(material: FigureInputs) -> list[Dated]:
+def dated_of(inputs: FigureInputs) -> list[Dated]:
     """Return the losses with a known year, oldest first, each by its best method."""
     best: dict[str, Dated] = {}
-    for method in material.methods:  # best first
-        loss = material.settings(method).get("loss", "")
-        year, scores = year_of(loss), material.scores(method, material.habitual)
+    for method in inputs.methods:  # best first
+        loss = inputs.settings(method).get("loss", "")
+        year, scores = year_of(loss), inputs.scores(method, inputs.habitual)
         if year is not None and scores and loss not in best:
-            claimed = _claimed(loss, material.dataset) if material.habitual in ("recall@1", "precision@1") else ()
+            claimed = _published_claims(loss, inputs.dataset) if inputs.habitual in ("recall@1", "precision@1") else ()
             best[loss] = Dated(loss=loss, year=year, score=fmean(scores), n_runs=len(scores), claimed=claimed)
     return sorted(best.values(), key=lambda dated: (dated.year, dated.loss))
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when losses of several years were run."""
-    dated = dated_of(material)
+    dated = dated_of(inputs)
     if len(dated) < LEAST_LOSSES or len({one.year for one in dated}) < 2:
         return None
-    axis = f"{heading(material.habitual)}{unit(material.habitual)}"
+    axis = f"{heading(inputs.habitual)}{unit(inputs.habitual)}"
     slope = _slope(dated)
     n_runs = sum(one.n_runs for one in dated)
     n_claims = sum(len(one.claimed) for one in dated)
@@ -79,7 +70,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
         title="Progress over the years",
         sentence=(
             f"{axis} of the best method with each of {len(dated)} losses ({count(n_runs, 'run')}) "
-            f"by the year of its paper; the fitted line gains {slope:+.2f} points a year.{claims} As figure 2 of "
+            f"by the year of its paper; the fitted line moves by {slope:+.2f} points a year.{claims} As figure 2 of "
             "Musgrave et al., 2020."
         ),
         draw=lambda is_narrow: _drawn(dated, axis, is_narrow),
@@ -92,7 +83,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _claimed(loss: str, dataset: str) -> tuple[float, ...]:
+def _published_claims(loss: str, dataset: str) -> tuple[float, ...]:
     rows = [row for row in published_rows() if row.loss == loss and row.dataset == dataset]
     return tuple(row.right_value for row in rows if row.metric in ("recall@1", "precision@1"))
 

@@ -19,7 +19,7 @@ from fairground.report.palette import Palette, series_of, sign_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACE = 60
+PAGE_ORDER = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +31,12 @@ class SwitchCurve:
     without: tuple[float, ...]
 
 
-def switch_curves_of(material: FigureInputs) -> list[SwitchCurve]:
+def switch_curves_of(inputs: FigureInputs) -> list[SwitchCurve]:
     """Return a curve for every loss that was run at two strengths or more."""
     at: dict[str, dict[float, list[float]]] = {}
     without: dict[str, list[float]] = {}
-    for method in material.methods:
-        settings, scores = material.settings(method), material.scores(method, material.habitual)
+    for method in inputs.methods:
+        settings, scores = inputs.settings(method), inputs.scores(method, inputs.habitual)
         loss = settings.get("loss", "?")
         if is_regularised(settings):
             key = "miner.p_switch" if settings.get("miner") == "rho_distance" else "regulariser.p_switch"
@@ -54,12 +54,12 @@ def switch_curves_of(material: FigureInputs) -> list[SwitchCurve]:
     ]
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when some loss was run at two strengths."""
-    curves = switch_curves_of(material)
+    curves = switch_curves_of(inputs)
     if not curves:
         return None
-    axis = f"{heading(material.habitual)}{unit(material.habitual)}"
+    axis = f"{heading(inputs.habitual)}{unit(inputs.habitual)}"
     n_runs = sum(len(values) for curve in curves for values in (*curve.at.values(), curve.without))
     return ReportFigure(
         name="p_switch",

@@ -18,7 +18,7 @@ from fairground.report.palette import Palette
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACE = 20
+PAGE_ORDER = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,27 +35,27 @@ def is_regularised(settings: dict[str, str]) -> bool:
     return settings.get("miner") == "rho_distance" or settings.get("regulariser") == "rho"
 
 
-def pairs_of(material: FigureInputs) -> list[Pair]:
+def pairs_of(inputs: FigureInputs) -> list[Pair]:
     """Return each regularised method with the plain one that is most like it; of several strengths the best."""
-    plain = [method for method in material.methods if not is_regularised(material.settings(method))]
+    plain = [method for method in inputs.methods if not is_regularised(inputs.settings(method))]
     found: dict[str, Pair] = {}
-    for method in material.methods:  # best first
-        if not is_regularised(material.settings(method)):
+    for method in inputs.methods:  # best first
+        if not is_regularised(inputs.settings(method)):
             continue
-        base = _base(material, method, plain)
+        base = _base(inputs, method, plain)
         if base is not None and base.key not in found:
-            without, with_it = (tuple(material.scores(one, material.habitual)) for one in (base, method))
+            without, with_it = (tuple(inputs.scores(one, inputs.habitual)) for one in (base, method))
             if without and with_it:
                 found[base.key] = Pair(label=base.label, without=without, regularised=with_it)
     return list(found.values())
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when some method was run both ways."""
-    pairs = pairs_of(material)
+    pairs = pairs_of(inputs)
     if not pairs:
         return None
-    axis = f"{heading(material.habitual)}{unit(material.habitual)}"
+    axis = f"{heading(inputs.habitual)}{unit(inputs.habitual)}"
     n_runs = sum(len(pair.without) + len(pair.regularised) for pair in pairs)
     gains = [fmean(pair.regularised) - fmean(pair.without) for pair in pairs]
     return ReportFigure(
@@ -63,7 +63,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
         title="With and without \u03c1-regularisation",
         sentence=(
             f"{axis}, mean and standard deviation, of {count(len(pairs), 'method')} without and with switched tuples "
-            f"({count(n_runs, 'run')}); it gains {fmean(gains):+.2f} on average. As figure 1 of Roth et al., 2020."
+            f"({count(n_runs, 'run')}); mean difference {fmean(gains):+.2f}. As figure 1 of Roth et al., 2020."
         ),
         draw=lambda is_narrow: _drawn(pairs, axis, is_narrow),
         height=1.3 + 0.6 * len(pairs),
@@ -73,12 +73,12 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _base(material: FigureInputs, method: Method, plain: list[Method]) -> Method | None:
-    mine = material.settings(method)
-    alike = [other for other in plain if material.settings(other).get("loss") == mine.get("loss")]
+def _base(inputs: FigureInputs, method: Method, plain: list[Method]) -> Method | None:
+    mine = inputs.settings(method)
+    alike = [other for other in plain if inputs.settings(other).get("loss") == mine.get("loss")]
 
     def agreement(other: Method) -> int:
-        theirs = material.settings(other)
+        theirs = inputs.settings(other)
         # rho_distance mines by distance: the distance-weighted miner is what it switches.
         is_same_mining = mine.get("miner") == "rho_distance" and theirs.get("miner") == "distance_weighted"
         return sum(theirs.get(key) == value for key, value in mine.items()) + 3 * is_same_mining

@@ -1,7 +1,7 @@
 """How much a setting matters: the score at each value of every number that was varied."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,13 @@ from fairground.report.figure_inputs import FigureInputs, count, factor_of
 from fairground.report.headings import heading, shorten, squeeze, unit
 from fairground.report.palette import Palette
 from fairground.spec.flatten import differing
+from fairground.spec.metric_words import goodness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PLACE = 105
+PAGE_ORDER = 105
 _MOST = 8
 #: a range of values this many times wide is drawn on a logarithmic axis
 _WIDE = 30
@@ -29,6 +30,12 @@ class Sensitivity:
     owner: str
     setting: str
     points: tuple[tuple[float, float], ...]
+    higher_is_better: bool = True
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """The value with the best score, and that score."""
+        return max(self.points, key=lambda point: goodness(point[1], self.higher_is_better))
 
     @property
     def reach(self) -> float:
@@ -40,21 +47,22 @@ class Sensitivity:
         return max(means) - min(means)
 
 
-def sensitivities_of(material: FigureInputs) -> list[Sensitivity]:
+def sensitivities_of(inputs: FigureInputs) -> list[Sensitivity]:
     """Return every varied number: of searched methods from their trials, otherwise from methods that share a loss."""
-    found = _of_searches(material) or _of_methods(material)
+    is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
+    found = [replace(one, higher_is_better=is_higher) for one in _of_searches(inputs) or _of_methods(inputs)]
     return sorted(found, key=lambda one: -one.reach)
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when some number was varied."""
-    found = sensitivities_of(material)
+    found = sensitivities_of(inputs)
     if not found:
         return None
     shown = found[:_MOST]
-    split = "validation" if _of_searches(material) else material.table.split
-    axis = f"{split.capitalize()} {heading(material.metric)}{unit(material.metric)}"
-    what = "a point a trial" if material.searches else "a point a method, mean over its seeds"
+    split = "validation" if _of_searches(inputs) else inputs.table.split
+    axis = f"{split.capitalize()} {heading(inputs.metric)}{unit(inputs.metric)}"
+    what = "a point a trial" if inputs.trials else "a point a method, mean over its seeds"
     n = len({point for one in found for point in one.points})
     return ReportFigure(
         name="sensitivity",
@@ -70,20 +78,20 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _of_searches(material: FigureInputs) -> list[Sensitivity]:
-    factor = factor_of(material.metric)
+def _of_searches(inputs: FigureInputs) -> list[Sensitivity]:
+    factor = factor_of(inputs.metric)
     found = []
-    for label, trials in material.searches.items():
+    for label, trials in inputs.trials.items():
         done = [(trial.settings, factor * trial.score) for trial in trials if trial.score is not None]
         keys = dict.fromkeys(key for settings, _ in done for key in settings)
         found += [_one(label, key, [(settings.get(key), score) for settings, score in done]) for key in keys]
     return [one for one in found if one is not None]
 
 
-def _of_methods(material: FigureInputs) -> list[Sensitivity]:
+def _of_methods(inputs: FigureInputs) -> list[Sensitivity]:
     by_loss: dict[str, list[tuple[Mapping[str, str], float]]] = {}
-    for method in material.methods:
-        scores, settings = material.scores(method), material.settings(method)
+    for method in inputs.methods:
+        scores, settings = inputs.scores(method), inputs.settings(method)
         if scores:
             by_loss.setdefault(settings.get("loss", "?"), []).append((settings, fmean(scores)))
     found = []
@@ -121,9 +129,8 @@ def _drawn(found: Sequence[Sensitivity], axis: str, is_narrow: bool) -> Draw:
 def _draw_one(axes: "Axes", one: Sensitivity, palette: Palette) -> None:
     plain_axes(axes, palette)
     values, scores = zip(*one.points, strict=True)
-    best = max(range(len(scores)), key=lambda i: scores[i])
     axes.plot(values, scores, "o", color=palette.series[0], markersize=5, alpha=0.7, markeredgewidth=0)
-    axes.plot(values[best], scores[best], "D", color=palette.series[1], markersize=7, markeredgewidth=0)
+    axes.plot(*one.best, "D", color=palette.series[1], markersize=7, markeredgewidth=0)
     if min(values) > 0 and max(values) > _WIDE * min(values):
         log_axis(axes, "x")
     axes.set_title(squeeze(one.owner, 40), fontsize=10, color=palette.ink, loc="left")

@@ -20,7 +20,7 @@ from fairground.report.palette import N_SERIES, Palette, dash_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACE = 70
+PAGE_ORDER = 70
 ARRAY = "spectrum/spectrum"
 
 
@@ -33,11 +33,11 @@ class Spectrum:
     n_runs: int
 
 
-def spectra_of(material: FigureInputs) -> list[Spectrum]:
+def spectra_of(inputs: FigureInputs) -> list[Spectrum]:
     """Return the spectra of the methods that have a colour, from the files of their runs."""
     found = []
-    for method in material.methods[:N_SERIES]:
-        curves = arrays_of(material, method, ARRAY)
+    for method in inputs.methods[:N_SERIES]:
+        curves = arrays_of(inputs, method, ARRAY)
         length = min((len(curve) for curve in curves), default=0)
         if length:
             shares = np.mean([curve[:length] for curve in curves], axis=0)
@@ -45,11 +45,11 @@ def spectra_of(material: FigureInputs) -> list[Spectrum]:
     return found
 
 
-def arrays_of(material: FigureInputs, method: Method, name: str) -> list[np.ndarray]:
+def arrays_of(inputs: FigureInputs, method: Method, name: str) -> list[np.ndarray]:
     """Return one array of the analyses of every run of a method that kept it."""
     found = []
     for run in method.done:
-        folder = material.folders.get(run.name)
+        folder = inputs.runs.folders.get(run.name)
         if folder is None or not folder.analyses.is_file():
             continue
         try:
@@ -61,9 +61,9 @@ def arrays_of(material: FigureInputs, method: Method, name: str) -> list[np.ndar
     return found
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when runs kept their spectra."""
-    spectra = spectra_of(material)
+    spectra = spectra_of(inputs)
     if not spectra:
         return None
     n_runs = sum(spectrum.n_runs for spectrum in spectra)
@@ -74,7 +74,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
             f"Each singular value of the training embeddings as a share of their sum, largest first, mean over seeds "
             f"({count(n_runs, 'run')}). A flat line uses all directions. As figure 8 of Roth et al., 2020."
         ),
-        draw=lambda is_narrow: _drawn(spectra, material, is_narrow),
+        draw=lambda is_narrow: _drawn(spectra, inputs, is_narrow),
         height=4.0,
         narrow_height=3.8,
         columns=("method", "largest share", "10th", "last"),
@@ -84,12 +84,12 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _drawn(spectra: list[Spectrum], material: FigureInputs, is_narrow: bool) -> Draw:
+def _drawn(spectra: list[Spectrum], inputs: FigureInputs, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         axes = figure.add_subplot()
         plain_axes(axes, palette)
         for spectrum in spectra:
-            series = material.series[spectrum.label]
+            series = inputs.series[spectrum.label]
             axes.plot(
                 np.arange(1, len(spectrum.shares) + 1),
                 np.maximum(spectrum.shares, 1e-9),
@@ -100,7 +100,7 @@ def _drawn(spectra: list[Spectrum], material: FigureInputs, is_narrow: bool) -> 
         log_axis(axes, "y")
         axes.set_xlabel("singular value, largest first", color=palette.soft)
         axes.set_ylabel("share of the sum", color=palette.soft)
-        entries = [(spectrum.label, material.series[spectrum.label]) for spectrum in spectra]
+        entries = [(spectrum.label, inputs.series[spectrum.label]) for spectrum in spectra]
         legend_below(figure, entries, palette, is_narrow=is_narrow)
 
     return draw

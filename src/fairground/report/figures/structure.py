@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PLACE = 50
+PAGE_ORDER = 50
 LEAST_RUNS = 4
 #: the measures of the paper, with the sign it writes
 MEASURES = {"pi_intra": "π intra", "pi_inter": "π inter", "pi_ratio": "π intra / π inter", "rho": "\u03c1"}
@@ -40,19 +40,19 @@ class Cloud:
     r: float
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """The correlation in words."""
         return "none" if np.isnan(self.r) else f"{self.r:+.2f}"
 
 
-def clouds_of(material: FigureInputs) -> list[Cloud]:
+def clouds_of(inputs: FigureInputs) -> list[Cloud]:
     """Return a cloud for every measure that enough runs have."""
-    metric, split = material.habitual, material.table.split
+    metric, split = inputs.habitual, inputs.table.split
     found = []
     for measure in MEASURES:
         points = [
             (method.label, run.score(measure, "train"), run.score(metric, split))
-            for method in material.methods
+            for method in inputs.methods
             for run in method.done
         ]
         known = [(label, x, y) for label, x, y in points if x is not None and y is not None]
@@ -66,51 +66,51 @@ def clouds_of(material: FigureInputs) -> list[Cloud]:
     return found
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when runs recorded analyses of their training split."""
-    clouds = clouds_of(material)
+    clouds = clouds_of(inputs)
     if not clouds:
         return None
-    axis = f"{heading(material.habitual)}{unit(material.habitual)}"
-    told = ", ".join(f"{MEASURES[cloud.measure]} {cloud.told}" for cloud in clouds)
+    axis = f"{heading(inputs.habitual)}{unit(inputs.habitual)}"
+    words = ", ".join(f"{MEASURES[cloud.measure]} {cloud.words}" for cloud in clouds)
     n_runs = max(len(cloud.x) for cloud in clouds)
     return ReportFigure(
         name="structure",
         title="Retrieval against the structure of the training embeddings",
         sentence=(
-            f"{axis} on {material.table.split} classes against measures of the training classes' embeddings, a point a "
-            f"run, {count(n_runs, 'run')}; correlations: {told}. As figure 5 of Roth et al., 2020."
+            f"{axis} on {inputs.table.split} classes against measures of the training classes' embeddings, a point a "
+            f"run, {count(n_runs, 'run')}; correlations: {words}. As figure 5 of Roth et al., 2020."
         ),
-        draw=lambda is_narrow: _drawn(clouds, axis, material, is_narrow),
+        draw=lambda is_narrow: _drawn(clouds, axis, inputs, is_narrow),
         height=2.9 * -(-len(clouds) // 2) + 0.5,
         narrow_height=2.5 * len(clouds) + 0.9,
         columns=("measure", "r", "runs"),
-        numbers=tuple((MEASURES[cloud.measure], cloud.told, str(len(cloud.x))) for cloud in clouds),
+        numbers=tuple((MEASURES[cloud.measure], cloud.words, str(len(cloud.x))) for cloud in clouds),
     )
 
 
-def _drawn(clouds: list[Cloud], axis: str, material: FigureInputs, is_narrow: bool) -> Draw:
+def _drawn(clouds: list[Cloud], axis: str, inputs: FigureInputs, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         for axes, cloud in zip(axes_in(figure, len(clouds), is_narrow=is_narrow), clouds, strict=True):
-            _draw_one(axes, cloud, axis, material, palette)
+            _draw_one(axes, cloud, axis, inputs, palette)
         present = {label for cloud in clouds for label in cloud.labels}
-        entries = [(label, series) for label, series in material.series.items() if label in present]
+        entries = [(label, series) for label, series in inputs.series.items() if label in present]
         legend_below(figure, entries, palette, is_narrow=is_narrow, lines=False)
 
     return draw
 
 
-def _draw_one(axes: "Axes", cloud: Cloud, axis: str, material: FigureInputs, palette: Palette) -> None:
+def _draw_one(axes: "Axes", cloud: Cloud, axis: str, inputs: FigureInputs, palette: Palette) -> None:
     plain_axes(axes, palette)
     for label in dict.fromkeys(cloud.labels):
         here = np.array([other == label for other in cloud.labels])
-        series = material.series[label]
+        series = inputs.series[label]
         colour, sign = palette.colour(series), sign_of(series)
         axes.plot(cloud.x[here], cloud.y[here], sign, color=colour, markersize=5.5, alpha=0.75, markeredgewidth=0)
     if not np.isnan(cloud.r) and len(cloud.x) > 2:
         slope, height = np.polyfit(cloud.x, cloud.y, 1)
         ends = np.array([cloud.x.min(), cloud.x.max()])
         axes.plot(ends, slope * ends + height, color=palette.soft, linewidth=1.2, linestyle=(0, (4, 3)))
-    axes.set_title(f"r = {cloud.told}", fontsize=10, color=palette.ink, loc="right")
+    axes.set_title(f"r = {cloud.words}", fontsize=10, color=palette.ink, loc="right")
     axes.set_xlabel(MEASURES[cloud.measure], color=palette.soft)
     axes.set_ylabel(axis, color=palette.soft, fontsize=9)

@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PLACE = 100
+PAGE_ORDER = 100
 _MOST = 8
 
 Traces = Mapping[str, Sequence[TracePoint]]
 
 
-def traces_of(material: FigureInputs) -> dict[str, list[TracePoint]]:
+def traces_of(inputs: FigureInputs) -> dict[str, list[TracePoint]]:
     """Return the course of every search with a finished trial."""
-    found = {label: trace(trials) for label, trials in material.searches.items()}
+    found = {label: trace(trials) for label, trials in inputs.trials.items()}
     return {label: points for label, points in found.items() if any(point.score is not None for point in points)}
 
 
-def plate_of(material: FigureInputs) -> ReportFigure | None:
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when settings were searched."""
-    found = traces_of(material)
+    found = traces_of(inputs)
     if not found:
         return None
-    axis, factor = f"Validation {heading(material.metric)}{unit(material.metric)}", factor_of(material.metric)
+    axis, factor = f"Validation {heading(inputs.metric)}{unit(inputs.metric)}", factor_of(inputs.metric)
     shown = dict(list(found.items())[:_MOST])
     n_trials = sum(len(points) for points in found.values())
     left_out = f" The first {_MOST} are drawn." if len(found) > _MOST else ""
@@ -46,7 +46,7 @@ def plate_of(material: FigureInputs) -> ReportFigure | None:
         title="The course of each search",
         sentence=(
             f"{axis} of every finished trial in the order of asking, and the best so far: {count(n_trials, 'trial')} "
-            f"of {count(len(found), 'method')}. A line still rising at the end asks for more trials.{left_out}"
+            f"of {count(len(found), 'method')}. A line still moving at the end asks for more trials.{left_out}"
         ),
         draw=lambda is_narrow: _drawn(shown, axis, factor, is_narrow),
         height=0.6 + 2.1 * rows,

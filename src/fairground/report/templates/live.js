@@ -111,7 +111,7 @@
       version = sentPage.headers.get("ETag").replace(/"/g, "");
       since = clock();
     }
-    const working = state.underway ? `${state.underway} run${state.underway === 1 ? "" : "s"} under way` : "nothing under way";
+    const working = state.in_progress ? `${state.in_progress} run${state.in_progress === 1 ? "" : "s"} under way` : "nothing under way";
     const made = page !== "overview" && state.is_being_built ? "being redrawn" : `page of ${since}`;
     say(state.trouble && !state.is_being_built ? `Not redrawn: ${state.trouble}` : `Live · ${working} · ${made}`, Boolean(state.trouble));
     return PAUSE;

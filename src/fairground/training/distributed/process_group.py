@@ -36,7 +36,7 @@ class ProcessGroup:
     def ready(self, model: nn.Module) -> None:
         """Make the network's layers take the whole batch for what it is."""
 
-    def own_share(self, transform: Transform) -> Transform:
+    def shard(self, transform: Transform) -> Transform:
         """Return a transform that gives this process its share of every batch."""
         return transform
 
@@ -49,11 +49,11 @@ class ProcessGroup:
         embeddings: Tensor = model(images, mixing)
         return embeddings
 
-    def gather(self, embeddings: Tensor) -> Tensor:
+    def all_gather(self, embeddings: Tensor) -> Tensor:
         """Return everybody's embeddings, in order, for a loss that every process computes in full."""
         return embeddings
 
-    def settle(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
+    def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
         """Make every gradient that of the whole batch; return the loss everybody agrees on."""
         return value.item()
 
@@ -63,7 +63,7 @@ class ProcessGroup:
         """Return the embeddings of all `rows`, in order, without gradient."""
         return embed(model, images, rows, transform, device=device)
 
-    def agree(self, find: Callable[[], Any]) -> Any:
+    def broadcast_object(self, find: Callable[[], Any]) -> Any:
         """Return what the leader finds, as plain data; nobody else looks."""
         return find()
 

@@ -23,9 +23,9 @@ class ShardTransform(Transform):
     def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
         """Return this process' share of the images of `rows`, augmented."""
         own = shard_slice(len(rows), self._rank, self._size)
-        whole = self._transform.train(_MostlyBlank(images, len(rows), own), rows, generator)
+        batch = self._transform.train(_MostlyBlank(images, len(rows), own), rows, generator)
         # A copy, or the whole batch would stay in memory for as long as the share.
-        return whole[own].clone()
+        return batch[own].clone()
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         """Return all images of `rows`, plain."""
@@ -74,6 +74,6 @@ class _MostlyBlank(Images):
         return self._images.fingerprint()
 
     def _placed(self, share: Tensor) -> Tensor:
-        whole = share.new_zeros(self._n, *share.shape[1:])
-        whole[self._own] = share
-        return whole
+        batch = share.new_zeros(self._n, *share.shape[1:])
+        batch[self._own] = share
+        return batch

@@ -53,9 +53,9 @@ class _Normalise(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
         own_variance, own_mean = torch.var_mean(wide, _all_but_channels(x), correction=0)
-        told = all_gather(torch.stack([own_mean, own_variance]).unsqueeze(0), use="own")
-        mean = told[:, 0].mean(0)
-        variance = told[:, 1].mean(0) + told[:, 0].var(0, correction=0)
+        moments = all_gather(torch.stack([own_mean, own_variance]).unsqueeze(0), use="own")
+        mean = moments[:, 0].mean(0)
+        variance = moments[:, 1].mean(0) + moments[:, 0].var(0, correction=0)
         scale = (variance + eps).rsqrt()
         output = (wide - _along(mean, x)) * _along(scale if weight is None else scale * weight, x)
         if bias is not None:

@@ -62,7 +62,7 @@ class TorchrunGroup(ProcessGroup):
         """Let batch norm see the whole batch."""
         convert_batch_norms(model)
 
-    def own_share(self, transform: Transform) -> Transform:
+    def shard(self, transform: Transform) -> Transform:
         """Return a transform that reads and augments this process' rows alone."""
         return ShardTransform(transform=transform, rank=self.rank, size=self.size)
 
@@ -74,28 +74,28 @@ class TorchrunGroup(ProcessGroup):
         """Return the embeddings of the whole batch, with gradient to this process' share."""
         if mixing is not None:
             own = shard_slice(len(mixing.partner), self.rank, self.size)
-            mixing = mixing._replace(partner=mixing.partner[own], whole=lambda hidden: all_gather(hidden, use="own"))
+            mixing = mixing._replace(partner=mixing.partner[own], gather=lambda hidden: all_gather(hidden, use="own"))
         # Dropout draws from torch's global stream: every process needs masks of its own, and the stream the same.
         common = int(torch.randint(2**62, ()))
         torch.manual_seed(common + 1 + self.rank)
         embeddings = model(images, mixing)
         torch.manual_seed(common)
-        return self.gather(embeddings)
+        return self.all_gather(embeddings)
 
     def all_gather(self, embeddings: Tensor) -> Tensor:
         """Return everybody's embeddings, in order, for a loss that every process computes in full."""
         return all_gather(embeddings, use="same")
 
-    def settle(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
+    def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
         """Sum the network's gradients, take the mean of the loss' own, and return the mean of the losses."""
-        parts = [weight.grad for weight in model.parameters() if weight.grad is not None]
-        wholes = [weight.grad for weight in loss.parameters() if weight.grad is not None]
+        network_gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+        own_gradients = [weight.grad for weight in loss.parameters() if weight.grad is not None]
         agreed = value.detach().reshape(1) / self.size
-        for whole in wholes:
-            whole.div_(self.size)
-        _sum_all([*parts, *wholes, agreed])
+        for gradient in own_gradients:
+            gradient.div_(self.size)
+        _sum_all([*network_gradients, *own_gradients, agreed])
         number, own = float(agreed), value.item()
-        # Not a number is no disagreement: everybody then hears that the run diverged.
+        # Not a number is no disagreement: everybody then sees that the run diverged.
         require(
             not abs(number - own) > 1e-3 * max(1.0, abs(own)),
             f"the processes disagree about the loss: process {self.rank} has {own}, all together {number}; "
@@ -114,10 +114,10 @@ class TorchrunGroup(ProcessGroup):
         own = embed(model, images, filled[shard_slice(len(filled), self.rank, self.size)], transform, device=device)
         return all_gather(own, use="same")[: len(rows)]
 
-    def agree(self, find: Callable[[], Any]) -> Any:
+    def broadcast_object(self, find: Callable[[], Any]) -> Any:
         """Return what the leader finds, sent as JSON."""
         text = json.dumps(find()).encode() if self.is_leader else b""
-        return json.loads(self.send(text))
+        return json.loads(self.broadcast(text))
 
     def any(self, is_so: bool) -> bool:
         """Tell whether it is so for anybody."""
@@ -125,7 +125,7 @@ class TorchrunGroup(ProcessGroup):
         dist.all_reduce(count)
         return bool(count.item() > 0)
 
-    def send(self, data: bytes) -> bytes:
+    def broadcast(self, data: bytes) -> bytes:
         """Return the leader's `data`."""
         size = torch.tensor([len(data)], device=best_device())
         dist.broadcast(size, src=0)
@@ -139,33 +139,33 @@ class TorchrunGroup(ProcessGroup):
 class SharedCheckpoints(Checkpoints):
     """Checkpoints on the leader's disk alone; the others hear from it what was in them."""
 
-    def __init__(self, folder: Path, crew: TorchrunGroup) -> None:
+    def __init__(self, folder: Path, group: TorchrunGroup) -> None:
         super().__init__(folder)
-        self._crew = crew
+        self._group = group
 
     def save(self, step: int, snapshot: Snapshot) -> None:
         """Write a checkpoint, if this is the leader."""
-        if self._crew.is_leader:
+        if self._group.is_leader:
             super().save(step, snapshot)
 
     def save_best(self, epoch: int, tensors: Any) -> dict[str, str]:
         """Write the best weights so far, if this is the leader."""
-        return super().save_best(epoch, tensors) if self._crew.is_leader else {"file": "", "sha256": ""}
+        return super().save_best(epoch, tensors) if self._group.is_leader else {"file": "", "sha256": ""}
 
     def load(self) -> Snapshot | None:
         """Return the newest whole checkpoint on the leader's disk."""
-        found = super().load() if self._crew.is_leader else None
-        facts = self._crew.agree(lambda: None if found is None else found.facts)
+        found = super().load() if self._group.is_leader else None
+        facts = self._group.broadcast_object(lambda: None if found is None else found.facts)
         if facts is None:
             return None
         return Snapshot(tensors=self._sent(None if found is None else found.tensors), facts=facts)
 
     def load_best(self, best: Any) -> dict[str, Tensor]:
         """Return the best weights on the leader's disk."""
-        return self._sent(super().load_best(best) if self._crew.is_leader else None)
+        return self._sent(super().load_best(best) if self._group.is_leader else None)
 
     def _sent(self, tensors: Any) -> dict[str, Tensor]:
-        return from_bytes(self._crew.send(to_bytes(tensors) if self._crew.is_leader else b""))
+        return from_bytes(self._group.broadcast(to_bytes(tensors) if self._group.is_leader else b""))
 
 
 def _sum_all(tensors: Sequence[Tensor]) -> None:
@@ -174,13 +174,13 @@ def _sum_all(tensors: Sequence[Tensor]) -> None:
     for tensor in tensors:
         piece.append(tensor)
         if sum(part.numel() for part in piece) >= _PIECE:
-            _sum_together(piece)
+            _sum_flattened(piece)
             piece = []
     if piece:
-        _sum_together(piece)
+        _sum_flattened(piece)
 
 
-def _sum_together(tensors: Sequence[Tensor]) -> None:
+def _sum_flattened(tensors: Sequence[Tensor]) -> None:
     flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
     dist.all_reduce(flat)
     totals = torch.split(flat, [tensor.numel() for tensor in tensors])

@@ -61,21 +61,21 @@ class Doctor:
         self._weights = list(parts.model.parameters())
         self._proxies = self._find_proxies()
 
-    def after_batch(self, place: Progress, batch: Batch, loss: float, embeddings: Tensor) -> list[Finding]:
+    def after_batch(self, progress: Progress, batch: Batch, loss: float, embeddings: Tensor) -> list[Finding]:
         """Take the batch just trained on, already counted in `place`; return what is new."""
-        window = place.history.window
+        window = progress.history.window
         window.count(loss, is_idle=self._parts.stepper.tally.is_idle())
-        if place.step % EVERY and place.step not in EARLY:
+        if progress.step % EVERY and progress.step not in EARLY:
             return []
-        look = self._look(place, embeddings)
-        if look.is_still and self._parts.stepper.loss.accepts:
-            look = replace(look, at_one_point=self._loss_at_one_point(embeddings, batch.labels))
-        place.history.add_look(look)
+        observation = self._observe(progress, embeddings)
+        if observation.is_still and self._parts.stepper.loss.accepts:
+            observation = replace(observation, at_one_point=self._loss_at_one_point(embeddings, batch.labels))
+        progress.history.add_observation(observation)
         if self._proxies is not None:
             self._proxies.count(embeddings, batch.labels)
-        return self._findings(place)
+        return self._findings(progress)
 
-    def check_up(self, place: Progress, embeddings: Tensor, labels: np.ndarray) -> None:
+    def check_up(self, progress: Progress, embeddings: Tensor, labels: np.ndarray) -> None:
         """Take the validation embeddings (n, d) of an epoch, that of the untrained model included."""
         step = -(-len(embeddings) // ROWS)
         some, classes = embeddings[::step].detach(), labels[::step]
@@ -85,20 +85,20 @@ class Doctor:
             view = EmbeddingView(some, classes, normalise=self._parts.on_sphere(self._spec.evaluation))
             hubs |= analyse(view, analyses=["hubness"])["hubness"].values
         checkup = EpochCheck(
-            epoch=place.epoch,
+            epoch=progress.epoch,
             collapse=seen.kind,
             collapse_sentence=seen.sentence,
             dimensions=seen.effective_dimensions,
             hubness=hubs["hubness"],
             largest_hub=hubs["largest_hub"],
         )
-        if self._proxies is not None and place.epoch:
+        if self._proxies is not None and progress.epoch:
             checkup = replace(checkup, **self._proxies.judge()._asdict())
-        place.history.add_checkup(checkup)
+        progress.history.add_checkup(checkup)
 
-    def after_epoch(self, place: Progress) -> list[Finding]:
+    def after_epoch(self, progress: Progress) -> list[Finding]:
         """Look at the epoch that has just ended; return what is new."""
-        return self._findings(place)
+        return self._findings(progress)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what a checkpoint must hold besides the place."""
@@ -109,35 +109,35 @@ class Doctor:
         if self._proxies is not None and tensors:
             self._proxies.load_state(tensors)
 
-    def _findings(self, place: Progress) -> list[Finding]:
+    def _findings(self, progress: Progress) -> list[Finding]:
         patient = WatchedRun(
             spec=self._spec,
-            history=place.history,
-            rows=place.rows,
+            history=progress.history,
+            rows=progress.rows,
             n_classes=self._n_classes,
             n_train=len(self._parts.parts.train),
-            step=place.step,
+            step=progress.step,
         )
-        known = {finding.sign for finding in place.findings}
+        known = {finding.sign for finding in progress.findings}
         found = []
         for name, sign in SIGNS.items():
-            diagnosis = None if name in known else sign.look(patient)
+            diagnosis = None if name in known else sign.check(patient)
             if diagnosis is not None:
-                found.append(Finding(sign=name, epoch=place.epoch, step=place.step, **diagnosis._asdict()))
-        place.findings.extend(found)
+                found.append(Finding(sign=name, epoch=progress.epoch, step=progress.step, **diagnosis._asdict()))
+        progress.findings.extend(found)
         return found
 
     @torch.no_grad()
-    def _look(self, place: Progress, embeddings: Tensor) -> Observation:
+    def _observe(self, progress: Progress, embeddings: Tensor) -> Observation:
         lengths = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
         centre = (embeddings / lengths.clamp_min(1e-12)).mean(0)
         gradients = [weight.grad for weight in self._weights if weight.grad is not None]
         gradient = torch.nn.utils.get_total_norm(gradients) if gradients else lengths.new_zeros(())
         measured = torch.stack([lengths.mean(), gradient.to(lengths), 1 - centre.dot(centre)]).tolist()
         norm, gradient_norm, spread = (value if math.isfinite(value) else LARGEST for value in measured)
-        window = place.history.window
+        window = progress.history.window
         return Observation(
-            step=place.step,
+            step=progress.step,
             n_batches=window.n_batches,
             n_idle=window.n_idle,
             lowest=window.lowest,

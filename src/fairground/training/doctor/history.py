@@ -86,10 +86,10 @@ class History:
     untrained: EpochCheck | None = None
     checkups: list[EpochCheck] = field(default_factory=list)
 
-    def add_look(self, look: Observation) -> None:
+    def add_observation(self, observation: Observation) -> None:
         """Keep a look, and begin another window."""
-        self.first = self.first or look
-        self.late = [*self.late[1 - LATE_KEPT :], look]
+        self.first = self.first or observation
+        self.late = [*self.late[1 - LATE_KEPT :], observation]
         self.window = Window()
 
     def add_checkup(self, checkup: EpochCheck) -> None:
@@ -99,11 +99,11 @@ class History:
         else:
             self.checkups = [*self.checkups[1 - CHECKUPS_KEPT :], checkup]
 
-    def last_looks(self, n_batches: int) -> list[Observation]:
+    def last_observations(self, n_batches: int) -> list[Observation]:
         """Return the latest looks that cover so many batches together; none while there were fewer batches."""
         found: list[Observation] = []
-        for look in reversed(self.late):
-            found.insert(0, look)
+        for observation in reversed(self.late):
+            found.insert(0, observation)
             if sum(one.n_batches for one in found) >= n_batches:
                 return found
         return []
@@ -114,7 +114,7 @@ class History:
         return cls(
             window=Window(**plain["window"]),
             first=None if plain["first"] is None else Observation(**plain["first"]),
-            late=[Observation(**look) for look in plain["late"]],
+            late=[Observation(**observation) for observation in plain["late"]],
             untrained=None if plain["untrained"] is None else EpochCheck(**plain["untrained"]),
             checkups=[EpochCheck(**checkup) for checkup in plain["checkups"]],
         )
@@ -139,10 +139,10 @@ class Diagnosis(NamedTuple):
 
 
 class Sign(ABC):
-    """One illness of training. Pure: the same patient gives the same answer, and nothing is remembered here."""
+    """One illness of training. Pure: the same run gives the same diagnosis, and nothing is remembered here."""
 
     @abstractmethod
-    def look(self, patient: WatchedRun) -> Diagnosis | None:
+    def check(self, run: WatchedRun) -> Diagnosis | None:
         """Return what is wrong, or None."""
 
 

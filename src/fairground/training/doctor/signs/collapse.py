@@ -27,26 +27,26 @@ HARD = ("hardest", "all_hard")
 class CollapseSign(Sign):
     """Everything near one point, one line, or in few dimensions."""
 
-    def look(self, patient: WatchedRun) -> Diagnosis | None:
+    def check(self, run: WatchedRun) -> Diagnosis | None:
         """Return which collapse it is."""
-        sentence = _at_validation(patient) or _in_batches(patient)
+        sentence = _at_validation(run) or _in_batches(run)
         if sentence is None:
             return None
-        spec = patient.spec
+        spec = run.spec
         is_hard = spec.miner is not None and spec.miner.name in HARD
         return Diagnosis(sentence, (other_miner(spec, "semihard") if is_hard else None) or slower(spec))
 
 
-def _at_validation(patient: WatchedRun) -> str | None:
-    if not patient.history.checkups or patient.step < N_BATCHES:
+def _at_validation(run: WatchedRun) -> str | None:
+    if not run.history.checkups or run.step < N_BATCHES:
         return None
-    seen = patient.history.checkups[-1]
-    is_spanned = seen.collapse in ("line", "few_dimensions") and seen.dimensions >= (patient.n_classes - 1) / 2
+    seen = run.history.checkups[-1]
+    is_spanned = seen.collapse in ("line", "few_dimensions") and seen.dimensions >= (run.n_classes - 1) / 2
     return None if seen.collapse == "none" or is_spanned else seen.collapse_sentence
 
 
-def _in_batches(patient: WatchedRun) -> str | None:
-    looks = patient.history.last_looks(N_BATCHES)
-    if not looks or any(look.spread >= POINT for look in looks) or looks[-1].spread > looks[0].spread:
+def _in_batches(run: WatchedRun) -> str | None:
+    latest = run.history.last_observations(N_BATCHES)
+    if not latest or any(check.spread >= POINT for check in latest) or latest[-1].spread > latest[0].spread:
         return None
-    return f"all embeddings of a batch lie at one point (spread {looks[-1].spread:.1e})"
+    return f"all embeddings of a batch lie at one point (spread {latest[-1].spread:.1e})"

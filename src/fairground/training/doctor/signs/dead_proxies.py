@@ -32,20 +32,20 @@ LARGE_RATE = 0.1
 class DeadProxiesSign(Sign):
     """Class vectors that take no part in training."""
 
-    def look(self, patient: WatchedRun) -> Diagnosis | None:
+    def check(self, run: WatchedRun) -> Diagnosis | None:
         """Return how many there are."""
-        if not patient.history.checkups:
+        if not run.history.checkups:
             return None
-        seen, asked = patient.history.checkups[-1], patient.spec.optimiser
-        n_images = patient.step * patient.spec.training.batch_size
-        is_early = seen.epoch < LEAST_EPOCH or n_images < LEAST_PASSES * patient.n_train
+        seen, asked = run.history.checkups[-1], run.spec.optimiser
+        n_images = run.step * run.spec.training.batch_size
+        is_early = seen.epoch < LEAST_EPOCH or n_images < LEAST_PASSES * run.n_train
         if is_early or not seen.n_proxies or seen.collapse != "none":
             return None
         rate = asked.lr if asked.loss_lr is None else asked.loss_lr
         other = f"{'lower' if rate >= LARGE_RATE else 'raise'} optimiser.loss_lr ({rate:g} now) tenfold"
         if seen.n_untouched >= UNTOUCHED * seen.n_proxies:
             sentence = f"{seen.n_untouched} of {seen.n_proxies} class vectors of the loss never had a gradient"
-            fewer = setting(patient.spec, "n_centres")
+            fewer = setting(run.spec, "n_centres")
             return Diagnosis(sentence, f"lower {fewer}" if fewer else other)
         if seen.n_judged >= LEAST_JUDGED and seen.n_lost >= LOST * seen.n_judged:
             count = f"{seen.n_lost} of {seen.n_judged}"

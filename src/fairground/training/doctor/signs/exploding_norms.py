@@ -26,16 +26,16 @@ LEAST = 100.0
 class ExplodingNormsSign(Sign):
     """What grows a hundredfold and still grows will not stop at a finite number."""
 
-    def look(self, patient: WatchedRun) -> Diagnosis | None:
+    def check(self, run: WatchedRun) -> Diagnosis | None:
         """Return what grows, from where to where."""
-        first, late = patient.history.first, patient.history.late
+        first, late = run.history.first, run.history.late
         if first is None or len(late) < 4:
             return None
         for name, word in (("norm", "mean length of the embeddings"), ("gradient", "length of the gradient")):
             before = getattr(first, name)
-            now = [getattr(look, name) for look in late[-3:]]
+            now = [getattr(check, name) for check in late[-3:]]
             if median(now) >= max(GROWTH * before, LEAST) and now[-1] >= now[0]:
                 sentence = f"the {word} grew from {before:.3g} to {now[-1]:.3g} and is still growing"
-                norms = " or add regulariser=embedding_norm" if name == "norm" and not patient.spec.regulariser else ""
-                return Diagnosis(sentence, slower(patient.spec) + norms)
+                norms = " or add regulariser=embedding_norm" if name == "norm" and not run.spec.regulariser else ""
+                return Diagnosis(sentence, slower(run.spec) + norms)
         return None

@@ -24,9 +24,9 @@ GROWTH = 1.5
 class HubsSign(Sign):
     """Hubs answer every query, whether they belong to it or not."""
 
-    def look(self, patient: WatchedRun) -> Diagnosis | None:
+    def check(self, run: WatchedRun) -> Diagnosis | None:
         """Return how skewed the neighbourhoods are."""
-        history = patient.history
+        history = run.history
         late = history.checkups[-2:]
         before = 0.0 if history.untrained is None else history.untrained.hubness
         limit = max(SKEWNESS, GROWTH * before)
@@ -37,6 +37,6 @@ class HubsSign(Sign):
             f"a few validation images are neighbours of very many (hubness {now.hubness:.1f}, {before:.1f} before "
             f"training; the largest hub is named {now.largest_hub:.0f} times as often as the mean)"
         )
-        width = patient.spec.head.settings.get("embedding_dim")
+        width = run.spec.head.settings.get("embedding_dim")
         fewer = f"lower head.embedding_dim ({width} now) or " if width else ""
-        return Diagnosis(sentence, f"{fewer}{slower(patient.spec)}")
+        return Diagnosis(sentence, f"{fewer}{slower(run.spec)}")

@@ -24,13 +24,13 @@ WIDER = ("margin", "negative_margin", "upper", "epsilon")
 class NoActiveTuplesSign(Sign):
     """Steps are taken, and nothing is learned."""
 
-    def look(self, patient: WatchedRun) -> Diagnosis | None:
+    def check(self, run: WatchedRun) -> Diagnosis | None:
         """Return how many batches were idle."""
-        looks = patient.history.last_looks(N_BATCHES)
-        n_batches, n_idle = sum(look.n_batches for look in looks), sum(look.n_idle for look in looks)
-        if not looks or n_idle < SHARE * n_batches:
+        latest = run.history.last_observations(N_BATCHES)
+        n_batches, n_idle = sum(check.n_batches for check in latest), sum(check.n_idle for check in latest)
+        if not latest or n_idle < SHARE * n_batches:
             return None
-        spec = patient.spec
+        spec = run.spec
         what = "every tuple satisfies the loss" if spec.miner is None else "the miner finds no tuples, or none costs"
         widths = [setting(spec, name) for name in WIDER]
         wider = next((f"raise {width}" for width in widths if width), None)

@@ -26,12 +26,12 @@ NEAR = 0.02
 class StuckAtMarginSign(Sign):
     """Positives are no nearer than negatives, and no step changes that."""
 
-    def look(self, patient: WatchedRun) -> Diagnosis | None:
+    def check(self, run: WatchedRun) -> Diagnosis | None:
         """Return where the loss is stuck."""
-        looks = patient.history.last_looks(N_BATCHES)
-        if not looks or not all(_is_stuck(look) for look in looks):
+        latest = run.history.last_observations(N_BATCHES)
+        if not latest or not all(_is_stuck(check) for check in latest):
             return None
-        spec, last = patient.spec, looks[-1]
+        spec, last = run.spec, latest[-1]
         margin = setting(spec, "margin")
         where = "" if margin is None else f", which {margin} decides"
         sentence = (
@@ -42,6 +42,6 @@ class StuckAtMarginSign(Sign):
         return Diagnosis(sentence, " or ".join(filter(None, [other_miner(spec, better), slower(spec)])))
 
 
-def _is_stuck(look: Observation) -> bool:
-    value = look.at_one_point
-    return look.is_still and value is not None and value > 0 and abs(look.highest - value) <= NEAR * value
+def _is_stuck(check: Observation) -> bool:
+    value = check.at_one_point
+    return check.is_still and value is not None and value > 0 and abs(check.highest - value) <= NEAR * value

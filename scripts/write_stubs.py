@@ -1,0 +1,70 @@
+"""Write the type stubs of the packages whose names are found lazily, from what is in them.
+
+    python scripts/write_stubs.py            # `make format` does it
+    python scripts/write_stubs.py --check    # `make check` does it: names the stubs that are out of date, writes none
+
+Editors and type checkers read stubs instead of running `__getattr__`. A stub imports every class from its own file, so
+that signatures are never written twice; only the list of names is, and that is what this script makes.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import fairground
+from fairground import catalogue, evaluation
+
+PACKAGE = Path(fairground.__file__).parent
+HEAD = "# Written by scripts/write_stubs.py, which `make format` runs: do not edit.\n"
+
+
+def stubs() -> dict[Path, str]:
+    """Return the text of every stub by its path."""
+    found = {PACKAGE / room / "__init__.pyi": _room(room) for room in catalogue.ROOMS}
+    found[PACKAGE / "evaluation" / "__init__.pyi"] = _stub(
+        [(f"fairground.evaluation.{home}", name) for name, home in evaluation._HOMES.items()]
+    )
+    found[PACKAGE / "__init__.pyi"] = _front_door()
+    return found
+
+
+def _room(room: str) -> str:
+    return _stub(
+        [(f"fairground.{room}.{word}", catalogue.class_name(room, word)) for word in catalogue.list_room(room)]
+    )
+
+
+def _front_door() -> str:
+    rooms = [("fairground", room) for room in fairground._ROOMS]
+    verbs = [tuple(place.split(":")) for place in fairground._VERBS.values()]
+    return _stub([*rooms, *verbs], before="__version__: str\n", also=["__version__"])
+
+
+def _stub(names: list[tuple[str, ...]], *, before: str = "", also: list[str] | None = None) -> str:
+    imports = "".join(f"from {module} import {name}\n" for module, name in sorted(names))
+    listed = "".join(f'    "{name}",\n' for name in sorted([*(also or []), *(name for _, name in names)]))
+    return f"{HEAD}{imports}\n{before}__all__ = [\n{listed}]\n"
+
+
+def outdated() -> list[Path]:
+    """Return the stubs that do not say what is there."""
+    return [path for path, text in stubs().items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the stubs, or say which are out of date."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if a stub is out of date")
+    is_check = parser.parse_args(arguments).check
+    changed = outdated()
+    for path in changed:
+        if is_check:
+            print(f"{path.relative_to(PACKAGE.parent)} is out of date: run `make format`", file=sys.stderr)
+        else:
+            path.write_text(stubs()[path], encoding="utf-8")
+            print(f"wrote {path.relative_to(PACKAGE.parent)}")
+    return 1 if is_check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""Compare methods: whether one is better than another, and whether they may be compared at all."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairground.api.home import home_folder
+from fairground.api.run import Run, RunList
+from fairground.api.runs import named_records, without_trials
+from fairground.errors import InputError, require
+from fairground.records.record import RunRecord
+from fairground.records.store import Store
+from fairground.report.comparison import ComparisonResult
+from fairground.report.table_formats import latex
+from fairground.spec.declarations import tunable_of
+from fairground.spec.run import ROOM_OF
+from fairground.spec.space import Range
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MethodComparison:
+    """A comparison of methods: `str` is what `fairground compare` prints."""
+
+    result: ComparisonResult
+    hints: tuple[str, ...] = ()
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether the methods may share a table."""
+        return self.result.is_fair
+
+    @property
+    def metric(self) -> str:
+        """What the methods are compared by."""
+        return self.result.metric
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The methods that cannot be told from the best."""
+        return self.result.best
+
+    def to_dict(self, *, is_shown: bool = True) -> dict[str, Any]:
+        """Return everything as JSON-ready data, as `fairground compare --json` prints it."""
+        return {**self.result.plain(is_shown=is_shown), "hints": list(self.hints)}
+
+    def to_latex(self) -> str:
+        """Return the table for a paper."""
+        return latex(self.result.table)
+
+    def refusal(self) -> str:
+        """Return every difference that makes the comparison unfair, with why it matters."""
+        return self.result.refusal()
+
+    def __str__(self) -> str:
+        return self.result.text(hints=self.hints)
+
+    def __repr__(self) -> str:
+        fair = "fair" if self.is_fair else "unfair"
+        return f"<MethodComparison of {len(self.result.table.rows)} methods by {self.metric}: {fair}>"
+
+
+def compare(
+    *runs: RunList | Run | str,
+    metric: str | None = None,
+    anyway: bool = False,
+    home: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+) -> MethodComparison:
+    """Compare methods fairly and print one table with paired verdicts, or refuse with every reason.
+
+    `runs` are what `fg.runs` and `fg.train` return, names of runs, or hashes of methods; all finished runs of the home
+    when left out. Runs that differ in more than the method raise an `InputError`, unless `anyway` is true: then every
+    row is marked as unfair. `quiet` prints nothing.
+    """
+    folder = home_folder(home)
+    found = comparison_of(_records(runs, folder), homes=_homes(runs, folder), metric=metric)
+    if not (found.is_fair or anyway):
+        raise InputError(f"{found.refusal()}\n`anyway=True` shows the table with every row marked unfair.")
+    if not quiet:
+        print(found, end="")
+    return found
+
+
+def comparison_of(
+    records: Iterable[RunRecord], *, homes: Sequence[Path], metric: str | None = None
+) -> MethodComparison:
+    """Return the comparison of the methods of some runs, fair or not, with hints at repeats that lie unused."""
+    kept = list(records)
+    is_any = any(record.state == "done" for record in kept)
+    require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
+    result = ComparisonResult.from_records(kept, metric=metric, ranges=searched_ranges(kept))
+    hints = (hint for home in homes for hint in _hints(Store(home), kept))
+    return MethodComparison(result=result, hints=tuple(hints))
+
+
+def records_to_compare(store: Store, names: Iterable[str]) -> list[RunRecord]:
+    """Return the runs that are named, or all that are done but trials and joined models."""
+    words = list(names)
+    return named_records(store, words) if words else without_trials(store.records(state="done"))
+
+
+def searched_ranges(records: Iterable[RunRecord]) -> dict[str, Range]:
+    """Return the ranges that components declare, for searched runs whose records are too old to say theirs."""
+    found: dict[str, Range] = {}
+    for record in records:
+        is_unsaid = record.search is not None and not record.search.ranges
+        parts = ROOM_OF.items() if is_unsaid else ()
+        for part, room in parts:
+            settings = record.spec.get(part)
+            if isinstance(settings, Mapping):
+                name = str(settings["name"])
+                found |= {f"{part}.{name}.{key}": span for key, span in tunable_of(room, name).items()}
+    return found
+
+
+def _records(runs: Iterable[RunList | Run | str], home: Path) -> list[RunRecord]:
+    """Return each run once."""
+    store, found, is_named = Store(home), dict[str, RunRecord](), False
+    for what in runs:
+        is_named = True
+        if isinstance(what, str):
+            records: Iterable[RunRecord] = named_records(store, [what])
+        else:
+            records = [what.record] if isinstance(what, Run) else what.records
+        found |= {record.name: record for record in records}
+    return list(found.values()) if is_named else records_to_compare(store, [])
+
+
+def _homes(runs: Iterable[RunList | Run | str], home: Path) -> list[Path]:
+    """Return where the runs lie, each place once."""
+    found: list[Path] = []
+    for what in runs:
+        if isinstance(what, str):
+            found.append(home)
+        else:
+            found += [run.home for run in ([what] if isinstance(what, Run) else what)]
+    return list(dict.fromkeys(found)) or [home]
+
+
+def _hints(store: Store, records: Iterable[RunRecord]) -> list[str]:
+    """Say where repeats lie unused: a run named by itself stands alone although its method was run more often."""
+    kept = list(records)
+    named = {record.name for record in kept}
+    hints = []
+    for method in dict.fromkeys(record.method for record in kept):
+        n_others = len(set(store.names(method=method, state="done")) - named)
+        if n_others:
+            hints.append(f"{n_others} more finished of a method in the table: name it by its hash, {method}, for all")
+    return hints

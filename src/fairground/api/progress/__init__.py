@@ -1,0 +1,1 @@
+"""What a person sees while work goes on: bars in a terminal, lines elsewhere, nothing when quiet."""

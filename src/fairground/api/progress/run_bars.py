@@ -1,0 +1,54 @@
+"""One bar for each run under way, and what is said when a worker dies: what studies and races show alike."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from fairground.records.record import RunRecord
+
+Watch = Callable[[Mapping[str, Any]], None]
+OnRecord = Callable[["RunRecord"], None]
+
+
+def warn(event: Mapping[str, Any]) -> None:
+    """Say off a terminal that a worker died."""
+    if "worker_died" in event:
+        print(_loss_of(event), file=sys.stderr)
+
+
+class RunBars:
+    """Bars of runs by name; `progress` must have a column for the field `status`."""
+
+    def __init__(self, progress: "Progress") -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def watch(self, event: Mapping[str, Any], title: Callable[[str], str] = str) -> None:
+        """Move the bar of the run an event is about; `title` turns a run's name into what is shown."""
+        if "worker_died" in event:
+            self._progress.console.print(_loss_of(event))
+        if event.get("kind") != "batch":
+            return
+        run = event["run"]
+        if run not in self._tasks:
+            self._tasks[run] = self._progress.add_task(title(run), total=event["of"] * event["batches"], status="")
+        done = (event["epoch"] - 1) * event["batches"] + event["batch"]
+        status = f"epoch {event['epoch']}, loss {event['loss']:.4f}"
+        self._progress.update(self._tasks[run], completed=done, status=status)
+
+    def end(self, run: str) -> None:
+        """Take the bar of a run away."""
+        if run in self._tasks:
+            self._progress.remove_task(self._tasks.pop(run))
+
+
+def signs_found(record: "RunRecord") -> str:
+    """Name what the doctor found; the sentences are in `fairground show` and in the report."""
+    return f"  doctor: {', '.join(finding.sign for finding in record.findings)}" if record.findings else ""
+
+
+def _loss_of(event: Mapping[str, Any]) -> str:
+    return f"a worker died ({event['worker_died']}); its run goes on in another"

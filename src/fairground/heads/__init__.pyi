@@ -1,0 +1,12 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.heads.identity import IdentityHead
+from fairground.heads.linear import LinearHead
+from fairground.heads.mlp import MlpHead
+from fairground.heads.pca import PcaHead
+
+__all__ = [
+    "IdentityHead",
+    "LinearHead",
+    "MlpHead",
+    "PcaHead",
+]

@@ -1,0 +1,66 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.losses.angular import AngularLoss
+from fairground.losses.arc_face import ArcFaceLoss
+from fairground.losses.centre import CentreLoss
+from fairground.losses.circle import CircleLoss
+from fairground.losses.contrastive import ContrastiveLoss
+from fairground.losses.cos_face import CosFaceLoss
+from fairground.losses.cross_batch_memory import CrossBatchMemoryLoss
+from fairground.losses.fast_ap import FastApLoss
+from fairground.losses.generalised_lifted_structure import GeneralisedLiftedStructureLoss
+from fairground.losses.histogram import HistogramLoss
+from fairground.losses.lifted_structure import LiftedStructureLoss
+from fairground.losses.margin import MarginLoss
+from fairground.losses.multi_similarity import MultiSimilarityLoss
+from fairground.losses.n_pair import NPairLoss
+from fairground.losses.nca import NcaLoss
+from fairground.losses.normalised_softmax import NormalisedSoftmaxLoss
+from fairground.losses.nt_xent import NtXentLoss
+from fairground.losses.proxy_anchor import ProxyAnchorLoss
+from fairground.losses.proxy_nca import ProxyNcaLoss
+from fairground.losses.proxy_nca_pp import ProxyNcaPpLoss
+from fairground.losses.quadruplet import QuadrupletLoss
+from fairground.losses.ranked_list import RankedListLoss
+from fairground.losses.recall_at_k import RecallAtKLoss
+from fairground.losses.smooth_ap import SmoothApLoss
+from fairground.losses.snr import SnrLoss
+from fairground.losses.soft_triple import SoftTripleLoss
+from fairground.losses.sphere_face import SphereFaceLoss
+from fairground.losses.sub_centre_arc_face import SubCentreArcFaceLoss
+from fairground.losses.sup_con import SupConLoss
+from fairground.losses.triplet import TripletLoss
+from fairground.losses.tuplet_margin import TupletMarginLoss
+
+__all__ = [
+    "AngularLoss",
+    "ArcFaceLoss",
+    "CentreLoss",
+    "CircleLoss",
+    "ContrastiveLoss",
+    "CosFaceLoss",
+    "CrossBatchMemoryLoss",
+    "FastApLoss",
+    "GeneralisedLiftedStructureLoss",
+    "HistogramLoss",
+    "LiftedStructureLoss",
+    "MarginLoss",
+    "MultiSimilarityLoss",
+    "NPairLoss",
+    "NcaLoss",
+    "NormalisedSoftmaxLoss",
+    "NtXentLoss",
+    "ProxyAnchorLoss",
+    "ProxyNcaLoss",
+    "ProxyNcaPpLoss",
+    "QuadrupletLoss",
+    "RankedListLoss",
+    "RecallAtKLoss",
+    "SmoothApLoss",
+    "SnrLoss",
+    "SoftTripleLoss",
+    "SphereFaceLoss",
+    "SubCentreArcFaceLoss",
+    "SupConLoss",
+    "TripletLoss",
+    "TupletMarginLoss",
+]

@@ -1,0 +1,101 @@
+"""From the word for a metric to its file and to what that file declares: `recall@5`, `R@1`, `MAP@R`, `fnmr@fmr=0.01`.
+
+A word is `name` or `name@argument`. The name is a file in the metrics room or one of the aliases its class lists; case,
+hyphens and underscores do not matter, and `_at_` may stand for `@`. Where `name@argument` is itself a file
+(`map@r` is `map_at_r.py`), that file is meant. A dotted path to somebody's own metric is no word of ours.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from fairground.catalogue import list_names, nearest
+from fairground.errors import require
+from fairground.spec.declarations import declared
+
+ROOM = "metrics"
+
+
+class MetricWord(NamedTuple):
+    """The metric's file, and what the word gives after @."""
+
+    name: str
+    argument: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricDeclaration:
+    """What a metric's class declares: its name in print, which way is better, and whether it is a share of 1."""
+
+    title: str
+    higher_is_better: bool
+    is_share: bool
+
+
+@cache
+def read_metric(word: str) -> MetricWord | None:
+    """Return what a word means; None where no metric of ours is called so."""
+    plain = _plain(word)
+    name, _, argument = plain.partition("_at_")
+    for known in (_known(), _aliases()):
+        if plain in known:
+            return MetricWord(known[plain], None)
+        if name in known and argument:
+            return MetricWord(known[name], argument)
+    return None
+
+
+@cache
+def declared_metric(word: str) -> MetricDeclaration | None:
+    """Return what the metric a word means declares; None where no metric of ours is called so."""
+    found = read_metric(word)
+    if found is None:
+        return None
+    title = str(declared(ROOM, found.name, "title", found.name))
+    return MetricDeclaration(
+        title=title if found.argument is None else f"{title}@{found.argument}",
+        higher_is_better=bool(declared(ROOM, found.name, "higher_is_better", True)),
+        is_share=bool(declared(ROOM, found.name, "is_share", True)),
+    )
+
+
+def goodness(value: float, higher_is_better: bool | None) -> float:
+    """Return a score turned so that more is better; one of which nobody says which way is better stays as it is."""
+    return -value if higher_is_better is False else value
+
+
+def refuse_unknown(word: str) -> None:
+    """Refuse a word that means no metric, suggesting the nearest right one."""
+    name, _, argument = _plain(word).partition("_at_")
+    words = [spelled(known) for known in list_names(ROOM)]
+    hint = nearest(f"{name}@{argument}" if argument else name, words) or nearest(name, words)
+    if argument and hint and "@" not in hint:
+        hint = hint.replace("'?", f"@{argument}'?")
+    require(False, f"no metric '{word}'.{hint} `fairground list metrics` shows them all.")
+
+
+def spelled(name: str) -> str:
+    """Return the config word of a metric's file: `map_at_r` is `map@r`."""
+    return name.replace("_at_", "@")
+
+
+def _plain(word: str) -> str:
+    name, at, argument = word.lower().partition("@")
+    folded = re.sub(r"[\s\-]+", "_", name.strip())
+    return f"{folded}_at_{argument.strip()}" if at else folded
+
+
+@cache
+def _known() -> dict[str, str]:
+    return {_plain(name): name for name in list_names(ROOM)}
+
+
+@cache
+def _aliases() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in list_names(ROOM):
+        aliases = declared(ROOM, name, "aliases", ())
+        assert isinstance(aliases, tuple), f"metrics/{name}.py: aliases must be written as a tuple"
+        found |= {_plain(alias): name for alias in aliases}
+    return found

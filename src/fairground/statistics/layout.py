@@ -1,0 +1,160 @@
+"""Which method was run on which seed, as the algebra that a comparison needs: means, residuals and their weights.
+
+Formula
+    y_is = mu_i + b_s + e_is, e_is with variance sigma_i^2; b_s is what seed s does to every method that shares it
+    A method is blocked when at least two of its seeds are shared with other blocked methods; only blocked methods have
+    b_s. A method whose seeds nobody shares is free: what the seed does is part of its scatter.
+    means      mu^ = W y, generalised least squares with var(b) / var(e) = ratio, taken as the nearest of `RATIOS`. On the
+               same seeds these are plain means.
+    residuals  of the least-squares fit with a fixed effect for each method and each seed;
+               Q_i their sum of squares over the runs of method i, d_i its expectation where all sigma_i = 1
+    blocks     MS_b the mean square of seeds adjusted for methods, k_0 its weight of var(b):  E MS_b = sigma^2 + k_0 var(b)
+
+Paper
+    Henderson, "Estimation of variance and covariance components", Biometrics 1953, method III, for MS_b and k_0.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+#: the values of var(b) / var(e) that means are taken for
+RATIOS = (0.0, 0.25, 1.0, 4.0, 16.0, 64.0)
+#: where one value becomes the next
+_BOUNDS = (0.1, 0.5, 2.0, 8.0, 32.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layout:
+    """`has_run` (methods, seeds) has at least two runs in every row; `ratio` is var(b) / var(e)."""
+
+    has_run: Mask
+    ratio: float = 0.0
+
+    @property
+    def n_methods(self) -> int:
+        """How many methods there are."""
+        return int(self.has_run.shape[0])
+
+    @cached_property
+    def is_blocked(self) -> Mask:
+        """Which methods share at least two seeds with others that do."""
+        kept = np.ones(self.n_methods, dtype=bool)
+        while True:
+            is_shared = self.has_run[kept].sum(axis=0) >= 2
+            found = kept & (self.has_run[:, is_shared].sum(axis=1) >= 2)
+            if (found == kept).all():
+                return found
+            kept = found
+
+    @cached_property
+    def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The method and the seed of every run."""
+        rows, columns = np.nonzero(self.has_run)
+        return rows, columns
+
+    @cached_property
+    def methods(self) -> Array:
+        """Which run belongs to which method, (runs, methods)."""
+        return np.eye(self.n_methods)[self.cells[0]]
+
+    @cached_property
+    def seeds(self) -> Array:
+        """Which run of a blocked method belongs to which seed, (runs, seeds)."""
+        rows, columns = self.cells
+        found: Array = np.eye(self.has_run.shape[1])[columns] * self.is_blocked[rows][:, None]
+        return found
+
+    @cached_property
+    def block_basis(self) -> Array:
+        """Orthonormal columns that span seeds once methods are taken out, (runs, freedom of seeds)."""
+        counts = self.methods.sum(axis=0)
+        within = self.seeds - self.methods @ (self.methods.T @ self.seeds / counts[:, None])
+        u, sizes, _ = np.linalg.svd(within, full_matrices=False)
+        return u[:, sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
+
+    @cached_property
+    def block_weight(self) -> float:
+        """k_0: how much of var(b) a mean square of seeds holds."""
+        freedom = self.block_basis.shape[1]
+        return float(((self.block_basis.T @ self.seeds) ** 2).sum() / freedom) if freedom else 1.0
+
+    @cached_property
+    def basis(self) -> Array:
+        """Orthonormal columns that span methods and seeds."""
+        return np.hstack([self.methods / np.sqrt(self.methods.sum(axis=0)), self.block_basis])
+
+    @cached_property
+    def freedom(self) -> Array:
+        """d_i: the degrees of freedom that each method's residuals have."""
+        left = 1 - (self.basis**2).sum(axis=1)
+        return np.maximum(0.0, left @ self.methods)
+
+    @cached_property
+    def weights(self) -> Array:
+        """W: what each run counts in each mean, (methods, runs)."""
+        if self.ratio == 0 or not self.is_blocked.any():
+            return self.methods.T / self.methods.sum(axis=0)[:, None]
+        # (I + ratio Z Z')^-1 M by Woodbury's identity: Z'Z is diagonal, a count of runs a seed.
+        shrunk = self.ratio / (1 + self.ratio * self.seeds.sum(axis=0))
+        solved = self.methods - self.seeds @ (shrunk[:, None] * (self.seeds.T @ self.methods))
+        return np.linalg.solve(self.methods.T @ solved, solved.T)
+
+    @cached_property
+    def on_seeds(self) -> Array:
+        """What each seed counts in each mean, (methods, seeds)."""
+        return self.weights @ self.seeds
+
+    @cached_property
+    def seed_mean(self) -> Array:
+        """What each seed counts in the mean of all blocked methods."""
+        return self.on_seeds[self.is_blocked].mean(axis=0) if self.is_blocked.any() else self.on_seeds[0]
+
+    @cached_property
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The two methods of every pair."""
+        return np.triu_indices(self.n_methods, 1)
+
+    @cached_property
+    def pair_weights(self) -> Array:
+        """How much of each sigma_i^2 the variance of each pair's difference holds, (pairs, methods)."""
+        a, b = self.pairs
+        return ((self.weights[a] - self.weights[b]) ** 2) @ self.methods
+
+    @cached_property
+    def pair_seed_weight(self) -> Array:
+        """How much of var(b) the variance of each pair's difference holds; 0 on the same seeds."""
+        a, b = self.pairs
+        found: Array = ((self.on_seeds[a] - self.on_seeds[b]) ** 2).sum(axis=1)
+        return np.where(found < 1e-12, 0.0, found)
+
+    @cached_property
+    def own_weights(self) -> Array:
+        """How much of each sigma_i^2 the variance of each mean holds, (methods, methods)."""
+        return (self.weights**2) @ self.methods
+
+    @cached_property
+    def own_seed_weight(self) -> Array:
+        """How much of var(b) the variance of each mean against the mean of all blocked methods holds."""
+        centred = np.where(self.is_blocked[:, None], self.on_seeds - self.seed_mean, 0.0)
+        found: Array = (centred**2).sum(axis=1)
+        return np.where(found < 1e-12, 0.0, found)
+
+    @property
+    def needs_seed_variance(self) -> bool:
+        """Tell whether any pair was run on other seeds, so that what seeds do does not cancel out."""
+        return bool(self.pair_seed_weight.any())
+
+    @cached_property
+    def choices(self) -> "tuple[Layout, ...]":
+        """The layout for each of `RATIOS`; itself alone where all methods were run on the same seeds."""
+        return tuple(replace(self, ratio=ratio) for ratio in RATIOS) if self.needs_seed_variance else (self,)
+
+    def choose(self, ratios: Array) -> NDArray[np.int64]:
+        """Return which of the `choices` fits each var(b) / var(e)."""
+        return np.searchsorted(_BOUNDS, ratios) if len(self.choices) > 1 else np.zeros(np.shape(ratios), dtype=np.int64)

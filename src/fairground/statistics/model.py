@@ -1,0 +1,114 @@
+"""The one model of a comparison, from which every interval, verdict and probability is read.
+
+Formula
+    difference of a pair   mu^_a - mu^_b ± c sqrt(its variance), means and variances of `layout` and `scatter`;
+                           c the (1 - error) quantile of the highest statistic among equal methods (`reference`), with
+                           error = CAUTION (1 - level): all intervals of a study hold at once
+    p of a pair            share of draws whose highest statistic is at least t_ab, over CAUTION:
+                           p <= 1 - level exactly where the interval leaves out 0
+    mean of a method       mu^_i ± the `level` quantile of |its own error + what all methods of its seeds share|
+    probability of best    share of draws in which mu^_i + error_i is the highest, ties shared
+
+Paper
+    Tukey, "The problem of multiple comparisons", 1953; Smyth, 2004 (`scatter`); Westfall and Young, 1993 (`reference`).
+    Phipson and Smyth, "Permutation p-values should never be zero", 2010, for (1 + count) / (1 + draws).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairground.statistics.layout import Array, Layout
+from fairground.statistics.reference import DRAWS, Reference, reference_of
+from fairground.statistics.runs import Runs
+from fairground.statistics.scatter import Scatter, scatter_of, seed_ratio
+
+#: how much of the stated rate of errors is spent; the rest is kept for scores that do not scatter like a bell curve
+CAUTION = 0.9
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Model:
+    """One comparison fitted; methods with fewer than two runs are not part of it. Higher values are better."""
+
+    names: tuple[str, ...]
+    layout: Layout
+    means: Array
+    scatter: Scatter
+    reference: Reference
+
+    @property
+    def differences(self) -> Array:
+        """The difference of each pair's means."""
+        a, b = self.layout.pairs
+        found: Array = self.means[a] - self.means[b]
+        return found
+
+    @property
+    def pair_errors(self) -> Array:
+        """The standard error of each pair's difference."""
+        layout, scatter = self.layout, self.scatter
+        return np.sqrt(layout.pair_weights @ scatter.own + layout.pair_seed_weight * scatter.seeds)
+
+    @property
+    def statistics(self) -> Array:
+        """t_ab of each pair; infinite for a difference without any scatter."""
+        size, errors = np.abs(self.differences), self.pair_errors
+        certain = np.where(size > 0, math.inf, 0.0)
+        return np.divide(size, errors, out=certain, where=errors > 0)
+
+    def critical(self, error: float) -> float:
+        """Return c: t_ab above it is separated, in at most `error` of all studies of equal methods."""
+        return float(self.reference.highest[-1 - allowed(error)])
+
+    def p_values(self, *, is_alone: bool = False) -> Array:
+        """Return each pair's p, corrected for all pairs or as if it were the only one."""
+        law = self.reference.alone if is_alone else self.reference.highest
+        reached = DRAWS - np.searchsorted(law, self.statistics, side="left")
+        return np.minimum(1.0, (1 + reached) / (1 + DRAWS) / CAUTION)
+
+    def draws(self) -> Array:
+        """Return what the true means may be, (draws, methods)."""
+        layout, scatter = self.layout, self.scatter
+        own = np.sqrt(layout.own_weights @ scatter.own + layout.own_seed_weight * scatter.seeds)
+        found: Array = self.means + own * self.reference.errors
+        return found
+
+    def half_widths(self, level: float) -> Array:
+        """Return half the length of the interval of each mean."""
+        blocked = self.layout.is_blocked
+        errors = self.draws() - self.means
+        if blocked.any():
+            shared = math.sqrt(float(self.scatter.seeds) * float((self.layout.seed_mean**2).sum()))
+            centred = errors - errors[:, blocked].mean(axis=1, keepdims=True) + shared * self.reference.common[:, None]
+            errors = np.where(blocked, centred, errors)
+        return np.quantile(np.abs(errors), level, axis=0)
+
+    def probabilities(self) -> Array:
+        """Return how probably each method is the best; they sum to 1."""
+        draws = self.draws()
+        winners = draws == draws.max(axis=1, keepdims=True)
+        found: Array = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
+        return found
+
+
+def fit(runs: Runs) -> Model:
+    """Fit the model to methods that have at least two runs each."""
+    plain = Layout(has_run=runs.has_run)
+    y = runs.table[plain.cells]
+    # Centred, so that the residuals keep their digits.
+    scatter = scatter_of(plain, y - y.mean())
+    ratio = seed_ratio(plain, scatter)
+    layout = plain.choices[int(plain.choose(ratio))]
+    if float(scatter.pooled) <= (4 * np.finfo(float).eps * float(np.abs(y).max())) ** 2:
+        # Nothing but rounding: the runs do not scatter at all.
+        scatter = Scatter(own=np.zeros_like(scatter.own), pooled=np.zeros(()), seeds=scatter.seeds)
+    means = runs.averages if layout.ratio == 0 else layout.weights @ y
+    reference = reference_of(plain, float(ratio) + 1 / plain.block_weight)
+    return Model(names=runs.names, layout=layout, means=means, scatter=scatter, reference=reference)
+
+
+def allowed(error: float) -> int:
+    """Return how many draws may reach a statistic that is called separated at a rate of errors of `error`."""
+    return max(0, math.floor(CAUTION * error * (1 + DRAWS) - 1))

@@ -1,0 +1,98 @@
+"""What chance alone would show: the comparison of equal methods, simulated with the same runs on the same seeds.
+
+Formula
+    t_ab = |mu^_a - mu^_b| / sqrt(sum_i w_abi v_i + w_ab var(b)), the weights of `layout`, the variances of `scatter`
+    Equal methods whose standard deviations are spread evenly on a log scale from 1 to 4, in random order, are drawn
+    `DRAWS` times; `highest` is the highest t_ab of each draw, `alone` that of one pair.
+
+Paper
+    Westfall and Young, "Resampling-based multiple testing", 1993, for the law of the highest statistic; Tukey's
+    studentised range is its special case of equal variances.
+
+To be borne in mind
+    The law depends on who was run on which seed, not on the scores; it is drawn once for each layout, from a fixed seed.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from fairground.statistics.layout import Array, Layout, Mask
+from fairground.statistics.scatter import Scatter, scatter_of, seed_ratio
+
+DRAWS = 20_000
+#: how far the standard deviations of methods lie apart in the draws
+SPREAD = 4.0
+#: numbers held in memory at a time
+_BLOCK = 250_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reference:
+    """`highest` and `alone` ascend; `errors` (draws, methods) are errors of means in standard errors.
+
+    `common` is the error that all blocked methods share, in its standard errors.
+    """
+
+    highest: Array
+    alone: Array
+    errors: Array
+    common: Array
+
+
+def reference_of(layout: Layout, ratio: float = 0.0) -> Reference:
+    """Return the law of a layout where var(b) / var(e) is about `ratio`; the last few are kept."""
+    index = int(layout.choose(np.array(ratio)))
+    return _reference(layout.has_run.tobytes(), layout.n_methods, layout.choices[index].ratio)
+
+
+@lru_cache(maxsize=48)
+def _reference(has_run: bytes, n_methods: int, ratio: float) -> Reference:
+    mask: Mask = np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1)
+    layout = Layout(has_run=mask)
+    random = np.random.default_rng(16)
+    n_runs = len(layout.cells[0])
+    step = max(1, min(DRAWS, _BLOCK // max(n_runs, len(layout.pairs[0]), 1)))
+    parts = [_draw(layout, ratio, min(step, DRAWS - start), random) for start in range(0, DRAWS, step)]
+    highest, alone, errors = (np.concatenate(part) for part in zip(*parts, strict=True))
+    freedom = layout.block_basis.shape[1]
+    common = random.standard_t(freedom, size=DRAWS) if freedom else np.zeros(DRAWS)
+    return Reference(highest=np.sort(highest), alone=np.sort(alone), errors=errors, common=common)
+
+
+def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Return the highest statistic, that of one pair, and the errors of the means, in each of n studies."""
+    k = layout.n_methods
+    rows, _ = layout.cells
+    spread = np.geomspace(SPREAD**-0.5, SPREAD**0.5, k) if k > 1 else np.ones(1)
+    deviations = random.permuted(np.tile(spread, (n, 1)), axis=1)
+    y = random.standard_normal((n, len(rows))) * deviations[:, rows]
+    blocks = np.zeros((n, 0))
+    if layout.needs_seed_variance:
+        blocks = random.standard_normal((n, layout.seeds.shape[1])) * np.sqrt(ratio * (spread**2).mean())
+        y += blocks @ layout.seeds.T
+    scatter = scatter_of(layout, y)
+    chosen = layout.choose(seed_ratio(layout, scatter))
+    highest, alone, errors = np.empty(n), np.empty(n), np.empty((n, k))
+    for index in np.unique(chosen):
+        some = chosen == index
+        found = _errors(layout.choices[index], y[some], scatter.select(some), blocks[some], random)
+        highest[some], alone[some], errors[some] = found
+    return highest, alone, errors
+
+
+def _errors(
+    layout: Layout, y: Array, scatter: Scatter, blocks: Array, random: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    means = y @ layout.weights.T
+    a, b = layout.pairs
+    squares = scatter.own @ layout.pair_weights.T + scatter.seeds[:, None] * layout.pair_seed_weight
+    statistics = (means[:, a] - means[:, b]) ** 2 / squares
+    # On the same seeds all pairs have the same law, and any of them stands for it.
+    n = len(y)
+    alone = statistics[np.arange(n), random.integers(len(a), size=n)] if len(a) else np.zeros(n)
+    own = scatter.own @ layout.own_weights.T + scatter.seeds[:, None] * layout.own_seed_weight
+    shared = blocks @ layout.seed_mean[: blocks.shape[1]]
+    errors = (means - np.where(layout.is_blocked, shared[:, None], 0.0)) / np.sqrt(own)
+    return np.sqrt(statistics.max(axis=1, initial=0.0)), np.sqrt(alone), errors

@@ -1,0 +1,20 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.trunks.bn_inception import BnInceptionTrunk
+from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
+from fairground.trunks.features import FeaturesTrunk
+from fairground.trunks.folded_conv import FoldedConvTrunk
+from fairground.trunks.googlenet import GooglenetTrunk
+from fairground.trunks.resnet50 import Resnet50Trunk
+from fairground.trunks.small_conv import SmallConvTrunk
+from fairground.trunks.timm import TimmTrunk
+
+__all__ = [
+    "BnInceptionTrunk",
+    "EfficientnetLite0Trunk",
+    "FeaturesTrunk",
+    "FoldedConvTrunk",
+    "GooglenetTrunk",
+    "Resnet50Trunk",
+    "SmallConvTrunk",
+    "TimmTrunk",
+]

@@ -1,0 +1,95 @@
+"""`import fairground as fg`: everything by name, nothing before it is named."""
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairground as fg
+from fairground import catalogue
+
+LOADED = "import json, sys; print(json.dumps(sorted(sys.modules)))"
+#: packages that take long to import
+HEAVY = ("torch", "numpy", "scipy", "matplotlib", "rich", "jinja2", "optuna", "numba", "PIL")
+
+
+def python(program: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *options, "-c", program], capture_output=True, text=True, check=True)
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    bare, with_package = (set(json.loads(python(words + LOADED).stdout)) for words in ("", "import fairground; "))
+    # Nothing of the package but itself, and of the rest what a bare interpreter may happen not to have loaded.
+    assert {name for name in with_package - bare if name.startswith("fairground")} == {"fairground"}
+    assert not with_package & set(HEAVY)
+    assert len(with_package - bare) < 30
+
+
+def test_the_help_of_the_command_line_imports_nothing_heavy() -> None:
+    program = "import sys; sys.argv = ['fairground', '--help']\nfrom fairground.cli.main import main\ntry: main()\n"
+    program += "except SystemExit: pass\nprint(); " + LOADED
+    loaded = set(json.loads(python(program).stdout.splitlines()[-1]))
+    assert not loaded & set(HEAVY)
+
+
+def test_importing_the_package_costs_a_fraction_of_what_numpy_costs() -> None:
+    """Measured in one interpreter each, against a package every user imports anyway: machines differ, ratios less."""
+
+    def microseconds(module: str) -> int:
+        lines = [python(f"import {module}", "-X", "importtime").stderr.splitlines() for _ in range(3)]
+        totals = [int(line.split("|")[1]) for run in lines for line in run if line.split("|")[-1].strip() == module]
+        return min(totals)
+
+    assert microseconds("fairground") < microseconds("numpy") / 2
+
+
+def test_every_name_is_listed_and_found() -> None:
+    assert set(dir(fg)) == set(fg.__all__)
+    for name in fg.__all__:
+        found = getattr(fg, name)
+        assert name == "__version__" or callable(found) or inspect.ismodule(found), name
+    assert {name for name in fg.__all__ if inspect.ismodule(getattr(fg, name))} == set(catalogue.ROOMS)
+    wanted = {"train", "study", "compare", "compare_values", "report", "runs", "evaluate", "load_model", "recommend"}
+    assert wanted <= set(fg.__all__)
+
+
+@pytest.mark.parametrize("room", catalogue.ROOMS)
+def test_a_room_lists_what_it_offers(room: str) -> None:
+    module = getattr(fg, room)
+    assert dir(module) == sorted(module.__all__)
+    assert set(module.__all__) == {catalogue.find(room, name).__name__ for name in catalogue.list_room(room)}
+    names: dict[str, object] = {}
+    exec(f"from fairground.{room} import *", names)
+    assert set(module.__all__) <= set(names)
+
+
+def test_a_name_nobody_knows_is_refused_with_the_nearest() -> None:
+    with pytest.raises(AttributeError, match=r"'fairground' has no attribute 'trian'\. Did you mean 'train'\?"):
+        _ = fg.trian  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("verb", ["study", "report", "recommend"])
+def test_a_verb_with_the_name_of_a_room_stays_a_verb_and_leads_into_the_room(verb: str) -> None:
+    room = Path(fg.__file__).parent / verb
+    inner = next(path.stem for path in sorted(room.glob("*.py")) if not path.stem.startswith("_"))
+    program = f"""
+import fairground.{verb}.{inner} as inner, fairground as fg, inspect, sys
+assert inner is sys.modules["fairground.{verb}.{inner}"] is fg.{verb}.{inner}
+assert callable(fg.{verb}) and "home" in inspect.signature(fg.{verb}).parameters
+from fairground import {verb}
+assert {verb} is fg.{verb} and {verb}.__doc__ and {verb}.__name__ == "{verb}"
+from fairground.{verb} import {inner}
+assert {inner} is inner
+"""
+    python(program)
+
+
+def test_verbs_say_what_they_do() -> None:
+    for name in fg._VERBS:
+        function = getattr(fg, name)
+        assert inspect.getdoc(function), name
+        for parameter in inspect.signature(function).parameters.values():
+            assert parameter.annotation is not parameter.empty, (name, parameter)
