@@ -13,7 +13,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("fairground", "train", "api/train"),
         ("fairground", "runs", "api/runs"),
         ("fairground", "compare", "api/compare"),
-        ("fairground", "compare_values", "statistics/comparison"),
+        ("fairground", "compare_values", "statistics/compare"),
         ("fairground", "report", "api/report"),
         ("fairground", "study", "api/study"),
         ("fairground", "recommend", "api/recommend"),
