@@ -13,8 +13,8 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from fairground.records.artefacts import RunFolder
-from fairground.records.lock import claimed
-with claimed(RunFolder(Path(sys.argv[1]), "abc")):
+from fairground.records.lock import locked
+with locked(RunFolder(Path(sys.argv[1]), "abc")):
     print("held", flush=True)
     time.sleep(60)
 """
