@@ -18,17 +18,20 @@ from fairground.errors import FairgroundError, InputError, require
 MAX_TEXT_BYTES = 64 << 20
 
 
-def open_regular(path: Path, *, error: type[FairgroundError] = InputError, buffering: int = -1) -> BinaryIO:
-    """Return a regular file opened for reading; refuse everything else in a sentence that names the path."""
+def open_regular(
+    path: Path, *, error: type[FairgroundError] = InputError, what: str = "", buffering: int = -1
+) -> BinaryIO:
+    """Return a regular file opened for reading; refuse all else in a sentence that names the path, or `what` it is."""
     handle = -1
     try:
         # Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever; to a regular file it means nothing.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         handle = os.open(path, flags)
-        require(stat.S_ISREG(os.fstat(handle).st_mode), f"{_shown(path)} is {_kind(handle)}, not a file", error)
-        return os.fdopen(handle, "rb", buffering)  # type: ignore[return-value]
+        mode = os.fstat(handle).st_mode
+        require(stat.S_ISREG(mode), _complaint(path, what, f"it is {_kind(mode)}, not a plain file"), error)
+        return os.fdopen(handle, "rb", buffering)
     except (OSError, ValueError) as failure:
-        raise error(_complaint(path, failure)) from failure
+        raise error(_complaint(path, what, _reason(failure))) from failure
     except FairgroundError:
         os.close(handle)
         raise
@@ -41,7 +44,7 @@ def reading(path: Path, *, error: type[FairgroundError] = InputError) -> Iterato
         try:
             yield file
         except OSError as failure:
-            raise error(_complaint(path, failure)) from failure
+            raise error(_complaint(path, "", _reason(failure))) from failure
 
 
 def require_regular(path: Path, *, error: type[FairgroundError] = InputError) -> None:
@@ -87,8 +90,7 @@ def _shown(path: Path) -> str:
     return f"'{path}'"
 
 
-def _kind(handle: int) -> str:
-    mode = os.fstat(handle).st_mode
+def _kind(mode: int) -> str:
     kinds = {
         "a folder": stat.S_ISDIR,
         "a pipe": stat.S_ISFIFO,
@@ -98,9 +100,13 @@ def _kind(handle: int) -> str:
     return next((kind for kind, is_such in kinds.items() if is_such(mode)), "something else")
 
 
-def _complaint(path: Path, failure: OSError | ValueError) -> str:
+def _complaint(path: Path, what: str, reason: str) -> str:
+    return f"{what} cannot be read: {reason}" if what else f"cannot read {_shown(path)}: {reason}"
+
+
+def _reason(failure: OSError | ValueError) -> str:
     if isinstance(failure, FileNotFoundError):
-        return f"there is no file {_shown(path)}"
+        return "it is not there: there is no file of that name"
     if isinstance(failure, OSError):
-        return f"cannot read {_shown(path)}: {failure.strerror or failure}"
-    return f"{str(path)!r} cannot be the name of a file: {failure}"
+        return failure.strerror or str(failure)
+    return f"this cannot be the name of a file ({failure})"

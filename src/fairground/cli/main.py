@@ -8,7 +8,6 @@ import sys
 import typer
 
 from fairground.cli import (
-    list_show,
     compare,
     data,
     demo,
@@ -16,6 +15,7 @@ from fairground.cli import (
     evaluate,
     export,
     index,
+    list_show,
     protocol,
     published,
     query,

@@ -95,10 +95,9 @@ def resume(
 def _spec_of(run: str, home: Path, overrides: list[str] | None = None) -> "RunSpec":
     from fairground.records.artefacts import RunFolder
     from fairground.records.folders import resolve_run
-    from fairground.spec.load import run_from_plain
+    from fairground.records.stored_spec import stored_spec
 
-    folder = RunFolder(home, resolve_run(home, run))
-    return run_from_plain(json.loads(folder.spec.read_text(encoding="utf-8")), overrides or [])
+    return stored_spec(RunFolder(home, resolve_run(home, run)), overrides or [])
 
 
 def _work(

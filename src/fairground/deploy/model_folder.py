@@ -18,7 +18,9 @@ from fairground.deploy.metadata import ModelMetadata
 from fairground.deploy.model import UsableModel
 from fairground.deploy.model_card import card_of
 from fairground.deploy.onnx_file import write_onnx
+from fairground.deploy.shape_check import require_fitting
 from fairground.errors import DataError, FairgroundError, InputError, require
+from fairground.files import read_bytes, read_text
 from fairground.records.artefacts import write_atomically
 from fairground.spec.run import Part, TrainingSpec
 from fairground.training.assemble import best_device, build_model, build_transform
@@ -62,11 +64,8 @@ def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> Mode
 
 def read_model(folder: Path) -> UsableModel:
     """Return the model in a folder, its weights checked against their checksum."""
-    try:
-        facts = ModelMetadata.from_json((folder / FACTS).read_text(encoding="utf-8"), str(folder / FACTS))
-        data = (folder / WEIGHTS).read_bytes()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the model in {folder} cannot be read: {error}") from error
+    facts = ModelMetadata.from_json(read_text(folder / FACTS, error=DataError), str(folder / FACTS))
+    data = read_bytes(folder / WEIGHTS, error=DataError)
     require(
         hashlib.sha256(data).hexdigest() == facts.weights_sha256,
         f"{folder / WEIGHTS} does not match its checksum in {FACTS}; copy the folder anew",
@@ -75,13 +74,15 @@ def read_model(folder: Path) -> UsableModel:
     device = best_device()
     training = TrainingSpec(precision="mixed" if facts.precision == "mixed" else "full")
     try:
-        network = build_model(_untrained(facts.trunk), facts.head, training, channels=facts.channels)
-        network.load_state_dict(from_bytes(data))
+        weights, trunk = from_bytes(data), _untrained(facts.trunk)
+        require_fitting(facts, trunk, training, weights)
+        network = build_model(trunk, facts.head, training, channels=facts.channels)
+        network.load_state_dict(weights)
         network.trunk.preprocessing = facts.preprocessing
         transform = build_transform(facts.transform, network)
     except FairgroundError as error:
         raise InputError(f"the model in {folder} cannot be made: {error}") from error
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, AttributeError, OverflowError, MemoryError) as error:
         raise DataError(f"the weights in {folder} do not fit the parts it names: {str(error)[:300]}") from error
     return UsableModel(network=network.to(device).eval(), transform=transform, facts=facts, device=torch.device(device))
 

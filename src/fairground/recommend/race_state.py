@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import StoreError
+from fairground.files import read_json
 from fairground.recommend.race_plan import Costs, RacePlan, Rung
 from fairground.records.artefacts import write_atomically
 from fairground.records.lock import held
@@ -106,7 +107,7 @@ class RaceState:
         if not path.exists():
             return
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
+            told = read_json(path, error=StoreError)
             self.spent, self.chosen = float(told["spent"]), told["chosen"]
             self.opened_runs, self.labels = tuple(told["opened_runs"]), dict(told["labels"])
             self.costs = None if told["costs"] is None else Costs(**told["costs"])

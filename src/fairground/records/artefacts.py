@@ -23,6 +23,8 @@ from pathlib import Path
 from fairground.errors import StoreError, require
 
 _TEMPORARY = ".tmp"
+#: an age for `sweep` that every file has, whatever the clock says
+ANY_AGE = float("-inf")
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,10 @@ class RunFolder:
         except OSError as error:
             raise StoreError(_complaint(self.checkpoints, error)) from error
         return self
+
+    def sweep(self) -> int:
+        """Remove what killed writers left behind and return how many; only for whoever holds the run's lock."""
+        return sum(sweep(place, older_than=ANY_AGE) for place in (self.path, self.checkpoints))
 
     def sign(self) -> None:
         """Write the checksum of every file of the run that is finished; checkpoints come and go and are left out."""

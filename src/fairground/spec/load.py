@@ -15,6 +15,7 @@ from typing import Any, get_type_hints
 
 from fairground.catalogue import canonical, nearest
 from fairground.errors import InputError, require
+from fairground.files import read_text
 from fairground.spec.presets import preset_settings
 from fairground.spec.run import OPTIONAL, ROOM_OF, EvaluationSpec, OptimiserSpec, Part, RunSpec, TrainingSpec
 from fairground.spec.settings import Value, check_value, settings_of
@@ -104,10 +105,8 @@ def _first_sentence(text: str) -> str:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what a TOML file says, or refuse in a sentence."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not TOML: {error}") from error
 
 
