@@ -2,6 +2,7 @@
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -31,11 +32,11 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path):
 
 
 def test_refusing_leaves_nothing_open(tmp_path):
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(20):
         refusal(tmp_path)
         refusal("/dev/null")
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_the_callers_own_words_name_the_file(tmp_path):

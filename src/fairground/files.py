@@ -9,8 +9,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from fairground.errors import FairgroundError, InputError, require
 
@@ -18,9 +19,7 @@ from fairground.errors import FairgroundError, InputError, require
 MAX_TEXT_BYTES = 64 << 20
 
 
-def open_regular(
-    path: Path, *, error: type[FairgroundError] = InputError, what: str = "", buffering: int = -1
-) -> BinaryIO:
+def open_regular(path: Path, *, error: type[FairgroundError] = InputError, what: str = "") -> BufferedReader:
     """Return a regular file opened for reading; refuse all else in a sentence that names the path, or `what` it is."""
     handle = -1
     try:
@@ -29,7 +28,7 @@ def open_regular(
         handle = os.open(path, flags)
         mode = os.fstat(handle).st_mode
         require(stat.S_ISREG(mode), _complaint(path, what, f"it is {_kind(mode)}, not a plain file"), error)
-        return os.fdopen(handle, "rb", buffering)
+        return os.fdopen(handle, "rb")
     except (OSError, ValueError) as failure:
         raise error(_complaint(path, what, _reason(failure))) from failure
     except FairgroundError:
@@ -38,7 +37,7 @@ def open_regular(
 
 
 @contextmanager
-def reading(path: Path, *, error: type[FairgroundError] = InputError) -> Iterator[BinaryIO]:
+def reading(path: Path, *, error: type[FairgroundError] = InputError) -> Iterator[BufferedReader]:
     """Hold a regular file open for reading while the block lasts; what fails inside on the disk is a sentence too."""
     with open_regular(path, error=error) as file:
         try:

@@ -172,7 +172,7 @@ def _shrink(ratio: float) -> int:
 def _ends(path: Path) -> bytes:
     """Return a hash of a file's length and of its first and last bytes."""
     try:
-        with open_regular(path, error=PictureError, what=f"image '{path}'", buffering=0) as file:
+        with open_regular(path, error=PictureError, what=f"image '{path}'") as file:
             length = os.fstat(file.fileno()).st_size
             digest = hashlib.sha256(str(length).encode() + b"\0" + file.read(_END_BYTES))
             if length > _END_BYTES:
