@@ -184,9 +184,10 @@ def audit_progress(is_quiet: bool) -> Iterator[Callable[[int, int], None]]:
     if is_quiet or not sys.stderr.isatty():
         yield lambda *_: None
         return
-    from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True)) as bar:
+    from fairground.cli.terminal import console
+
+    with Progress(console=console()) as bar:
         task = bar.add_task("looking at images", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

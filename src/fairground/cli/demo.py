@@ -110,15 +110,15 @@ def _line(event: Mapping[str, Any], finished: Iterator[int], n: int) -> None:
 
 @contextmanager
 def _bars(specs: "list[RunSpec]") -> Iterator[Watch]:
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+    from fairground.cli.terminal import console
     from fairground.spec.identity import name_of
 
     titles = {name_of(spec): f"{spec.loss.name} seed {spec.seed}" for spec in specs}
     columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     columns_with_loss = (*columns, TextColumn("{task.fields[loss]}"))
-    with Progress(*columns_with_loss, console=Console(stderr=True)) as progress:
+    with Progress(*columns_with_loss, console=console()) as progress:
         whole = progress.add_task("runs", total=len(specs), loss="")
         tasks: dict[str, TaskID] = {}
 

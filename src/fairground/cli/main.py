@@ -23,10 +23,12 @@ from fairground.cli import (
     report,
     reproduce,
     score,
+    store,
     study,
     train,
     watch,
 )
+from fairground.cli.terminal import guard_streams
 from fairground.errors import FairgroundError, PictureError
 
 app = typer.Typer(
@@ -58,10 +60,12 @@ app.command("show")(list_show.show)
 app.command("protocol")(protocol.protocol)
 app.command("published")(published.published)
 app.add_typer(data.app, name="data")
+app.add_typer(store.app, name="store")
 
 
 def main() -> None:
     """Run the command line; a mistake of the user's is a sentence and exit code 2, never a traceback."""
+    guard_streams()
     try:
         app()
     except FairgroundError as error:

@@ -38,11 +38,12 @@ def _told(record: "RunRecord", book: "RaceState", metric: str) -> str:
 
 @contextmanager
 def _bars(book: "RaceState", metric: str) -> Iterator[tuple[Watch, Heard]]:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
+    from fairground.cli.terminal import console
+
     columns = (TextColumn("{task.description:<34}"), BarColumn(), TextColumn("{task.fields[told]}"))
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=console()) as progress:
         whole = progress.add_task("time", total=book.limit, told="")
         bars = RunBars(progress)
 

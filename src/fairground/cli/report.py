@@ -137,10 +137,10 @@ class _Status:
     def __init__(self, words: str, *, is_quiet: bool) -> None:
         import sys
 
-        from rich.console import Console
+        from fairground.cli.terminal import console
 
         is_seen = sys.stderr.isatty() and not is_quiet
-        self._status = Console(stderr=True).status(words) if is_seen else None
+        self._status = console().status(words) if is_seen else None
 
     def __enter__(self) -> None:
         if self._status is not None:

@@ -50,8 +50,9 @@ def _outcome(record: "RunRecord", metric: str) -> str:
 
 @contextmanager
 def _bars(total: int, metric: str) -> Iterator[tuple[Watch, Heard]]:
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from fairground.cli.terminal import console
 
     columns = (
         TextColumn("{task.description:<34}"),
@@ -60,7 +61,7 @@ def _bars(total: int, metric: str) -> Iterator[tuple[Watch, Heard]]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[told]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=console()) as progress:
         whole = progress.add_task("runs (pruning may save some)", total=total, told="")
         bars = RunBars(progress)
 

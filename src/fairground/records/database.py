@@ -41,7 +41,10 @@ def open_database(path: Path, *, patience: float) -> sqlite3.Connection:
 def open_unwritable(path: Path) -> sqlite3.Connection:
     """Open a store on a disk that cannot be written to, for reading alone; nobody else can be writing it either."""
     with told_in_a_sentence(path):
-        place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        log = path.with_name(f"{path.name}-wal")
+        has_log = log.exists() and log.stat().st_size > 0
+        # Without a log the file is all there is; with one, SQLite must read both or say that it cannot.
+        place = f"{path.absolute().as_uri()}?mode=ro" + ("" if has_log else "&immutable=1")
         connection = sqlite3.connect(place, uri=True, isolation_level=None, check_same_thread=False)
         try:
             _refuse_strangers(connection, path)

@@ -2,12 +2,12 @@
 
 import sqlite3
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairground.errors import DamageWarning
-from fairground.records.layout import digest_of
+from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of
 
 ADVICE = "`fairground store check` says more, `fairground store repair` mends what can be mended."
 
@@ -28,18 +28,22 @@ def checked_rows(rows: Iterable[tuple]) -> tuple[list[Row], list[Row]]:
     return sound, damaged
 
 
-def ledger_complaints(connection: sqlite3.Connection) -> list[str]:
-    """Say where the tables hold other rows than were written: one may have vanished, or come back."""
+def complaints(connection: sqlite3.Connection) -> Iterator[str]:
+    """Say which rows are not as they were written, and whether one has vanished or come back.
+
+    Every row is looked at, because a damaged one may hide from a search for what it was.
+    """
     connection.execute("BEGIN")
     try:
         kept = {what: (n, total) for what, n, total in connection.execute("SELECT what, n, total FROM ledger")}
-        complaints = []
-        for what in ("record", "event"):
-            digests = [row[0] for row in connection.execute(f"SELECT digest FROM {what} NOT INDEXED")]
-            n, total = kept.get(what, (-1, ""))
-            if (len(digests), _total(digests)) != (n, total):
-                complaints.append(f"{len(digests)} {what}s are there and {n} were written; some may be missing.")
-        return complaints
+        for what, fields in (("record", COLUMNS), ("event", EVENT_COLUMNS)):
+            rows = connection.execute(f"SELECT id, {', '.join(fields)}, digest FROM {what} NOT INDEXED").fetchall()
+            for row in checked_rows(rows)[1]:
+                is_record = what == "record"
+                yield damaged_record(row.columns[0], row.number) if is_record else damaged_event(row.number)
+            n, total = kept.get(what, (0, ""))
+            if (len(rows), _total(row[-1] for row in rows)) != (n, total):
+                yield f"{len(rows)} {what}s are there and {n} were written; some may be missing."
     finally:
         connection.execute("COMMIT")
 
@@ -47,6 +51,11 @@ def ledger_complaints(connection: sqlite3.Connection) -> list[str]:
 def damaged_record(name: str, number: int) -> str:
     """Say that a record is damaged."""
     return f"the record of run {name} (row {number}) is damaged and left out."
+
+
+def damaged_event(number: int) -> str:
+    """Say that an event is damaged."""
+    return f"event {number} is damaged and left out."
 
 
 def warn_of_damage(path: Path, complaint: str) -> None:

@@ -31,6 +31,8 @@ INSERT INTO ledger VALUES ('record', 0, '0'), ('event', 0, '0');
 #: what a record can be searched by; with its number and digest, all there is in its row
 COLUMNS = ("name", "method", "state", "protocol", "dataset", "loss", "miner", "seed", "is_current", "written")
 
+EVENT_COLUMNS = ("at", "who", "kind", "run", "detail")
+
 
 def digest_of(*row: object) -> str:
     """Return the digest of a row: of its number and of everything else in it."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairground.errors import StoreError, require
+from fairground.errors import FairgroundError, StoreError, require
 from fairground.files import parse_json, read_bytes
 from fairground.records.artefacts import write_atomically
 
@@ -20,17 +20,26 @@ _FILE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","body":(\{.*\})\}', re.DOTALL)
 
 def write_sealed(path: Path, body: Mapping[str, Any]) -> None:
     """Write an object with its digest, atomically."""
-    data = json.dumps(dict(body), allow_nan=False, separators=(",", ":")).encode()
-    digest = hashlib.sha256(data).hexdigest().encode()
-    write_atomically(path, b'{"sha256":"' + digest + b'","body":' + data + b"}")
+    write_atomically(path, sealed(body))
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
     """Return the object, refusing with a StoreError a file that is not exactly as it was written."""
-    data = read_bytes(path, error=StoreError)
+    return unsealed(read_bytes(path, error=StoreError), path.name, error=StoreError)
+
+
+def sealed(body: Mapping[str, Any]) -> bytes:
+    """Return an object as JSON with its digest."""
+    data = json.dumps(dict(body), allow_nan=False, separators=(",", ":")).encode()
+    digest = hashlib.sha256(data).hexdigest().encode()
+    return b'{"sha256":"' + digest + b'","body":' + data + b"}"
+
+
+def unsealed(data: bytes, origin: str, *, error: type[FairgroundError]) -> dict[str, Any]:
+    """Return what `sealed` was given; a refusal says where the bytes came from."""
     found = _FILE.fullmatch(data)
-    require(found is not None, f"{path.name} is not a sealed JSON file", StoreError)
+    require(found is not None, f"{origin} is not a sealed JSON file", error)
     assert found is not None
     digest, body = found.groups()
-    require(hashlib.sha256(body).hexdigest() == digest.decode(), f"{path.name} does not match its checksum", StoreError)
-    return parse_json(body, path.name, error=StoreError)
+    require(hashlib.sha256(body).hexdigest() == digest.decode(), f"{origin} does not match its checksum", error)
+    return parse_json(body, origin, error=error)

@@ -15,74 +15,30 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Unpack
 
 from fairground.catalogue import nearest
 from fairground.errors import InputError, StoreError, require
+from fairground.records.answers import Event, Filters, ScoreRow, Summary, where
 from fairground.records.database import is_writable, open_database, open_unwritable, told_in_a_sentence, transaction
 from fairground.records.integrity import (
     ADVICE,
     Row,
     checked_rows,
+    complaints,
+    damaged_event,
     damaged_record,
-    ledger_complaints,
     warn_of_damage,
 )
-from fairground.records.layout import COLUMNS, digest_of
-from fairground.records.record import RunRecord, SplitName, State
+from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of
+from fairground.records.record import RunRecord, SplitName
 from fairground.records.record_copy import write_copy
-from fairground.records.rows import CURRENT_OF_NAME, Outcome, insert_event, insert_record
+from fairground.records.rows import CURRENT_OF_NAME, Outcome, insert_event, insert_event_row, insert_record
 
 FILE_NAME = "records.sqlite"
 _CHUNK = 500
-
-
-class Filters(TypedDict, total=False):
-    """What records can be searched by; `method` is the hash of a spec without its seed."""
-
-    state: State
-    method: str
-    protocol: str
-    dataset: str
-    loss: str
-    seed: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """Somebody did something: `kind` says what, `run` to which run, `who` and `at` by whom and when."""
-
-    at: str
-    who: str
-    kind: str
-    run: str | None
-    detail: str
-
-
-class ScoreRow(NamedTuple):
-    """One score of one run, read without its whole record."""
-
-    name: str
-    method: str
-    seed: int
-    value: float
-
-
-class Summary(NamedTuple):
-    """What a list shows of a run, read without its whole record; `scores` by split and metric."""
-
-    name: str
-    method: str
-    state: State
-    protocol: str | None
-    dataset: str | None
-    loss: str | None
-    miner: str | None
-    seed: int | None
-    scores: Mapping[str, Mapping[str, float]]
 
 
 class Store:
@@ -191,18 +147,24 @@ class Store:
             with transaction(connection):
                 insert_event(connection, kind, run, detail)
 
+    def take_over(self, events: Iterable[Event]) -> None:
+        """Write events that were noted elsewhere, as they were noted."""
+        with told_in_a_sentence(self.path):
+            connection = self._connect()
+            with transaction(connection):
+                for event in events:
+                    insert_event_row(connection, (event.at, event.who, event.kind, event.run, event.detail))
+
     def events(self, *, kind: str | None = None, run: str | None = None) -> list[Event]:
         """Return what was noted, oldest first."""
         asked = {key: value for key, value in (("kind", kind), ("run", run)) if value is not None}
         where = " AND ".join(["true", *(f"{key} = ?" for key in asked)])
-        rows = self._read(f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY id", asked.values())
-        events = []
-        for number, *values, digest in rows:
-            if digest_of(number, *values) == digest:
-                events.append(Event(**dict(zip(("at", "who", "kind", "run", "detail"), values, strict=True))))
-            else:
-                warn_of_damage(self.path, f"event {number} is damaged and left out.")
-        return events
+        sound, damaged = checked_rows(
+            self._read(f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY id", asked.values())
+        )
+        for row in damaged:
+            warn_of_damage(self.path, damaged_event(row.number))
+        return [Event(**dict(zip(EVENT_COLUMNS, row.columns, strict=True))) for row in sound]
 
     def close(self) -> None:
         """Close this thread's connection; the next call opens another."""
@@ -229,21 +191,18 @@ class Store:
 
     def _rows(self, filters: Filters) -> list[Row]:
         """Return the rows of the current records that match and are undamaged."""
-        where, values = _where(filters)
+        condition, values = where(filters)
         if not self.path.exists():
             return []
         with told_in_a_sentence(self.path):
             connection = self._connect()
             if not self._own.is_audited:
-                for complaint in ledger_complaints(connection):
+                for complaint in complaints(connection):
                     warn_of_damage(self.path, complaint)
                 self._own.is_audited = True
             # Without an index: what damage hides in one would be missed in silence, and a scan takes milliseconds.
-            query = f"SELECT id, {', '.join(COLUMNS)}, digest FROM record NOT INDEXED WHERE {where} ORDER BY id"
-            found, damaged = checked_rows(connection.execute(query, values))
-        for row in damaged:
-            warn_of_damage(self.path, damaged_record(row.columns[0], row.number))
-        return found
+            query = f"SELECT id, {', '.join(COLUMNS)}, digest FROM record NOT INDEXED WHERE {condition} ORDER BY id"
+            return checked_rows(connection.execute(query, values))[0]
 
     def _texts(self, rows: Iterable[tuple]) -> Iterator[str]:
         """Yield the texts of records by (number, text, digest, name), leaving out and naming damaged ones."""
@@ -266,12 +225,4 @@ _SCORES = "SELECT record, json, digest FROM scores"
 _ONE_SCORE = """SELECT record, json, digest, CASE WHEN json_valid(json) THEN json_extract(json, ?) END
                 FROM scores ORDER BY record"""
 _SEED = COLUMNS.index("seed")
-_EVENT = "id, at, who, kind, run, detail, digest"
-
-
-def _where(filters: Filters) -> tuple[str, list[object]]:
-    known = Filters.__annotations__
-    for key in filters:
-        require(key in known, f"records cannot be searched by '{key}'.{nearest(key, known)} Use {', '.join(known)}.")
-    conditions = ["is_current = 1", *(f"{key} = ?" for key in filters)]
-    return " AND ".join(conditions), list(filters.values())
+_EVENT = f"id, {', '.join(EVENT_COLUMNS)}, digest"

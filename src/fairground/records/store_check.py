@@ -10,7 +10,7 @@ from typing import Any
 from fairground.errors import FairgroundError, StoreError, require
 from fairground.records.artefacts import RunFolder, is_temporary
 from fairground.records.database import told_in_a_sentence
-from fairground.records.integrity import checked_rows, damaged_record, ledger_complaints
+from fairground.records.integrity import checked_rows, complaints, damaged_record
 from fairground.records.layout import COLUMNS, digest_of
 from fairground.records.store import Store
 from fairground.records.stored_spec import stored_spec
@@ -72,9 +72,9 @@ def _check_database(store: Store, report: StoreReport) -> dict[str, bool]:
             for (line,) in connection.execute("PRAGMA integrity_check"):
                 if line != "ok":
                     report.damage.append(f"{store.path.name}: {line}")
-            report.damage += ledger_complaints(connection)
+            report.damage += complaints(connection)
             names = _check_records(connection, report)
-            _check_events(connection, report)
+            (report.n_events,) = connection.execute("SELECT count(*) FROM event NOT INDEXED").fetchone()
     except StoreError as error:
         report.damage.append(str(error))
     finally:
@@ -86,7 +86,6 @@ def _check_records(connection: sqlite3.Connection, report: StoreReport) -> dict[
     query = f"SELECT id, {', '.join(COLUMNS)}, digest FROM record NOT INDEXED ORDER BY id"
     sound, damaged = checked_rows(connection.execute(query))
     report.n_records = len(sound) + len(damaged)
-    report.damage += [damaged_record(row.columns[0], row.number) for row in damaged]
     of_run = {row.number: row.columns[0] for row in sound}
     for table in ("body", "scores"):
         left = set(of_run)
@@ -100,13 +99,6 @@ def _check_records(connection: sqlite3.Connection, report: StoreReport) -> dict[
         for row in sound
         if row.columns[is_current]
     }
-
-
-def _check_events(connection: sqlite3.Connection, report: StoreReport) -> None:
-    query = "SELECT id, at, who, kind, run, detail, digest FROM event NOT INDEXED ORDER BY id"
-    sound, damaged = checked_rows(connection.execute(query))
-    report.n_events = len(sound) + len(damaged)
-    report.damage += [f"event {row.number} is damaged." for row in damaged]
 
 
 def _check_folder(root: Path, path: Path, names: dict[str, bool], report: StoreReport) -> None:

@@ -12,8 +12,9 @@ _EARLIER = ("record", "body", "score", "event")
 def upgrade(connection: sqlite3.Connection, *, from_version: int) -> None:
     """Lay the tables out; take over the rows of version 1, which had no digests."""
     if from_version == 1:
-        for index in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL"):
-            connection.execute(f"DROP INDEX {index[0]}")
+        indices = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL").fetchall()
+        for (index,) in indices:
+            connection.execute(f"DROP INDEX {index}")
         for table in _EARLIER:
             connection.execute(f"ALTER TABLE {table} RENAME TO earlier_{table}")
     for statement in LAYOUT.strip().split(";\n"):
