@@ -1,3 +1,3 @@
 """fairground: the level field for deep metric learning."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

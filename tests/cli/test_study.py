@@ -165,8 +165,8 @@ def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, comp
 
 PRETENDED = """
 from functools import partial
-from fairground.study import run_study as whole
-whole.conduct_study = partial(whole.conduct_study, job="tests.study.jobs:quadratic")
+from fairground.study import run_study as module
+module.run_study = partial(module.run_study, job="tests.study.jobs:quadratic")
 from fairground.cli.main import main
 main()
 """

@@ -15,9 +15,10 @@ from fairground.spec.settings import settings_of
 from fairground.spec.tunable import tunable_of
 from fairground_site.choosing import PAGE, with_table
 from fairground_site.commands import command_page, commands, examples
-from fairground_site.components import component_page, component_pages
+from fairground_site.components import MATHEMATICAL, component_page, component_pages
 from fairground_site.interface import PUBLIC, interface_page
 from fairground_site.markdown import block, code, parse_docstring, prose, table
+from fairground_site.mathml import formula_html
 from fairground_site.protocols import protocol_page
 from tests.docs.blocks import ROOT
 
@@ -54,7 +55,10 @@ def test_every_component_has_a_page_with_all_it_says(room: str, pages: dict[str,
         assert "Paper" in sections
         for heading, body in sections.items():
             assert f"## {heading}\n" in page
-            assert (body if heading == "Formula" else prose(body)) in page
+            if heading == "Formula" and room in MATHEMATICAL:
+                assert formula_html(body, settings_of(room, name)) in page
+            else:
+                assert (body if heading == "Formula" else prose(body)) in page
         for setting in settings_of(room, name):
             assert f"| `{setting}` |" in page, (room, name, setting)
         for setting in tunable_of(room, name):

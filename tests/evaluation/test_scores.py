@@ -160,7 +160,7 @@ def test_details_add_up():
 
 def test_everything_is_computed_once(monkeypatch):
     calls = []
-    for name in ("rank", "kmeans", "stand", "singular_values"):
+    for name in ("rank", "kmeans", "count_pairs", "singular_values"):
         real = getattr(__import__("fairground.evaluation.view", fromlist=["view"]), name)
 
         def counted(*args, _real=real, _name=name, **settings):
@@ -173,7 +173,7 @@ def test_everything_is_computed_once(monkeypatch):
     evaluate_in_detail(view, ["recall@1", "map@r", "nmi", "ami", "eer", "roc_auc"])
     evaluate_in_detail(view, ["recall@4", "f1", "fnmr@0.1"])
     assert view.singular_values is view.singular_values
-    assert sorted(calls) == ["kmeans", "rank", "singular_values", "stand"]
+    assert sorted(calls) == ["count_pairs", "kmeans", "rank", "singular_values"]
 
 
 def test_names_come_back_as_asked():

@@ -19,8 +19,8 @@ from tests.study.test_run_study import conduct, digits, small
 ROOT = Path(__file__).parents[2]
 HOLDER = """
 import sys, time
-from fairground.study.trial_store import Book
-book = Book(sys.argv[1], study="00ab")
+from fairground.study.trial_store import TrialStore
+book = TrialStore(sys.argv[1], study="00ab")
 with book.held():
     print("held", flush=True)
     time.sleep(60)

@@ -47,7 +47,7 @@ class Reader(HTMLParser):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Drawing takes most of a page's time, and many tests look at other things."""
-    monkeypatch.setattr("fairground.report.sections.plates_of", lambda _: [])
+    monkeypatch.setattr("fairground.report.sections.figures_of", lambda _: [])
 
 
 def page_of(records, tmp_path, **settings) -> str:

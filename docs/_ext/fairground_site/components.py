@@ -13,9 +13,12 @@ from fairground.spec.settings import FACTS, Setting, settings_of
 from fairground.spec.space import Choice, LogReal, Range, Real
 from fairground.spec.tunable import has_weights, tunable_of
 from fairground_site.markdown import block, code, parse_docstring, prose, table
+from fairground_site.mathml import formula_html
 
 _PACKAGE = Path(fairground.__file__).parent
 _PART_OF = {room: part for part, room in ROOM_OF.items()}
+#: the rooms whose formulas are mathematics; elsewhere they describe files, layers or classes in words
+MATHEMATICAL = ("losses", "miners", "regularisers", "metrics", "analysis", "heads")
 #: what each room is, for the page that lists it
 ROOM_WORDS = {
     "losses": "What is minimised. Every loss takes embeddings `(n, d)` and labels `(n,)`.",
@@ -50,7 +53,7 @@ def component_page(room: str, name: str) -> str:
     parts = [f"# {code(name)}\n", prose(about.first) + "\n"]
     if about.more:
         parts.append(prose(about.more) + "\n")
-    parts += [_section(heading, body) for heading, body in about.sections.items()]
+    parts += [_section(room, name, heading, body) for heading, body in about.sections.items()]
     definition = _definition(tree, class_name(room, name))
     parts.append(_settings(room, name, definition))
     if room == "losses":
@@ -69,9 +72,14 @@ def _room_page(room: str, names: Mapping[str, str]) -> str:
     return "\n".join([*lines, f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n"])
 
 
-def _section(heading: str, body: str) -> str:
-    # Formulas are laid out in lines and columns; as text that flows they could not be read.
-    content = block(body, style="formula") if heading == "Formula" else prose(body) + "\n"
+def _section(room: str, name: str, heading: str, body: str) -> str:
+    if heading != "Formula":
+        content = prose(body) + "\n"
+    elif room in MATHEMATICAL:
+        content = formula_html(body, settings_of(room, name))
+    else:
+        # Laid out in lines and columns; as text that flows it could not be read.
+        content = block(body, style="formula")
     return f"## {heading}\n\n{content}"
 
 

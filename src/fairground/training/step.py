@@ -40,10 +40,10 @@ class Stepper:
             value, own = cached_backward(
                 self.model,
                 batch.images,
-                lambda found: self._objective(self.crew.gather(found), batch.labels, None),
+                lambda found: self._objective(self.crew.all_gather(found), batch.labels, None),
                 chunk=self.chunk,
             )
-            embeddings = self.crew.gather(own)
+            embeddings = self.crew.all_gather(own)
         else:
             embeddings = self.crew.forward(self.model, batch.images, mixing)
             value = self._objective(embeddings, batch.labels, mixing)

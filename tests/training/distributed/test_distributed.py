@@ -20,7 +20,7 @@ from fairground.training.run import run
 from tests.training.distributed.shared_steps import METHODS, twenty_steps
 from tests.training.tiny import tiny_words
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def torchrun(*command: str) -> subprocess.CompletedProcess:

@@ -49,7 +49,7 @@ class ProcessGroup:
         embeddings: Tensor = model(images, mixing)
         return embeddings
 
-    def gather(self, embeddings: Tensor) -> Tensor:
+    def all_gather(self, embeddings: Tensor) -> Tensor:
         """Return everybody's embeddings, in order, for a loss that every process computes in full."""
         return embeddings
 

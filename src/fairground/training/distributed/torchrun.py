@@ -80,7 +80,7 @@ class TorchrunGroup(ProcessGroup):
         torch.manual_seed(common + 1 + self.rank)
         embeddings = model(images, mixing)
         torch.manual_seed(common)
-        return self.gather(embeddings)
+        return self.all_gather(embeddings)
 
     def all_gather(self, embeddings: Tensor) -> Tensor:
         """Return everybody's embeddings, in order, for a loss that every process computes in full."""
