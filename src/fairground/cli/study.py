@@ -54,6 +54,8 @@ def study(
     `fairground study list` shows what there is; `plan` says what would run, how long and how much disk; `status` how
     far it is; `resume` goes on after Ctrl-C or a crash, with the digits it would have had anyway.
 
+    Ends with 0 when no run failed, 3 when some did, 1 when none finished; the last line counts them and says why.
+
     Try: fairground study tiny
 
     Or: fairground study plan laptop/mlrc --pilot
@@ -204,6 +206,7 @@ def _conduct(
     from fairground.loggers.feed import fed
     from fairground.report.study_results import results_plain, results_text, write_study_page
     from fairground.spec.study import study_hash
+    from fairground.study.failures import failures_of
     from fairground.study.folder import folder_of
     from fairground.study.plan import plan_of
     from fairground.study.run_study import run_study
@@ -226,15 +229,21 @@ def _conduct(
         where = "" if home == HOME else f" --home {home}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)
         raise typer.Exit(130) from None
-    folder = folder_of(found, home)
-    page = write_study_page(results, title=found.question or found.name, home=home, out=folder.page)
+    failures = failures_of(results)
+    folder, page = folder_of(found, home), None
+    if failures.n_done:
+        page = write_study_page(results, title=found.question or found.name, home=home, out=folder.page)
     if as_json:
         told = {"study": found.name, "hash": study_hash(found), "page": str(page) if page else None}
-        print(json.dumps({**told, "cells": results_plain(results)}))
-        return
-    print(results_text(results), end="")
-    if page:
-        print(f"page: {page.absolute()}  (open it in any browser)")
+        counted = {"runs": failures.n, "done": failures.n_done, "failures": dict(failures.reasons)}
+        print(json.dumps({**told, **counted, "cells": results_plain(results)}))
+    else:
+        print(results_text(results), end="")
+        if page:
+            print(f"page: {page.absolute()}  (open it in any browser)")
+    if failures.exit_code:
+        print(f"fairground: {failures.sentence()}", file=sys.stderr)
+        raise typer.Exit(failures.exit_code)
 
 
 def _hours(seconds: float) -> str:
