@@ -133,15 +133,16 @@ def open_index(folder: Path | str) -> Index:
         rows = map_npy(path / "embeddings.npy")
         classes = tuple(str(name) for name in names["class_names"])
         kept = None if labels is None else tuple(int(label) for label in labels)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        found = facts.get("approximate_recall_at_10")
+        recall = float("nan") if found is None else float(found)
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise DataError(f"the index in {path} is damaged: {error}") from error
     is_whole = (
         rows.ndim == 2 and len(rows) == len(files) == facts.get("n") and (kept is None or len(kept) == len(files))
     )
     is_whole = is_whole and (kept is None or all(0 <= label < len(classes) for label in kept))
     require(is_whole, f"the index in {path} is damaged: its files do not agree; make it anew", DataError)
-    recall = facts.get("approximate_recall_at_10")
-    return Index(path, files, kept, classes, rows, float("nan") if recall is None else float(recall))
+    return Index(path, files, kept, classes, rows, recall)
 
 
 def _begin(folder: Path) -> None:

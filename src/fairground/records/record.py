@@ -4,13 +4,13 @@
 """
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from fairground.errors import StoreError, require
+from fairground.files import parse_json
 from fairground.spec.identity import canonical_json
 from fairground.spec.settings import Value
 
@@ -127,15 +127,16 @@ class RunRecord:
     def from_json(cls, text: str) -> "RunRecord":
         """Read a record back, refusing what is not one."""
         try:
-            data: dict[str, Any] = json.loads(text)
+            data = parse_json(text, "the record", error=StoreError)
+            require(isinstance(data["spec"], dict), "the record has no spec", StoreError)
             _refuse_newer(data["name"], data["version"])
-            data["epochs"] = tuple(EpochRow(**row) for row in data["epochs"])
+            data["epochs"] = tuple(EpochRow(**{**row, "validation": dict(row["validation"])}) for row in data["epochs"])
             data["scores"] = tuple(Score(**score) for score in data["scores"])
             data["provenance"] = Provenance(**data["provenance"])
             data["notes"] = tuple(data["notes"])
             data["findings"] = tuple(Finding(**finding) for finding in data.get("findings", ()))
             return cls(**data)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise StoreError(f"this is not a fairground record: {error}") from error
 
 

@@ -24,7 +24,10 @@ def read_audit(path: Path) -> AuditCard:
     """Return the card of an audit, refusing a file that is none."""
     data = read_json(path, error=DataError)
     require("n_images" in data, f"{path} is no audit: write one with `fairground data check --json`", DataError)
-    return audit_card(data, title=path.stem)
+    try:
+        return audit_card(data, title=path.stem)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{path} is damaged: {error}") from error
 
 
 def audit_card(data: Mapping[str, Any], *, title: str) -> AuditCard:

@@ -191,6 +191,7 @@ def _set(draft: _Draft, key: str, value: Value, origin: str) -> None:
 
 def _build(draft: _Draft) -> RunSpec:
     missing = [key for key in ROOM_OF if key not in draft.names]
+    missing += ["protocol"] if "protocol" not in draft.values else []
     require(not missing, f"the spec does not say: {', '.join(missing)}")
     parts = {key: _part(draft, key) for key in ROOM_OF}
     sections = {key: _section(draft, key) for key in _SECTIONS}

@@ -6,6 +6,7 @@ when they change.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,9 +76,13 @@ class Checkpoints:
 
     def _read(self, path: Path) -> Snapshot:
         state = read_state(path)
+        require(isinstance(state.get("sha256"), str) and "best" in state, "it names no weights", StoreError)
         tensors = _read_tensors(path.with_suffix(".safetensors"), state["sha256"])
-        if state.get("best"):
-            _check(self.folder / state["best"]["file"], state["best"]["sha256"])
+        best = state["best"]
+        if best:
+            is_named = isinstance(best, dict) and re.fullmatch(r"best-\d{6}\.safetensors", str(best.get("file")))
+            require(bool(is_named), "it names no best weights", StoreError)
+            _check(self.folder / best["file"], best.get("sha256"))
         return Snapshot(tensors=tensors, facts=state)
 
     def _drop_old(self) -> None:
@@ -113,7 +118,7 @@ def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _check(path: Path, digest: str) -> bytes:
+def _check(path: Path, digest: str | None) -> bytes:
     data = read_bytes(path, error=StoreError)
     require(hashlib.sha256(data).hexdigest() == digest, f"{path.name} does not match its checksum", StoreError)
     return data
