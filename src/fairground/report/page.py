@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairground.errors import require
+from fairground.errors import DataError, require
 from fairground.records.artefacts import write_atomically
 from fairground.records.record import RunRecord
 from fairground.report.audits import AuditCard
@@ -21,6 +21,7 @@ from fairground.report.figure import ReportFigure
 from fairground.report.figures import bars, critical_difference, curves
 from fairground.report.gallery import Gallery, read_gallery
 from fairground.report.headings import clean, duration, heading, is_share, shorten, show, show_interval, size
+from fairground.report.left_out import collected, leave_out
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.report.sections import Drawing, Section, Sources, sections_of
 from fairground.report.summary import Summary
@@ -84,11 +85,12 @@ def page_text(
     require(len(kept) > 0, "a report needs at least one record; got none")
     given = sources or Sources()
     given = replace(given, names={**given.names, **(names or {})})
-    panels = sections_of(kept, given)
-    if galleries is None:
-        galleries = {name: folder.gallery for name, folder in given.folders.items() if folder.gallery.is_file()}
-    exhibits, n_left_out = _exhibits(panels, galleries)
-    over = figures_of_sections(panels)
+    with collected() as damaged:
+        panels = sections_of(kept, given)
+        if galleries is None:
+            galleries = {name: folder.gallery for name, folder in given.folders.items() if folder.gallery.is_file()}
+        exhibits, n_left_out = _exhibits(panels, galleries)
+        over = figures_of_sections(panels)
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     return (
         environment()
@@ -98,6 +100,7 @@ def page_text(
             panels=panels,
             exhibits=exhibits,
             n_left_out=n_left_out,
+            damaged=[clean(sentence) for sentence in damaged],
             records=kept,
             labels={name: label for panel in panels for name, label in panel.labels.items()},
             over=None if over is None else (over, Drawing(wide=over.wide("over"), narrow=over.narrow("over"))),
@@ -192,7 +195,11 @@ def _exhibits(panels: Sequence[Section], galleries: Mapping[str, Path]) -> tuple
         run = next((record for record in row.method.records if record.name in galleries), None)
         if run is None:
             continue
-        gallery = read_gallery(galleries[run.name])
+        try:
+            gallery = read_gallery(galleries[run.name])
+        except DataError as error:
+            leave_out(error)
+            continue
         weight += gallery.weight
         if shown and weight > _GALLERY_BUDGET:
             left_out += 1
