@@ -7,7 +7,7 @@ import pytest
 
 from fairground.errors import StoreError
 from fairground.records.artefacts import RunFolder
-from fairground.records.lock import locked
+from fairground.records.lock import held, locked
 
 HOLDER = """
 import sys, time
@@ -38,3 +38,11 @@ def test_a_claim_ends_with_its_block_and_cannot_be_had_twice(tmp_path):
     for _ in range(2):
         with locked(folder), pytest.raises(StoreError, match="being worked on"), locked(folder):
             pass
+
+
+@pytest.mark.parametrize(("place", "sentence"), [("file/a.lock", "Not a directory"), ("/dev/full", "the disk is full")])
+def test_a_lock_that_cannot_be_written_is_a_sentence(tmp_path, place, sentence):
+    (tmp_path / "file").write_text("")
+    # The device is always full, and can be locked like any file.
+    with pytest.raises(StoreError, match=f"cannot write .*: {sentence}"), held(tmp_path / place, "x"):
+        pass

@@ -93,7 +93,7 @@ class RunFolder:
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(_complaint(self.checkpoints, error)) from error
+            raise StoreError(cannot_write(self.checkpoints, error)) from error
         return self
 
     def sweep(self) -> int:
@@ -138,7 +138,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             raise
         _settle(path.parent)
     except OSError as error:
-        raise StoreError(_complaint(path, error)) from error
+        raise StoreError(cannot_write(path, error)) from error
 
 
 def sweep(folder: Path, *, older_than: float = 3600.0) -> int:
@@ -181,7 +181,8 @@ def _settle(folder: Path) -> None:
             os.close(handle)
 
 
-def _complaint(path: Path, error: OSError) -> str:
+def cannot_write(path: Path, error: OSError) -> str:
+    """Say why a file cannot be written, and that nothing is lost."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             f"cannot write {path}: the disk is full. What was there before is untouched; free some space, then resume."
