@@ -73,6 +73,12 @@ def main() -> None:
         if isinstance(error, PictureError):
             print("`fairground data check` names every picture that cannot be read; move them away.", file=sys.stderr)
         sys.exit(error.exit_code)
+    except BrokenPipeError:  # whoever read what we print has read enough: `fairground list runs | head`
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:  # the disk, not the program: full, read-only, gone
+        print(f"fairground: {error.filename or 'the disk'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         print("fairground: stopped", file=sys.stderr)
         sys.exit(130)

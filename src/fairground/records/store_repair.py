@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -190,4 +190,5 @@ def _is_whole(folder: RunFolder) -> bool:
 
 def _remove(path: Path) -> None:
     for side in ("", *_SIDES):
-        path.with_name(path.name + side).unlink(missing_ok=True)
+        with suppress(OSError):
+            path.with_name(path.name + side).unlink(missing_ok=True)
