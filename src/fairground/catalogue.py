@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import require
+from fairground.look_ahead import require_class
 
 #: room -> the word its classes end with
 ROOMS = {
@@ -121,6 +122,7 @@ def _find_outside(path: str) -> type[Any]:
         re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path) is not None,
         f"'{path}' is not a dotted path: write package.module:Class",
     )
+    require_class(path)
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:

@@ -37,6 +37,10 @@ class DivergedError(FairgroundError):
     """Training reached a loss that is not a finite number."""
 
 
+class DamageWarning(UserWarning):
+    """Part of what is stored was damaged and is left out of an answer; the sentence names it."""
+
+
 def require(condition: bool, complaint: str, error: type[FairgroundError] = InputError) -> None:
     """Raise `error` with `complaint` unless `condition` holds."""
     if not condition:

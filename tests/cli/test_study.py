@@ -191,3 +191,27 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(tmp_path):
     assert driver.returncode == 130
     assert "stopped; nothing is lost. Go on with: fairground study resume tiny --home" in told
     assert status_of(load_study("tiny"), home=home)[0].trials["asked"] == 2
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "trials", "code"), [(1, 1, 0, 3), (0, 2, 0, 1), (1, 1, 2, 3), (0, 1, 2, 1), (2, 0, 0, 0)]
+)
+def test_a_study_says_what_failed_and_ends_accordingly(tmp_path, capsys, good, bad, trials, code):
+    words = {f"good {n}": ["loss=triplet", f"loss.margin=0.{n + 1}"] for n in range(good)}
+    # A batch of 16 cannot have 5 images of each class: every run of such a method fails, and says so.
+    words |= {f"bad {n}": ["loss=triplet", "sampler.per_class=5", f"loss.margin=0.{n + 1}"] for n in range(bad)}
+    methods = "\n".join(f"{json.dumps(label)} = {json.dumps(said)}" for label, said in words.items())
+    text = re.sub(
+        r"\[methods\].*\[search\]\ntrials = 2", f"[methods]\n{methods}\n[search]\ntrials = {trials}", STUDY, flags=re.S
+    )
+    (tmp_path / "mine.toml").write_text(text)
+    assert fairground("study", str(tmp_path / "mine.toml"), *options(tmp_path), "--quiet") == code
+    told = capsys.readouterr()
+    last = told.err.strip().splitlines()[-1] if told.err.strip() else ""
+    assert ("trials and final runs failed" in last) == (code != 0)
+    assert ("must divide the batch size" in last) == (code != 0)
+    assert ("page: " in told.out) == (code != 1)
+    assert fairground("study", "resume", "mine", *options(tmp_path), "--json") == code
+    plain = json.loads(capsys.readouterr().out)
+    assert sum(plain["failures"].values()) == (0 if code == 0 else plain["runs"] - plain["done"])
+    assert (plain["page"] is None) == (code == 1)

@@ -18,8 +18,10 @@ import pytest
 from fairground.errors import StoreError
 from fairground.records import provenance, rows
 from fairground.records.store import Store
+from tests.cli.test_commands import fairground
 from tests.faults.driver import digits_of_runs, records, specs
 from tests.records.factory import make_record
+from tests.training.tiny import TINY
 
 ROOT = Path(__file__).parents[2]
 RUNS = 3
@@ -91,7 +93,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=700k", "none", place], check=False, capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=500k", "none", place], check=False, capture_output=True
     )
     if mounted.returncode != 0:
         pytest.skip("a small disk can be mounted by root only")
@@ -163,3 +165,18 @@ def test_a_clock_that_goes_backwards(
 
 def test_the_runs_differ_from_one_another() -> None:
     assert len({spec.seed for spec in specs(RUNS)}) == RUNS
+
+
+@pytest.mark.parametrize("words", [("train", *TINY), ("study", "tiny", "--executor", "inline"), ("store", "repair")])
+def test_a_home_that_can_only_be_read_is_read_and_refuses_the_rest_in_a_sentence(
+    words: tuple[str, ...], small_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store(small_disk)
+    store.append(make_record())
+    store.close()
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    assert fairground("list", "runs", "--home", str(small_disk)) == 0
+    assert make_record().name in capsys.readouterr().out
+    assert fairground("compare", "--home", str(small_disk)) == 0
+    assert fairground(*words, "--home", str(small_disk)) == 1
+    assert "Read-only file system" in capsys.readouterr().err

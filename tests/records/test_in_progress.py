@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from fairground.records.artefacts import RunFolder
+from fairground.records.checkpoint_files import write_state
 from fairground.records.in_progress import is_at_work, run_in_progress
 from fairground.records.lock import locked
 from fairground.records.store import Store
@@ -24,8 +25,8 @@ def folder(tmp_path):
     made = RunFolder(tmp_path, "abc123").make()
     made.spec.write_text(json.dumps(make_spec()))
     facts = {"epoch": 2, "batch": 5, "step": 45, "rows": ROWS, "seconds": 6.5, "started": "2026-01-01T00:00:00+00:00"}
-    (made.checkpoints / "00000045.json").write_text(json.dumps(facts))
-    (made.checkpoints / "00000040.json").write_text(json.dumps(facts | {"epoch": 1, "rows": ROWS[:1]}))
+    write_state(made.checkpoints / "00000045.json", facts)
+    write_state(made.checkpoints / "00000040.json", facts | {"epoch": 1, "rows": ROWS[:1]})
     return made
 
 

@@ -18,6 +18,7 @@ from fairground.report import table_formats
 from fairground.report.study_results import results_plain, results_text, tables_of, write_study_page
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import load_study, study_names
+from fairground.study.failures import StudyFailures, failures_of
 from fairground.study.folder import find_begun, folder_of
 from fairground.study.plan import StudyPlan, cost_probes, plan_of
 from fairground.study.run_study import JobResult, run_study
@@ -60,8 +61,18 @@ class StudyResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready data, as `fairground study --json` prints it."""
-        named = {"study": self.study.name, "hash": study_hash(self.study)}
-        return {**named, "page": str(self.page) if self.page else None, "jobs": results_plain(self.results)}
+        named = {
+            "study": self.study.name,
+            "hash": study_hash(self.study),
+            "page": str(self.page) if self.page else None,
+        }
+        counted = {"runs": self.failures.n, "done": self.failures.n_done, "failures": dict(self.failures.reasons)}
+        return {**named, **counted, "jobs": results_plain(self.results)}
+
+    @property
+    def failures(self) -> StudyFailures:
+        """How many trials and final runs failed, and why."""
+        return failures_of(self.results)
 
     def __str__(self) -> str:
         return results_text(self.results)
@@ -131,7 +142,9 @@ def run_found_study(
             storage=storage,
             on_record=feed.with_records(on_record),
         )
-    page = write_study_page(results, title=found.question or found.name, home=home, out=folder_of(found, home).page)
+    page = None
+    if failures_of(results).n_done:
+        page = write_study_page(results, title=found.question or found.name, home=home, out=folder_of(found, home).page)
     return StudyResult(study=found, results=tuple(results), home=home, page=page)
 
 

@@ -1,6 +1,5 @@
 """Train one run: find it or make it, with its store, its loggers and its progress; stopped, it goes on later."""
 
-import json
 import os
 import signal
 import threading
@@ -20,8 +19,9 @@ from fairground.records.artefacts import RunFolder
 from fairground.records.folders import resolve_run
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
+from fairground.records.stored_spec import stored_spec
 from fairground.spec.identity import name_of
-from fairground.spec.load import COMMAND_LINE, load_run, run_from_plain
+from fairground.spec.load import COMMAND_LINE, load_run
 from fairground.spec.run import RunSpec
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run_spec(
 def spec_of_run(run: str, home: Path, words: Sequence[str] = (), *, origin: str = COMMAND_LINE) -> RunSpec:
     """Return the spec of a run that was begun, with what the words change."""
     folder = RunFolder(home, resolve_run(home, run))
-    return run_from_plain(json.loads(folder.spec.read_text(encoding="utf-8")), words, origin=origin)
+    return stored_spec(folder, words, origin=origin)
 
 
 def train_spec(

@@ -14,6 +14,7 @@ from PIL import Image
 from fairground.audit.near_duplicates import fingerprint_bits
 from fairground.contracts.table import Images
 from fairground.errors import DataError
+from fairground.files import read_bytes
 from fairground.images.decoding import open_picture, picture_size
 from fairground.images.image_files import ImageFiles
 from fairground.images.photo_dataset import Photos
@@ -50,7 +51,7 @@ def scan_files(photos: Photos, progress: Progress = lambda *_: None) -> ImageSca
 
     def scan(row: int) -> str | None:
         try:
-            content = hashlib.blake2b(files[row].read_bytes(), digest_size=16)
+            content = hashlib.blake2b(read_bytes(files[row], error=DataError), digest_size=16)
             if photos.boxes is not None:
                 content.update(photos.boxes[row].tobytes())
             image, size = _shrunk(files[row]) if cut is None else _decoded(cut, row)

@@ -7,6 +7,7 @@ import sys
 
 import typer
 
+from fairground.api.terminal import guard_streams
 from fairground.cli import (
     compare,
     data,
@@ -23,6 +24,7 @@ from fairground.cli import (
     report,
     reproduce,
     score,
+    store,
     study,
     train,
     watch,
@@ -58,10 +60,12 @@ app.command("show")(list_show.show)
 app.command("protocol")(protocol.protocol)
 app.command("published")(published.published)
 app.add_typer(data.app, name="data")
+app.add_typer(store.app, name="store")
 
 
 def main() -> None:
     """Run the command line; a mistake of the user's is a sentence and exit code 2, never a traceback."""
+    guard_streams()
     try:
         app()
     except FairgroundError as error:
@@ -69,6 +73,12 @@ def main() -> None:
         if isinstance(error, PictureError):
             print("`fairground data check` names every picture that cannot be read; move them away.", file=sys.stderr)
         sys.exit(error.exit_code)
+    except BrokenPipeError:  # whoever read what we print has read enough: `fairground list runs | head`
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:  # the disk, not the program: full, read-only, gone
+        print(f"fairground: {error.filename or 'the disk'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         print("fairground: stopped", file=sys.stderr)
         sys.exit(130)

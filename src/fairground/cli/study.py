@@ -45,6 +45,8 @@ def study(
     `fairground study list` shows what there is; `plan` says what would run, how long and how much disk; `status` how
     far it is; `resume` goes on after Ctrl-C or a crash, with the digits it would have had anyway.
 
+    Ends with 0 when no run failed, 3 when some did, 1 when none finished; the last line counts them and says why.
+
     Try: fairground study tiny
 
     Or: fairground study plan laptop/mlrc --measure
@@ -164,10 +166,13 @@ def run(
         raise typer.Exit(130) from None
     if as_json:
         print(json.dumps(result.to_dict()))
-        return
-    print(result, end="")
-    if result.page:
-        print(f"page: {result.page.absolute()}  (open it in any browser)")
+    else:
+        print(result, end="")
+        if result.page:
+            print(f"page: {result.page.absolute()}  (open it in any browser)")
+    if result.failures.exit_code:
+        print(f"fairground: {result.failures.sentence()}", file=sys.stderr)
+        raise typer.Exit(result.failures.exit_code)
 
 
 def _hours(seconds: float) -> str:

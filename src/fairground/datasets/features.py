@@ -21,9 +21,10 @@ import numpy as np
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.images.feature_rows import FeatureRows, map_array
+from fairground.images.feature_rows import FeatureRows
 from fairground.images.table_columns import held_out, parts_from_words, read_parquet
-from fairground.records.arrays import read_arrays
+from fairground.records.arrays import array_names, map_array, read_arrays
+from fairground.records.npy import map_npy
 
 _FEATURES = ("features", "embeddings")
 _LABELS = ("labels", "label")
@@ -57,7 +58,7 @@ class FeaturesDataset(Dataset):
         if path.suffix.lower() == ".npz":
             columns = _from_archive(path)
         elif path.suffix.lower() == ".npy":
-            columns = {"features": _open(path), "labels": _open(Path(self.labels).expanduser())}
+            columns = {"features": map_npy(path), "labels": map_npy(Path(self.labels).expanduser())}
         else:
             columns = _from_parquet(path)
         return _table(columns, str(path))
@@ -99,32 +100,13 @@ def _classes(labels: np.ndarray, names: np.ndarray | None, origin: str) -> tuple
 
 
 def _from_archive(path: Path) -> dict[str, np.ndarray]:
-    names = _names_in(path)
+    names = array_names(path)
     features, labels = _one_of(path, names, _FEATURES), _one_of(path, names, _LABELS)
     optional = [name for name in _OPTIONAL if name in names]
     columns = {_own_name(name): array for name, array in read_arrays(path, [labels, *optional]).items()}
     mapped = map_array(path, features)
     columns["features"] = read_arrays(path, [features])[features] if mapped is None else mapped
     return columns
-
-
-def _names_in(path: Path) -> list[str]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return list(archive.files)
-    except Exception:
-        # What is wrong with the file is said by the one reader of such files.
-        read_arrays(path, [])
-        raise
-
-
-def _open(path: Path) -> np.ndarray:
-    try:
-        found: Any = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{path} is not a readable .npy file: {error}") from error
-    require(isinstance(found, np.ndarray), f"{path} is not an .npy file", DataError)
-    return np.asanyarray(found)
 
 
 def _from_parquet(path: Path) -> dict[str, np.ndarray]:

@@ -21,9 +21,11 @@ import numpy as np
 
 from fairground.deploy.inputs import EmbeddingInputs
 from fairground.deploy.model import UsableModel, block_length
-from fairground.errors import StoreError, require
+from fairground.errors import FairgroundError, StoreError, require
+from fairground.files import read_json
 from fairground.records.artefacts import write_atomically
 from fairground.records.lock import held
+from fairground.records.npy import map_npy
 from fairground.spec.identity import canonical_json
 from fairground.training.checkpoint import to_bytes
 
@@ -50,9 +52,9 @@ class _Journal:
 
     def begun(self, identity: str, shape: tuple[int, int]) -> int:
         """Return how many rows of the same work are there; 0, with nothing left, where it is other work."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            noted = json.loads(self.progress.read_text(encoding="utf-8"))
-            held_rows = np.load(self.rows, mmap_mode="r", allow_pickle=False)
+        with suppress(FairgroundError, ValueError, KeyError, TypeError):
+            noted = read_json(self.progress)
+            held_rows = map_npy(self.rows)
             if noted["identity"] == identity and held_rows.shape == shape:
                 return int(noted["done"])
         for path in (self.progress, self.rows):

@@ -7,7 +7,9 @@ import numpy as np
 
 from fairground.deploy.search import Matches
 from fairground.deploy.search import search as exact
-from fairground.errors import InputError, StoreError
+from fairground.errors import InputError, StoreError, require
+from fairground.files import require_regular
+from fairground.records.npy import map_npy
 
 FILE = "approximate.faiss"
 #: from more rows than this on, an approximate search is made without being asked for
@@ -37,7 +39,7 @@ def is_there() -> bool:
 def build(folder: Path, embeddings: Path) -> float:
     """Write an inverted file over unit rows and return the share of true ten nearest it finds, on a sample of rows."""
     module = faiss()
-    rows = np.load(embeddings, mmap_mode="r", allow_pickle=False)
+    rows = map_npy(embeddings)
     n, width = rows.shape
     n_lists = max(1, min(int(4 * np.sqrt(n)), n // 39))
     index = module.IndexIVFFlat(module.IndexFlatIP(width), width, n_lists, module.METRIC_INNER_PRODUCT)
@@ -57,8 +59,8 @@ def build(folder: Path, embeddings: Path) -> float:
 def search(folder: Path, queries: np.ndarray, k: int) -> Matches:
     """Return what the approximate search finds; -1 where it finds fewer than `k`."""
     path = folder / FILE
-    if not path.is_file():
-        raise InputError(f"{folder} has no approximate search; make one with `fairground index --approximate`")
+    require(path.exists(), f"{folder} has no approximate search; make one with `fairground index --approximate`")
+    require_regular(path, error=StoreError)
     try:
         index = faiss().read_index(str(path))
     except RuntimeError as error:

@@ -13,7 +13,7 @@ from fairground.errors import require
 from fairground.evaluation.bootstrap import Bootstrap
 from fairground.evaluation.embed import embed
 from fairground.evaluation.scores import evaluate_in_detail
-from fairground.records.arrays import read_arrays
+from fairground.records.arrays import array_names, read_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.records.folders import resolve_run
 from fairground.records.record import RunRecord
@@ -116,9 +116,7 @@ def _test_scores(home: Path, run: Reopened, record: RunRecord | None) -> tuple[M
 def _interval(path: Path, run: Reopened, metric: str) -> tuple[float | None, float | None, float | None]:
     if not path.is_file() or run.spec.evaluation.report != "selected":
         return None, None, None
-    with np.load(path, allow_pickle=False) as file:
-        names = set(file.files)
-    if f"per_query/{metric}" not in names:
+    if f"per_query/{metric}" not in array_names(path):
         return None, None, None
     arrays = read_arrays(path, [f"per_query/{metric}", "is_counted"])
     values, is_counted = arrays[f"per_query/{metric}"], arrays["is_counted"]

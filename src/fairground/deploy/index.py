@@ -26,7 +26,9 @@ from fairground.deploy.model_folder import read_model, require_place, write_mode
 from fairground.deploy.search import Matches, half_lengths, search
 from fairground.deploy.thumbnails import Thumbnails, write_thumbnails
 from fairground.errors import DataError, require
+from fairground.files import read_json
 from fairground.records.artefacts import write_atomically
+from fairground.records.npy import map_npy
 
 MARK = "index.json"
 FORMAT = "fairground index"
@@ -128,20 +130,21 @@ def open_index(folder: Path | str) -> Index:
     try:
         names = _json(path / "names.json")
         files, labels = tuple(str(name) for name in names["files"]), names["labels"]
-        rows = np.load(path / "embeddings.npy", mmap_mode="r", allow_pickle=False)
+        rows = map_npy(path / "embeddings.npy")
         classes = tuple(str(name) for name in names["class_names"])
         kept = None if labels is None else tuple(int(label) for label in labels)
+        found = metadata.get("approximate_recall_at_10")
+        recall = float("nan") if found is None else float(found)
     except DataError:
         raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise DataError(f"the index in {path} is damaged: {error}") from error
     is_complete = (
         rows.ndim == 2 and len(rows) == len(files) == metadata.get("n") and (kept is None or len(kept) == len(files))
     )
     is_complete = is_complete and (kept is None or all(0 <= label < len(classes) for label in kept))
     require(is_complete, f"the index in {path} is damaged: its files do not agree; make it anew", DataError)
-    recall = metadata.get("approximate_recall_at_10")
-    return Index(path, files, kept, classes, rows, float("nan") if recall is None else float(recall))
+    return Index(path, files, kept, classes, rows, recall)
 
 
 def _begin(folder: Path) -> None:
@@ -155,8 +158,6 @@ def _begin(folder: Path) -> None:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return read_json(path, error=DataError)
+    except DataError as error:
         raise DataError(f"{path} cannot be read: {error}; is this folder an index, and was it finished?") from error
-    require(isinstance(found, dict), f"{path} is damaged", DataError)
-    return dict(found)

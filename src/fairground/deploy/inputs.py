@@ -1,7 +1,6 @@
 """What a user points at, as rows to embed: a folder of images, a table, one image, features, or a data set's name."""
 
 import os
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +10,12 @@ from fairground.catalogue import list_room, nearest
 from fairground.contracts.table import Images, ImageTable
 from fairground.errors import DataError, require
 from fairground.images.class_folders import is_image_name
-from fairground.images.feature_rows import FeatureRows, map_array
+from fairground.images.feature_rows import FeatureRows
 from fairground.images.image_files import ImageFiles
 from fairground.images.photo_dataset import PhotoDataset
 from fairground.images.table_columns import read_parquet
-from fairground.records.arrays import read_arrays
+from fairground.records.arrays import array_names, map_array, read_arrays
+from fairground.records.npy import map_npy
 from fairground.spec.declarations import settings_of
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset
@@ -122,27 +122,15 @@ def _columns(path: Path) -> list[str]:
 def _features(path: Path) -> EmbeddingInputs:
     """Return features with their labels where the file has some; labels are not needed to embed."""
     if path.suffix.lower() == ".npy":
-        try:
-            rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise DataError(f"{path} is not a readable .npy file: {error}") from error
-        return _bare(FeatureRows(np.asanyarray(rows), origin=str(path)))
+        return _bare(FeatureRows(map_npy(path), origin=str(path)))
     if path.suffix.lower() == ".npz":
-        held = _held(path)
+        held = array_names(path)
         named = next((word for word in _FEATURES if word in held), None)
         if named is not None and not {"labels", "label"} & set(held):
             mapped = map_array(path, named)
             array = read_arrays(path, [named])[named] if mapped is None else mapped
             return _bare(FeatureRows(array, origin=str(path)))
     return _from_table(build_dataset(_part("features", path=str(path))).load())
-
-
-def _held(path: Path) -> list[str]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return list(archive.files)
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} is not a readable .npz file: {error}") from error
 
 
 def _bare(rows: FeatureRows) -> EmbeddingInputs:

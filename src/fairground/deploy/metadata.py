@@ -7,6 +7,7 @@ from typing import Any
 
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.errors import DataError, InputError, require
+from fairground.files import parse_json
 from fairground.spec.run import ComponentSpec
 
 FORMAT = "fairground model"
@@ -102,9 +103,9 @@ class ModelMetadata:
     def from_json(cls, text: str, origin: str) -> "ModelMetadata":
         """Read `model.json`, refusing what is not one in a sentence that names `origin`."""
         try:
-            data: dict[str, Any] = json.loads(text)
+            data = parse_json(text, origin, error=DataError)
             require(
-                isinstance(data, dict) and data.pop("format", None) == FORMAT,
+                data.pop("format", None) == FORMAT,
                 f"{origin} is not the model.json of a fairground model",
                 DataError,
             )
@@ -115,7 +116,7 @@ class ModelMetadata:
             return cls(**_typed(data))
         except InputError:
             raise
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
             raise DataError(f"{origin} is damaged: {error}") from error
 
     def threshold(self, name: str) -> Threshold | None:

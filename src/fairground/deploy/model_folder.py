@@ -18,7 +18,9 @@ from fairground.deploy.metadata import ModelMetadata
 from fairground.deploy.model import UsableModel
 from fairground.deploy.model_card import card_of
 from fairground.deploy.onnx_file import write_onnx
+from fairground.deploy.shape_check import require_fitting
 from fairground.errors import DataError, FairgroundError, InputError, require
+from fairground.files import read_bytes, read_text
 from fairground.records.artefacts import write_atomically
 from fairground.spec.run import ComponentSpec, TrainingSpec
 from fairground.training.assemble import best_device, build_model, build_transform
@@ -62,11 +64,8 @@ def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> Mode
 
 def read_model(folder: Path) -> UsableModel:
     """Return the model in a folder, its weights checked against their checksum."""
-    try:
-        metadata = ModelMetadata.from_json((folder / METADATA).read_text(encoding="utf-8"), str(folder / METADATA))
-        data = (folder / WEIGHTS).read_bytes()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the model in {folder} cannot be read: {error}") from error
+    metadata = ModelMetadata.from_json(read_text(folder / METADATA, error=DataError), str(folder / METADATA))
+    data = read_bytes(folder / WEIGHTS, error=DataError)
     require(
         hashlib.sha256(data).hexdigest() == metadata.weights_sha256,
         f"{folder / WEIGHTS} does not match its checksum in {METADATA}; copy the folder anew",
@@ -75,13 +74,15 @@ def read_model(folder: Path) -> UsableModel:
     device = best_device()
     training = TrainingSpec(precision="mixed" if metadata.precision == "mixed" else "full")
     try:
-        network = build_model(_untrained(metadata.trunk), metadata.head, training, channels=metadata.channels)
-        network.load_state_dict(from_bytes(data))
+        weights, trunk = from_bytes(data), _untrained(metadata.trunk)
+        require_fitting(metadata, trunk, training, weights)
+        network = build_model(trunk, metadata.head, training, channels=metadata.channels)
+        network.load_state_dict(weights)
         network.trunk.preprocessing = metadata.preprocessing
         transform = build_transform(metadata.transform, network)
     except FairgroundError as error:
         raise InputError(f"the model in {folder} cannot be made: {error}") from error
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, AttributeError, OverflowError, MemoryError) as error:
         raise DataError(f"the weights in {folder} do not fit the parts it names: {str(error)[:300]}") from error
     return UsableModel(
         network=network.to(device).eval(), transform=transform, metadata=metadata, device=torch.device(device)

@@ -1,6 +1,7 @@
 """Small pictures of everything in an index, one after another in a file: read one by one, never all."""
 
 import io
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,10 +10,12 @@ import numpy as np
 from PIL import Image
 
 from fairground.contracts.table import Images
-from fairground.errors import DataError
+from fairground.errors import DataError, require
+from fairground.files import reading
 from fairground.images.decoding import open_picture, picture_size
 from fairground.images.image_files import ImageFiles
 from fairground.images.threads import for_each
+from fairground.records.npy import map_npy
 
 #: longer side of a small picture
 SIDE = 128
@@ -57,16 +60,18 @@ class Thumbnails:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "thumbnails.bin"
-        try:
-            self._edges = np.load(folder / "thumbnails.npy", mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise DataError(f"the small pictures in {folder} cannot be read: {error}") from error
+        self._edges = map_npy(folder / "thumbnails.npy")
+        is_list = self._edges.ndim == 1 and self._edges.dtype.kind in "iu"
+        require(is_list, f"{folder / 'thumbnails.npy'} is damaged: it must list whole numbers", DataError)
 
     def __getitem__(self, row: int) -> bytes:
+        require(0 <= row < len(self._edges) - 1, f"{self._path} has no small picture of row {row}", DataError)
         begin, end = int(self._edges[row]), int(self._edges[row + 1])
-        with self._path.open("rb") as file:
+        with reading(self._path, error=DataError) as file:
+            is_there = 0 <= begin <= end <= file.seek(0, os.SEEK_END)
+            require(is_there, f"{self._path} is damaged: the small picture of row {row} is not there", DataError)
             file.seek(begin)
-            return file.read(max(0, end - begin))
+            return file.read(end - begin)
 
 
 def _picture(images: Images, row: int) -> Image.Image:

@@ -1,6 +1,5 @@
 """Score a file of embeddings: `fairground score FILE.npz` calls this."""
 
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,9 @@ from fairground.evaluation.bootstrap import Bootstrap
 from fairground.evaluation.groups import GroupRule
 from fairground.evaluation.scores import Average, Evaluation, Lone, evaluate_in_detail
 from fairground.evaluation.view import Distance, EmbeddingView
+from fairground.files import reading
+from fairground.records.arrays import array_names
+from fairground.records.arrays import read_arrays as read_named
 
 REQUIRED = ("embeddings", "labels")
 OPTIONAL = ("references", "reference_labels", "groups", "reference_groups")
@@ -72,30 +74,10 @@ def score_file_in_detail(
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return the arrays of an .npz file that scoring knows; refuse what cannot be scored, in a sentence."""
-    require(path.exists(), f"there is no file {path}", DataError)
-    require(zipfile.is_zipfile(path), f"{path} is not an .npz file (np.savez makes one)", DataError)
-    arrays = {}
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            present = list(file.files)
-            for name in REQUIRED:
-                hint = nearest(name, present)
-                listed = ", ".join(present) or "nothing"
-                require(name in present, f"{path} has no array '{name}'; it has {listed}.{hint}", DataError)
-            for name in (*REQUIRED, *OPTIONAL):
-                if name in present:
-                    arrays[name] = _read(file, name, path)
-    except (OSError, zipfile.BadZipFile, EOFError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
-    return arrays
-
-
-def _read(file: np.lib.npyio.NpzFile, name: str, path: Path) -> np.ndarray:
-    try:
-        array: np.ndarray = file[name]
-    except ValueError as error:
-        raise DataError(
-            f"'{name}' in {path} holds Python objects, which could run code when read; "
-            "save it as an array of numbers (for labels also of words)"
-        ) from error
-    return array
+    with reading(path, error=DataError) as file:
+        require(file.read(2) == b"PK", f"{path} is not an .npz file (np.savez makes one)", DataError)
+    present = array_names(path)
+    for name in REQUIRED:
+        listed = ", ".join(present) or "nothing"
+        require(name in present, f"{path} has no array '{name}'; it has {listed}.{nearest(name, present)}", DataError)
+    return read_named(path, [*REQUIRED, *(name for name in OPTIONAL if name in present)])

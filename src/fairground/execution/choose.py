@@ -30,7 +30,7 @@ def executor_named(
     if name == "inline":
         from fairground.execution.inline import InlineExecutor
 
-        return InlineExecutor(job, watch=watch)
+        return InlineExecutor(job, threads=threads, watch=watch)
     if name == "processes":
         from fairground.execution.processes import ProcessExecutor
 

@@ -4,12 +4,14 @@ A job whose argument names a `home` and a `spec` works in the folder of that run
 theirs. Only whole files travel: the newest checkpoint with the weights it counts on, and what a finished run leaves.
 """
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from fairground.errors import StoreError
 from fairground.execution.executor import Plain
 from fairground.records.artefacts import RunFolder, write_atomically
+from fairground.records.checkpoint_files import files_of, newest_first, read_state
 from fairground.spec.identity import name_of
 from fairground.spec.load import run_from_plain
 
@@ -59,13 +61,9 @@ def _finished(folder: RunFolder) -> list[Path]:
 
 
 def _newest_checkpoint(folder: RunFolder) -> list[Path]:
-    for path in sorted(folder.checkpoints.glob("[0-9]*.json"), reverse=True):
-        try:
-            metadata = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        best = [folder.checkpoints / metadata["best"]["file"]] if metadata.get("best") else []
-        return [*best, folder.checkpoints / metadata["tensors"], path]
+    for path in newest_first(folder.checkpoints):
+        with suppress(StoreError):
+            return files_of(path, read_state(path))
     return []
 
 

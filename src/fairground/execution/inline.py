@@ -2,15 +2,18 @@
 
 from collections import deque
 
+from fairground.errors import require
 from fairground.execution.executor import Executor, Outcome, Plain, Watch
 from fairground.execution.job import perform
 
 
 class InlineExecutor(Executor):
-    """A job starts when its outcome is asked for. Ctrl-C reaches the job itself."""
+    """A job starts when its outcome is asked for, with `threads` threads. Ctrl-C reaches the job itself."""
 
-    def __init__(self, job: str, *, watch: Watch | None = None) -> None:
+    def __init__(self, job: str, *, threads: int = 1, watch: Watch | None = None) -> None:
         super().__init__(job, watch=watch)
+        require(threads >= 1, f"threads must be at least 1; got {threads}")
+        self._threads = threads
         self._waiting: deque[Plain] = deque()
 
     def close(self) -> None:
@@ -23,7 +26,8 @@ class InlineExecutor(Executor):
 
     def _next(self) -> Outcome:
         argument = self._waiting.popleft()
-        return Outcome.from_reply(argument, perform(self.job, argument, self._watch or _ignore))
+        reply = perform(self.job, argument, self._watch or _ignore, threads=self._threads)
+        return Outcome.from_reply(argument, reply)
 
 
 def _ignore(event: Plain) -> None:

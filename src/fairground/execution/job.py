@@ -5,10 +5,12 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from fairground.catalogue import nearest
 from fairground.errors import FairgroundError, InputError, StoreError, require
+from fairground.execution.threads import limited_to
 
 
 def check_path(path: str) -> str:
@@ -18,13 +20,22 @@ def check_path(path: str) -> str:
     return path
 
 
-def perform(path: str, argument: Mapping[str, Any], report: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+def perform(
+    path: str,
+    argument: Mapping[str, Any],
+    report: Callable[[Mapping[str, Any]], None],
+    *,
+    threads: int | None = None,
+) -> dict[str, Any]:
     """Call the job and return {"result": ...} or {"failure": sentence, "details": traceback, "is_store_failure": ...}.
 
+    With `threads` the job is held to as many; a worker process was held to them when it began.
     KeyboardInterrupt passes: it means the run is wanted later, not that it failed.
     """
     try:
-        result = _find(path)(argument, report)
+        job = _find(path)
+        with nullcontext() if threads is None else limited_to(threads):
+            result = job(argument, report)
         require(isinstance(result, Mapping), f"{path} must return a mapping; got {type(result).__name__}")
         # Through JSON even within one process: an outcome must not depend on where its job ran.
         return {"result": json.loads(json.dumps(result, allow_nan=False))}

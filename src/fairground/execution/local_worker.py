@@ -12,16 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.execution.executor import Plain
-
-#: every library that may start threads of its own reads one of these, once, when it is imported
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
+from fairground.execution.threads import environment_of
 
 
 class LocalWorker:
@@ -83,10 +74,9 @@ class LocalWorker:
 
 
 def _environment(threads: int) -> dict[str, str]:
-    pinned = dict.fromkeys(_THREAD_VARIABLES, str(threads))
     # What the driver can import the worker can: a job may live beside the script that names it.
     path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-    return os.environ | pinned | {"PYTHONPATH": path}
+    return os.environ | environment_of(threads) | {"PYTHONPATH": path}
 
 
 def _manner(code: int) -> str:

@@ -6,7 +6,6 @@ program, and images with more than `MAX_PIXELS` pixels are refused. Nothing of P
 other parts of a process may rely on them.
 """
 
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +15,7 @@ import numpy as np
 from PIL import ExifTags, Image, UnidentifiedImageError
 
 from fairground.errors import PictureError, require
+from fairground.files import open_regular
 
 #: an image with more pixels would need a gigabyte or so while it is decoded; a small file can claim any number
 MAX_PIXELS = 89_478_485
@@ -60,9 +60,11 @@ def open_picture(path: Path, *, shrink: int = 1) -> Image.Image:
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
     """Open a file and look at its head; whatever Pillow stumbles upon meanwhile becomes one sentence."""
-    require(_kind(path) == "file", f"image '{path}' is {_kind(path)}", PictureError)
     try:
-        with path.open("rb") as file, Image.open(file, formats=_formats()) as image:
+        with (
+            open_regular(path, error=PictureError, what=f"image '{path}'") as file,
+            Image.open(file, formats=_formats()) as image,
+        ):
             _check_size(path, image.width, image.height)
             yield image
     except PictureError:
@@ -75,17 +77,6 @@ def _opened(path: Path) -> Iterator[Image.Image]:
         raise PictureError(f"image '{path}' is corrupt or of a format that is not read ({_names()})") from error
     except Exception as error:  # decoders raise whatever they stumble upon in a corrupt file
         raise PictureError(f"image '{path}' cannot be read: {_reason(error)}") from error
-
-
-def _kind(path: Path) -> str:
-    """Say what is at a path. A pipe or a device must not be opened: reading it could wait for ever."""
-    try:
-        mode = path.stat().st_mode
-    except OSError as error:
-        return f"not there or out of reach ({error.strerror})"
-    if stat.S_ISDIR(mode):
-        return "a folder, not a file"
-    return "file" if stat.S_ISREG(mode) else "not a plain file"
 
 
 def _check_size(path: Path, width: int, height: int) -> None:

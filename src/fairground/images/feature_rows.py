@@ -1,10 +1,7 @@
 """Ready-made features in the place of images: rows of numbers, left on disk where the file allows it."""
 
 import hashlib
-import struct
-import zipfile
-from pathlib import Path
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import torch
@@ -15,7 +12,6 @@ from fairground.errors import DataError, require
 
 #: rows looked at in one go
 _BLOCK_BYTES = 2**24
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
 
 
 class FeatureRows(Images):
@@ -81,24 +77,3 @@ class FeatureRows(Images):
         raise DataError(
             "features have no height and width, so this transform cannot cut them; say transform=plain trunk=features"
         )
-
-
-def map_array(path: Path, name: str) -> np.ndarray | None:
-    """Return an array of an .npz file left on disk, or nothing where it is compressed and must be read whole."""
-    with zipfile.ZipFile(path) as archive:
-        entry = archive.getinfo(f"{name}.npy")
-    if entry.compress_type != zipfile.ZIP_STORED:
-        return None
-    with path.open("rb") as file:
-        file.seek(entry.header_offset)
-        _, n_name, n_extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
-        file.seek(n_name + n_extra, 1)
-        version = np.lib.format.read_magic(file)
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, is_fortran, dtype = read_header(file)
-        if dtype.hasobject or 0 in shape:
-            return None
-        begin = file.tell()
-    order: Literal["F", "C"] = "F" if is_fortran else "C"
-    mapped: np.ndarray = np.memmap(path, dtype=dtype, mode="r", offset=begin, shape=shape, order=order)
-    return mapped

@@ -11,6 +11,7 @@ import numpy as np
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
+from fairground.files import read_text
 from fairground.images.image_files import images_from_files
 
 #: how many names a complaint shows
@@ -156,10 +157,7 @@ def first_with(places: list[Path], entry: str) -> Path | None:
 
 def read_words(path: Path, *, n_words: int, header: int = 0) -> list[list[str]]:
     """Return the words of each line of an official list, its last word taking the rest of the line."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()[header:]
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read the list {path}: {error}") from error
+    lines = read_text(path, error=DataError, encoding="utf-8-sig").splitlines()[header:]
     rows = [line.split(maxsplit=n_words - 1) for line in lines if line.strip()]
     wrong = next((number for number, row in enumerate(rows) if len(row) != n_words), None)
     if wrong is not None:

@@ -4,6 +4,7 @@ A user's own list of which image trains, validates and tests: its words, and wha
 """
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import numpy as np
 
 from fairground.catalogue import nearest
 from fairground.errors import DataError, require
+from fairground.files import open_regular, require_regular
 
 if TYPE_CHECKING:
     import pyarrow
@@ -88,7 +90,6 @@ class Columns:
 
 def read_columns(path: Path) -> Columns:
     """Return the columns of a CSV or Parquet file."""
-    require(path.is_file(), f"there is no file {path}", DataError)
     if path.suffix.lower() in (".parquet", ".pq"):
         table = read_parquet(path)
         texts = {name: [_as_text(value) for value in table.column(name).to_pylist()] for name in table.column_names}
@@ -105,15 +106,19 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> "pyarrow.T
         raise DataError(
             f"reading {path} needs pyarrow: pip install 'fairground[parquet]', or save the table as CSV"
         ) from error
+    require_regular(path, error=DataError)
     try:
         return parquet.read_table(str(path), columns=None if columns is None else list(columns), memory_map=True)
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
+    except (OSError, ValueError, MemoryError, RuntimeError, pyarrow.ArrowException) as error:
         raise DataError(f"{path} is not a readable Parquet file: {error}") from error
 
 
 def _read_csv(path: Path) -> dict[str, list[str]]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with (
+            open_regular(path, error=DataError) as binary,
+            io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as file,
+        ):
             reader = csv.reader(file, strict=True)
             header = [name.strip() for name in next(reader, [])]
             rows = [row for row in reader if row]

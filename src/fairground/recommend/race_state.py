@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import StoreError
+from fairground.files import read_json
 from fairground.recommend.race_plan import Costs, RacePlan, Rung
 from fairground.records.artefacts import write_atomically
 from fairground.records.lock import held
@@ -106,7 +107,7 @@ class RaceState:
         if not path.exists():
             return
         try:
-            entry = json.loads(path.read_text(encoding="utf-8"))
+            entry = read_json(path, error=StoreError)
             self.spent, self.chosen = float(entry["spent"]), entry["chosen"]
             self.opened_runs, self.labels = tuple(entry["opened_runs"]), dict(entry["labels"])
             self.costs = None if entry["costs"] is None else Costs(**entry["costs"])

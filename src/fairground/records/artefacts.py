@@ -8,6 +8,7 @@
     queries.npz       what each of its queries, and each of its classes, scored
     analyses.npz      curves of the training split: spectra, densities of distances
     manifest.json     checksum of every file that is finished
+    record.json       the run's current record, sealed: what the store is rebuilt from
 """
 
 import errno
@@ -21,8 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.errors import StoreError, require
+from fairground.files import read_json, reading
 
 _TEMPORARY = ".tmp"
+#: an age for `sweep` that every file has, whatever the clock says
+ANY_AGE = float("-inf")
 
 
 @dataclass(frozen=True)
@@ -79,13 +83,22 @@ class RunFolder:
         """Checksums of the finished files."""
         return self.path / "manifest.json"
 
+    @property
+    def record(self) -> Path:
+        """The run's current record as the store has it."""
+        return self.path / "record.json"
+
     def make(self) -> "RunFolder":
         """Make the folders, refusing in a sentence where that is impossible."""
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(_complaint(self.checkpoints, error)) from error
+            raise StoreError(cannot_write(self.checkpoints, error)) from error
         return self
+
+    def sweep(self) -> int:
+        """Remove what killed writers left behind and return how many; only for whoever holds the run's lock."""
+        return sum(sweep(place, older_than=ANY_AGE) for place in (self.path, self.checkpoints))
 
     def sign(self) -> None:
         """Write the checksum of every file of the run that is finished; checkpoints come and go and are left out."""
@@ -97,14 +110,15 @@ class RunFolder:
         if not self.manifest.exists():
             return []
         try:
-            sums = json.loads(self.manifest.read_bytes())
-            return [name for name in sums if not _matches(self.path / Path(name).name, sums[name])]
-        except (ValueError, TypeError) as error:
+            sums = read_json(self.manifest, error=StoreError)
+        except StoreError as error:
             raise StoreError(f"{self.manifest} is damaged: {error}") from error
+        return [name for name in sums if not _matches(self.path / Path(name).name, sums[name])]
 
     def _finished(self) -> list[Path]:
         files = (file for file in self.path.iterdir() if file.is_file())
-        return sorted(file for file in files if file != self.manifest and file.suffix not in (_TEMPORARY, ".lock"))
+        left_out = (self.manifest, self.record)
+        return sorted(file for file in files if file not in left_out and file.suffix not in (_TEMPORARY, ".lock"))
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -124,7 +138,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             raise
         _settle(path.parent)
     except OSError as error:
-        raise StoreError(_complaint(path, error)) from error
+        raise StoreError(cannot_write(path, error)) from error
 
 
 def sweep(folder: Path, *, older_than: float = 3600.0) -> int:
@@ -135,13 +149,15 @@ def sweep(folder: Path, *, older_than: float = 3600.0) -> int:
     return len(leftovers)
 
 
+def is_temporary(path: Path) -> bool:
+    """Tell whether a file is one that a writer has not finished, or never will."""
+    return path.name.startswith(".") and path.name.endswith(_TEMPORARY)
+
+
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    with reading(path, error=StoreError) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _matches(path: Path, wanted: str) -> bool:
@@ -165,7 +181,8 @@ def _settle(folder: Path) -> None:
             os.close(handle)
 
 
-def _complaint(path: Path, error: OSError) -> str:
+def cannot_write(path: Path, error: OSError) -> str:
+    """Say why a file cannot be written, and that nothing is lost."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             f"cannot write {path}: the disk is full. What was there before is untouched; free some space, then resume."

@@ -1,5 +1,6 @@
-"""The SQLite file under the store: its layout, how it is opened, and its failures said in a sentence."""
+"""The SQLite file under the store: how it is opened, and its failures said in a sentence."""
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -7,37 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairground.errors import StoreError, require
+from fairground.records.layout import STORE_VERSION
+from fairground.records.upgrade import upgrade
 
-STORE_VERSION = 1
 #: "FAIR" in ASCII: tells our files from any other SQLite file
 APPLICATION_ID = 0x46414952
 
-# The JSON texts live apart from the columns that are searched: a scan over 100,000 runs then reads a few megabytes.
-_LAYOUT = """
-CREATE TABLE record (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, method TEXT NOT NULL, state TEXT NOT NULL,
-    protocol TEXT, dataset TEXT, loss TEXT, seed INTEGER,
-    is_current INTEGER NOT NULL, written TEXT NOT NULL
-) STRICT;
-CREATE TABLE body (record INTEGER PRIMARY KEY REFERENCES record (id), json TEXT NOT NULL) STRICT;
-CREATE TABLE score (
-    metric TEXT NOT NULL, split TEXT NOT NULL, record INTEGER NOT NULL REFERENCES record (id), value REAL NOT NULL,
-    PRIMARY KEY (metric, split, record)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE event (
-    id INTEGER PRIMARY KEY, at TEXT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL, run TEXT, detail TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX one_current_record_a_run ON record (name) WHERE is_current = 1;
-CREATE INDEX record_by_name ON record (name);
-CREATE INDEX record_by_state ON record (state) WHERE is_current = 1;
-CREATE INDEX record_by_method ON record (method) WHERE is_current = 1;
-CREATE INDEX record_by_protocol ON record (protocol) WHERE is_current = 1;
-CREATE INDEX record_by_dataset ON record (dataset) WHERE is_current = 1;
-CREATE INDEX record_by_loss ON record (loss) WHERE is_current = 1;
-CREATE INDEX record_by_seed ON record (seed) WHERE is_current = 1;
-CREATE INDEX event_by_kind ON event (kind);
-CREATE INDEX event_by_run ON event (run);
-"""
+
+_DAMAGED = (
+    "the file is damaged. `fairground store repair` saves what is readable and takes the rest from the folders of the "
+    "runs."
+)
 
 
 def open_database(path: Path, *, patience: float) -> sqlite3.Connection:
@@ -55,6 +36,32 @@ def open_database(path: Path, *, patience: float) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def open_unwritable(path: Path) -> sqlite3.Connection:
+    """Open a store on a disk that cannot be written to, for reading alone; nobody else can be writing it either."""
+    with told_in_a_sentence(path):
+        log = path.with_name(f"{path.name}-wal")
+        has_log = log.exists() and log.stat().st_size > 0
+        # Without a log the file is all there is; with one, SQLite must read both or say that it cannot.
+        place = f"{path.absolute().as_uri()}?mode=ro" + ("" if has_log else "&immutable=1")
+        connection = sqlite3.connect(place, uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            _refuse_strangers(connection, path)
+            require(
+                _version(connection) == STORE_VERSION,
+                f"{path} is a store of an earlier version on a disk that cannot be written to; copy it elsewhere",
+                StoreError,
+            )
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def is_writable(path: Path) -> bool:
+    """Tell whether the store at a path, and the files SQLite keeps next to it, can be written to."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 @contextmanager
@@ -77,6 +84,8 @@ def told_in_a_sentence(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise StoreError(_sentence(path, error)) from error
+    except (UnicodeDecodeError, OverflowError) as error:  # of a table's own description, when that is damaged
+        raise StoreError(f"the store {path}: {_DAMAGED} ({error})") from error
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, patience: float) -> None:
@@ -87,9 +96,8 @@ def _prepare(connection: sqlite3.Connection, path: Path, patience: float) -> Non
     if _version(connection) < STORE_VERSION:
         with transaction(connection):
             # Asked again under the lock: another process may have laid the file out while this one waited.
-            if _version(connection) == 0:
-                for statement in _LAYOUT.strip().split(";\n"):
-                    connection.execute(statement)
+            if _version(connection) < STORE_VERSION:
+                upgrade(connection, from_version=_version(connection))
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
 
@@ -146,8 +154,9 @@ def _sentence(path: Path, error: sqlite3.Error) -> str:
         sqlite3.SQLITE_PERM: "you may not write to it. Choose another folder.",
         sqlite3.SQLITE_CANTOPEN: "the file cannot be opened. Check that you may write to the folder.",
         sqlite3.SQLITE_IOERR: "reading or writing the disk failed. What was stored before is safe; check the disk.",
-        sqlite3.SQLITE_NOTADB: "the file is not a database. Move it away or choose another folder.",
-        sqlite3.SQLITE_CORRUPT: "the file is damaged. Move it away; the folders of the runs beside it are untouched.",
+        sqlite3.SQLITE_NOTADB: "the file is not a database. `fairground store repair` makes one from the folders of "
+        "the runs; or choose another folder.",
+        sqlite3.SQLITE_CORRUPT: _DAMAGED,
     }
     reason = known.get(_code(error))
     return f"the store {path}: {reason or error} ({error})" if reason else f"the store {path} failed: {error}"

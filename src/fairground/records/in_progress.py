@@ -3,14 +3,17 @@
 Nothing here takes a lock or writes a file: the run may be about to take or to write it.
 """
 
-import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairground.errors import StoreError
+from fairground.files import read_json
 from fairground.records.artefacts import RunFolder
+from fairground.records.checkpoint_files import newest_first, read_state
 from fairground.records.record import EpochRow
 
 #: how old a sign of life may be where it cannot be asked whether a process lives
@@ -33,8 +36,7 @@ class RunInProgress:
 def run_in_progress(folder: RunFolder) -> RunInProgress | None:
     """Return how far the run in this folder is; None when there is none or it cannot be read just now."""
     try:
-        spec = json.loads(folder.spec.read_text(encoding="utf-8"))
-        assert isinstance(spec, dict)
+        spec = read_json(folder.spec, error=StoreError)
         metadata = _newest_metadata(folder.checkpoints)
         return RunInProgress(
             name=folder.name,
@@ -45,7 +47,7 @@ def run_in_progress(folder: RunFolder) -> RunInProgress | None:
             seconds=float(metadata.get("seconds", 0.0)),
             is_at_work=is_at_work(folder.path / "owner.lock"),
         )
-    except (OSError, ValueError, TypeError, AssertionError):
+    except (StoreError, ValueError, TypeError):
         return None
 
 
@@ -63,13 +65,9 @@ def is_at_work(lock: Path) -> bool:
 
 def _newest_metadata(checkpoints: Path) -> dict[str, Any]:
     """Return the plain facts of the newest checkpoint that can be read; they come and go while the run works."""
-    for path in sorted(checkpoints.glob("[0-9]*.json"), reverse=True):
-        try:
-            metadata = json.loads(path.read_bytes())
-        except (OSError, ValueError):
-            continue
-        if isinstance(metadata, dict):
-            return metadata
+    for path in newest_first(checkpoints):
+        with suppress(StoreError):
+            return read_state(path)
     return {}
 
 

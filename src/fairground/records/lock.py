@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from fairground.errors import StoreError
-from fairground.records.artefacts import RunFolder
+from fairground.records.artefacts import RunFolder, cannot_write
 
 
 class LockedError(StoreError):
@@ -35,16 +35,19 @@ def locked(folder: RunFolder, *, role: Literal["owner", "driver"] = "owner", pat
 def held(path: Path, what: str, *, patience: float = 0.0) -> Iterator[None]:
     """Hold the lock file `path` while the block lasts; a refusal says that `what` is being worked on."""
     # The file stays: removing it would let two processes lock two files of the same name.
-    with path.open("a+b") as file:
+    with _opened(path) as file:
         try:
             _lock_within(file, patience)
         except OSError as error:
             owner = path.read_text(errors="replace").strip() or "unknown"
             complaint = f"{what} is being worked on by another process ({owner}): wait for it or stop it"
             raise LockedError(complaint) from error
-        file.truncate(0)
-        file.write(f"process {os.getpid()}".encode())
-        file.flush()
+        try:
+            file.truncate(0)
+            file.write(f"process {os.getpid()}".encode())
+            file.flush()
+        except OSError as error:
+            raise StoreError(cannot_write(path, error)) from error
         yield
 
 
@@ -52,7 +55,7 @@ def held(path: Path, what: str, *, patience: float = 0.0) -> Iterator[None]:
 def waited_for(path: Path) -> Iterator[None]:
     """Hold the lock of a file while the block lasts, once whoever holds it has let go."""
     # The file stays, as above.
-    with path.open("a+b") as file:
+    with _opened(path) as file:
         while True:
             try:
                 _lock(file)
@@ -60,6 +63,17 @@ def waited_for(path: Path) -> Iterator[None]:
             except (BlockingIOError, PermissionError):
                 time.sleep(0.1)
         yield
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a lock file, unbuffered: what a full disk did not take must not be tried again when it is closed."""
+    try:
+        file = path.open("a+b", buffering=0)
+    except OSError as error:
+        raise StoreError(cannot_write(path, error)) from error
+    with file:
+        yield file
 
 
 def _lock_within(file: IO[bytes], patience: float) -> None:

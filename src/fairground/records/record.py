@@ -5,13 +5,13 @@ What the program must know of a run is a field; notes are sentences for people, 
 """
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from fairground.errors import StoreError, require
+from fairground.files import parse_json
 from fairground.records.older_versions import upgraded
 from fairground.spec.identity import canonical_json
 from fairground.spec.metric_words import declared_metric
@@ -185,11 +185,12 @@ class RunRecord:
     def from_json(cls, text: str) -> "RunRecord":
         """Read a record back, refusing what is not one."""
         try:
-            data: dict[str, Any] = json.loads(text)
+            data = parse_json(text, "the record", error=StoreError)
+            require(isinstance(data["spec"], dict), "the record has no spec", StoreError)
             _refuse_newer(data["name"], data["version"])
             if data["version"] < RECORD_VERSION:
                 data = upgraded(data, version=RECORD_VERSION)
-            data["epochs"] = tuple(EpochRow(**row) for row in data["epochs"])
+            data["epochs"] = tuple(EpochRow(**{**row, "validation": dict(row["validation"])}) for row in data["epochs"])
             data["scores"] = tuple(Score(**score) for score in data["scores"])
             data["provenance"] = Provenance(**data["provenance"])
             data["notes"] = tuple(data["notes"])
@@ -199,7 +200,7 @@ class RunRecord:
             data["search"] = None if data["search"] is None else SearchProcedure.from_plain(data["search"])
             data["weights"] = None if data["weights"] is None else PretrainedWeights(**data["weights"])
             return cls(**data)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise StoreError(f"this is not a fairground record: {error}") from error
 
 

@@ -3,47 +3,101 @@
 import getpass
 import os
 import platform
+import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
+from fairground.errors import StoreError, require
+from fairground.records.layout import COLUMNS, digest_of, sum_of
 from fairground.records.record import RunRecord
+from fairground.spec.identity import canonical_json
 
 #: what became of a record: made the run's current one, was there already, or is kept in the history only
 Outcome = Literal["current", "repeated", "history"]
-BODY_OF_NAME = "SELECT json FROM body JOIN record ON record.id = body.record WHERE is_current = 1 AND name = ?"
+CURRENT_OF_NAME = """SELECT id, json, body.digest FROM body JOIN record ON record.id = body.record
+                     WHERE is_current = 1 AND name = ?"""
 
 
 def insert_record(connection: sqlite3.Connection, record: RunRecord) -> Outcome:
     """Write a record inside the caller's transaction, by the rules told in `store`."""
-    row = connection.execute(BODY_OF_NAME, (record.name,)).fetchone()
-    outcome = _outcome(RunRecord.from_json(row[0]), record) if row else "current"
+    old = _current(connection, record.name)
+    outcome = _outcome(old, record) if old else "current"
     if outcome == "repeated":
         return outcome
     if outcome == "current":
-        connection.execute("UPDATE record SET is_current = 0 WHERE is_current = 1 AND name = ?", (record.name,))
+        _supersede(connection, record.name)
     elif record.state == "done":
         insert_event(connection, "disagreement", record.name, "a second finished run of this spec has other digits")
-    columns = (
-        record.name,
-        record.method,
-        record.state,
-        *(_text(record.spec, *path) for path in (("protocol",), ("data", "name"), ("loss", "name"))),
-        record.spec.get("seed"),
-        int(outcome == "current"),
-        _now(),
-    )
-    new = connection.execute(
-        "INSERT INTO record (name, method, state, protocol, dataset, loss, seed, is_current, written)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        columns,
-    ).lastrowid
-    connection.execute("INSERT INTO body VALUES (?, ?)", (new, record.to_json()))
-    scores = [(score.metric, score.split, new, score.value) for score in record.scores]
-    connection.executemany("INSERT OR IGNORE INTO score VALUES (?, ?, ?, ?)", scores)
+    columns = record_columns(record, is_current=outcome == "current", written=_now())
+    insert_record_row(connection, columns, record.to_json(), scores_of(record))
     return outcome
+
+
+def record_columns(record: RunRecord, *, is_current: bool, written: str) -> tuple[object, ...]:
+    """Return what a record can be searched by, in the order of `COLUMNS`."""
+    parts = (("protocol",), ("data", "name"), ("loss", "name"), ("miner", "name"))
+    texts = (_text(record.spec, *path) for path in parts)
+    return (record.name, record.method, record.state, *texts, record.spec.get("seed"), int(is_current), written)
+
+
+def scores_of(record: RunRecord) -> dict[str, dict[str, float]]:
+    """Return a record's scores by split and metric."""
+    scores: dict[str, dict[str, float]] = {}
+    for score in record.scores:
+        scores.setdefault(score.split, {}).setdefault(score.metric, score.value)
+    return scores
+
+
+def insert_record_row(
+    connection: sqlite3.Connection,
+    columns: tuple[object, ...],
+    body: str,
+    scores: Mapping[str, Mapping[str, float]],
+) -> None:
+    """Write a record's row, by `COLUMNS`, with its texts, their digests and its place in the ledger."""
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
+    number = last + 1
+    digest = digest_of(number, *columns)
+    marks = ", ".join("?" * (len(COLUMNS) + 2))
+    connection.execute(
+        f"INSERT INTO record (id, {', '.join(COLUMNS)}, digest) VALUES ({marks})", (number, *columns, digest)
+    )
+    for table, text in (("body", body), ("scores", canonical_json(scores))):
+        connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?)", (number, text, digest_of(number, text)))
+    _enter(connection, "record", plus=digest)
+
+
+def _current(connection: sqlite3.Connection, name: str) -> RunRecord | None:
+    """Return the current record of a run; a damaged one is none, so that a good one takes its place."""
+    row = connection.execute(CURRENT_OF_NAME, (name,)).fetchone()
+    if row is None or digest_of(row[0], row[1]) != row[2]:
+        return None
+    return RunRecord.from_json(row[1])
+
+
+def _supersede(connection: sqlite3.Connection, name: str) -> None:
+    fields = ", ".join(COLUMNS)
+    query = f"SELECT id, {fields}, digest FROM record WHERE is_current = 1 AND name = ?"
+    for number, *columns, digest in connection.execute(query, (name,)).fetchall():
+        past = [0 if field == "is_current" else value for field, value in zip(COLUMNS, columns, strict=True)]
+        # A damaged row stays one that does not match: it must not be made good by being superseded.
+        new = digest_of(number, *past) if digest_of(number, *columns) == digest else digest
+        connection.execute("UPDATE record SET is_current = 0, digest = ? WHERE id = ?", (new, number))
+        _enter(connection, "record", plus=new, minus=digest, n=0)
+
+
+def _enter(connection: sqlite3.Connection, what: str, *, plus: str, minus: str = "0", n: int = 1) -> None:
+    """Bring the ledger up to date."""
+    row = connection.execute("SELECT total FROM ledger WHERE what = ?", (what,)).fetchone()
+    is_there = row is not None and re.fullmatch("[0-9a-f]{1,64}", row[0]) is not None
+    require(
+        is_there, "the store's ledger is damaged; nothing was written: `fairground store repair` mends it", StoreError
+    )
+    new = sum_of(row[0], plus=plus, minus=minus)
+    connection.execute("UPDATE ledger SET n = n + ?, total = ? WHERE what = ?", (n, new, what))
 
 
 def _outcome(old: RunRecord, new: RunRecord) -> Outcome:
@@ -64,8 +118,15 @@ def _extends(new: RunRecord, old: RunRecord) -> bool:
 
 def insert_event(connection: sqlite3.Connection, kind: str, run: str | None, detail: str) -> None:
     """Write an event inside the caller's transaction."""
-    values = (_now(), _who(), kind, run, detail)
-    connection.execute("INSERT INTO event (at, who, kind, run, detail) VALUES (?, ?, ?, ?, ?)", values)
+    insert_event_row(connection, (_now(), _who(), kind, run, detail))
+
+
+def insert_event_row(connection: sqlite3.Connection, values: tuple[object, ...]) -> None:
+    """Write an event as it was noted: at, who, kind, run, detail."""
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM event").fetchone()
+    digest = digest_of(last + 1, *values)
+    connection.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)", (last + 1, *values, digest))
+    _enter(connection, "event", plus=digest)
 
 
 def _text(spec: object, *path: str) -> str | None:

@@ -11,54 +11,34 @@ A run has one current record, the one `get` and `records` answer with; every oth
     - a second done with other digits is kept in the history and noted as an event of kind `disagreement`.
 """
 
+import json
 import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Unpack
 
 from fairground.catalogue import nearest
-from fairground.errors import InputError, require
-from fairground.records.database import open_database, told_in_a_sentence, transaction
-from fairground.records.record import RunRecord, SplitName, State
-from fairground.records.rows import BODY_OF_NAME, Outcome, insert_event, insert_record
+from fairground.errors import InputError, StoreError, require
+from fairground.records.answers import Event, Filters, ScoreRow, Summary, where
+from fairground.records.database import is_writable, open_database, open_unwritable, told_in_a_sentence, transaction
+from fairground.records.integrity import (
+    ADVICE,
+    Row,
+    checked_rows,
+    complaints,
+    damaged_event,
+    damaged_record,
+    warn_of_damage,
+)
+from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of
+from fairground.records.record import RunRecord, SplitName
+from fairground.records.record_copy import write_copy
+from fairground.records.rows import CURRENT_OF_NAME, Outcome, insert_event, insert_event_row, insert_record
 
 FILE_NAME = "records.sqlite"
 _CHUNK = 500
-
-
-class Filters(TypedDict, total=False):
-    """What records can be searched by; `method` is the hash of a spec without its seed."""
-
-    name: str
-    state: State
-    method: str
-    protocol: str
-    dataset: str
-    loss: str
-    seed: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """Somebody did something: `kind` says what, `run` to which run, `who` and `at` by whom and when."""
-
-    at: str
-    who: str
-    kind: str
-    run: str | None
-    detail: str
-
-
-class ScoreRow(NamedTuple):
-    """One score of one run, read without its whole record."""
-
-    name: str
-    method: str
-    seed: int
-    value: float
 
 
 class Store:
@@ -82,12 +62,19 @@ class Store:
         with told_in_a_sentence(self.path):
             connection = self._connect()
             with transaction(connection):
-                return [insert_record(connection, record) for record in records]
+                stored = [(record, insert_record(connection, record)) for record in records]
+        for record, outcome in stored:
+            if outcome == "current":
+                write_copy(self.root, record)
+        return [outcome for _, outcome in stored]
 
     def get(self, name: str) -> RunRecord:
         """Return the current record of the run with this name or with the only name that begins so."""
-        (body,) = self._read(BODY_OF_NAME, (self.resolve(name),))[0]
-        return RunRecord.from_json(body)
+        whole = self.resolve(name)
+        for number, body, digest in self._read(CURRENT_OF_NAME, (whole,)):
+            require(digest_of(number, body) == digest, f"{damaged_record(whole, number)} {ADVICE}", StoreError)
+            return RunRecord.from_json(body)
+        raise StoreError(f"the record of run {whole} is lost: its text is not there. {ADVICE}")
 
     def resolve(self, name: str) -> str:
         """Return the whole name of a run from its beginning, refusing what is unknown or ambiguous."""
@@ -101,35 +88,57 @@ class Store:
 
     def history(self, name: str) -> list[RunRecord]:
         """Return every record of a run, oldest first, superseded ones too."""
-        return [RunRecord.from_json(body) for (body,) in self._read(_HISTORY, (self.resolve(name),))]
+        return [RunRecord.from_json(body) for body in self._texts(self._read(_HISTORY, (self.resolve(name),)))]
 
     def names(self, **filters: Unpack[Filters]) -> list[str]:
         """Return the names of the runs that match, in the order they were stored."""
-        where, values = _where(filters)
-        return [row[0] for row in self._read(f"SELECT name FROM record WHERE {where} ORDER BY id", values)]
+        return [row.columns[0] for row in self._rows(filters)]
 
     def records(self, **filters: Unpack[Filters]) -> Iterator[RunRecord]:
         """Yield the current records that match, in the order they were stored."""
-        where, values = _where(filters)
-        ids = [row[0] for row in self._read(f"SELECT id FROM record WHERE {where} ORDER BY id", values)]
+        rows = {row.number: row.columns[0] for row in self._rows(filters)}
+        numbers = list(rows)
         # In pieces: a slow reader must not hold one long read open, which would keep the log of writes from shrinking.
-        for start in range(0, len(ids), _CHUNK):
-            some = ids[start : start + _CHUNK]
+        for start in range(0, len(numbers), _CHUNK):
+            some = numbers[start : start + _CHUNK]
             marks = ",".join("?" * len(some))
-            for (body,) in self._read(f"SELECT json FROM body WHERE record IN ({marks}) ORDER BY record", some):
-                yield RunRecord.from_json(body)
+            found = self._read(f"SELECT record, json, digest FROM body WHERE record IN ({marks}) ORDER BY record", some)
+            for lost in set(some) - {row[0] for row in found}:
+                warn_of_damage(self.path, damaged_record(rows[lost], lost))
+            yield from map(RunRecord.from_json, self._texts((*row, rows[row[0]]) for row in found))
+
+    def summaries(self, **filters: Unpack[Filters]) -> list[Summary]:
+        """Return what a list shows of the runs that match, in the order they were stored; no record is read."""
+        rows = self._rows(filters)
+        found = {number: (text, digest) for number, text, digest in self._read(_SCORES)} if rows else {}
+        summaries = []
+        for row in rows:
+            text, digest = found.get(row.number, ("", ""))
+            if digest_of(row.number, text) != digest:
+                warn_of_damage(self.path, damaged_record(row.columns[0], row.number))
+                continue
+            summaries.append(Summary._make((*row.columns[: _SEED + 1], json.loads(text))))
+        return summaries
 
     def since(self, mark: int) -> tuple[int, list[RunRecord]]:
         """Return the current records stored after `mark`, and the mark to ask with next time; begin with 0."""
         rows = self._read(_SINCE, (mark,))
-        return (rows[-1][0] if rows else mark), [RunRecord.from_json(body) for _, body in rows]
+        return (rows[-1][0] if rows else mark), [RunRecord.from_json(body) for body in self._texts(rows)]
 
     def scores(self, metric: str, split: SplitName = "test", **filters: Unpack[Filters]) -> list[ScoreRow]:
         """Return one metric of every run that matches, without reading whole records."""
-        where, values = _where(filters)
-        query = f"""SELECT name, method, seed, value FROM score JOIN record ON record.id = score.record
-                    WHERE metric = ? AND split = ? AND {where} ORDER BY score.record"""
-        return list(map(ScoreRow._make, self._read(query, [metric, split, *values])))
+        rows = {row.number: row.columns for row in self._rows(filters)}
+        # Asked of SQLite, which reads one number out of a text faster than we could read all.
+        path = f"$.{json.dumps(split)}.{json.dumps(metric)}"
+        found = self._read(_ONE_SCORE, (path,)) if rows else []
+        scores = []
+        for number, text, digest, value in found:
+            if number in rows and digest_of(number, text) != digest:
+                warn_of_damage(self.path, damaged_record(rows[number][0], number))
+            elif number in rows and value is not None:
+                columns = rows[number]
+                scores.append(ScoreRow(columns[0], columns[1], columns[_SEED], value))
+        return scores
 
     def note_event(self, kind: str, run: str | None = None, detail: str = "") -> None:
         """Write down that somebody did something, durably before returning."""
@@ -138,12 +147,24 @@ class Store:
             with transaction(connection):
                 insert_event(connection, kind, run, detail)
 
+    def take_over(self, events: Iterable[Event]) -> None:
+        """Write events that were noted elsewhere, as they were noted."""
+        with told_in_a_sentence(self.path):
+            connection = self._connect()
+            with transaction(connection):
+                for event in events:
+                    insert_event_row(connection, (event.at, event.who, event.kind, event.run, event.detail))
+
     def events(self, *, kind: str | None = None, run: str | None = None) -> list[Event]:
         """Return what was noted, oldest first."""
         asked = {key: value for key, value in (("kind", kind), ("run", run)) if value is not None}
         where = " AND ".join(["true", *(f"{key} = ?" for key in asked)])
-        rows = self._read(f"SELECT at, who, kind, run, detail FROM event WHERE {where} ORDER BY id", asked.values())
-        return [Event(at=at, who=who, kind=kind, run=run, detail=detail) for at, who, kind, run, detail in rows]
+        sound, damaged = checked_rows(
+            self._read(f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY id", asked.values())
+        )
+        for row in damaged:
+            warn_of_damage(self.path, damaged_event(row.number))
+        return [Event(**dict(zip(EVENT_COLUMNS, row.columns, strict=True))) for row in sound]
 
     def close(self) -> None:
         """Close this thread's connection; the next call opens another."""
@@ -155,8 +176,11 @@ class Store:
     def _connect(self) -> sqlite3.Connection:
         """Return this thread's connection. A forked child must open its own: SQLite's locks do not survive a fork."""
         if getattr(self._own, "connection", None) is None or self._own.process != os.getpid():
-            self._own.connection = open_database(self.path, patience=self._patience)
-            self._own.process = os.getpid()
+            is_readable_only = self.path.exists() and not is_writable(self.path)
+            self._own.connection = (
+                open_unwritable(self.path) if is_readable_only else open_database(self.path, patience=self._patience)
+            )
+            self._own.process, self._own.is_audited = os.getpid(), False
         return self._own.connection  # type: ignore[no-any-return]
 
     def _read(self, query: str, values: Iterable[object] = ()) -> list[tuple]:
@@ -165,19 +189,40 @@ class Store:
         with told_in_a_sentence(self.path):
             return self._connect().execute(query, tuple(values)).fetchall()
 
+    def _rows(self, filters: Filters) -> list[Row]:
+        """Return the rows of the current records that match and are undamaged."""
+        condition, values = where(filters)
+        if not self.path.exists():
+            return []
+        with told_in_a_sentence(self.path):
+            connection = self._connect()
+            if not self._own.is_audited:
+                for complaint in complaints(connection):
+                    warn_of_damage(self.path, complaint)
+                self._own.is_audited = True
+            # Without an index: what damage hides in one would be missed in silence, and a scan takes milliseconds.
+            query = f"SELECT id, {', '.join(COLUMNS)}, digest FROM record NOT INDEXED WHERE {condition} ORDER BY id"
+            return checked_rows(connection.execute(query, values))[0]
+
+    def _texts(self, rows: Iterable[tuple]) -> Iterator[str]:
+        """Yield the texts of records by (number, text, digest, name), leaving out and naming damaged ones."""
+        for number, text, digest, name in rows:
+            if digest_of(number, text) == digest:
+                yield text
+            else:
+                warn_of_damage(self.path, damaged_record(name, number))
+
     def _nearest(self, name: str) -> str:
         latest = self._read("SELECT name FROM record WHERE is_current = 1 ORDER BY id DESC LIMIT 2000")
         return nearest(name, [row[0] for row in latest]) or (" There are no runs yet." if not latest else "")
 
 
 _NAMES_IN_RANGE = "SELECT name FROM record WHERE is_current = 1 AND name BETWEEN ? AND ? ORDER BY name LIMIT 6"
-_HISTORY = "SELECT json FROM body JOIN record ON record.id = body.record WHERE name = ? ORDER BY id"
-_SINCE = "SELECT id, json FROM record JOIN body ON body.record = record.id WHERE is_current = 1 AND id > ? ORDER BY id"
-
-
-def _where(filters: Filters) -> tuple[str, list[object]]:
-    known = Filters.__annotations__
-    for key in filters:
-        require(key in known, f"records cannot be searched by '{key}'.{nearest(key, known)} Use {', '.join(known)}.")
-    conditions = ["is_current = 1", *(f"{key} = ?" for key in filters)]
-    return " AND ".join(conditions), list(filters.values())
+_TEXT = "SELECT id, json, body.digest, name FROM record JOIN body ON body.record = record.id"
+_HISTORY = f"{_TEXT} WHERE name = ? ORDER BY id"
+_SINCE = f"{_TEXT} WHERE is_current = 1 AND id > ? ORDER BY id"
+_SCORES = "SELECT record, json, digest FROM scores"
+_ONE_SCORE = """SELECT record, json, digest, CASE WHEN json_valid(json) THEN json_extract(json, ?) END
+                FROM scores ORDER BY record"""
+_SEED = COLUMNS.index("seed")
+_EVENT = f"id, {', '.join(EVENT_COLUMNS)}, digest"

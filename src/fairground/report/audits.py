@@ -1,12 +1,12 @@
 """What an audit of the data found, read from the JSON that `fairground data check --json` prints."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairground.errors import DataError, require
+from fairground.files import read_json
 from fairground.report.headings import clean, shorten
 
 
@@ -22,13 +22,12 @@ class AuditCard:
 
 def read_audit(path: Path) -> AuditCard:
     """Return the card of an audit, refusing a file that is none."""
+    data = read_json(path, error=DataError)
+    require("n_images" in data, f"{path} is no audit: write one with `fairground data check --json`", DataError)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read the audit {path}: {error}") from error
-    is_audit = isinstance(data, dict) and "n_images" in data
-    require(is_audit, f"{path} is no audit: write one with `fairground data check --json`", DataError)
-    return audit_card(data, title=path.stem)
+        return audit_card(data, title=path.stem)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{path} is damaged: {error}") from error
 
 
 def audit_card(data: Mapping[str, Any], *, title: str) -> AuditCard:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairground.errors import require
+from fairground.errors import DataError, require
 from fairground.records.artefacts import write_atomically
 from fairground.records.record import RunRecord
 from fairground.report.audits import AuditCard
@@ -22,6 +22,7 @@ from fairground.report.figure import ReportFigure
 from fairground.report.figures import bars, critical_difference, curves
 from fairground.report.gallery import Gallery, read_gallery
 from fairground.report.headings import clean, duration, heading, shorten, show, show_interval, size
+from fairground.report.left_out import collected, leave_out
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.report.run_set import RunSet
 from fairground.report.sections import Drawing, Section, sections_of
@@ -57,9 +58,10 @@ def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = (), sum
 def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> str:
     """Return the page as HTML."""
     require(len(runs.records) > 0, "a report needs at least one record; got none")
-    sections = sections_of(runs)
-    run_galleries, n_left_out = _run_galleries(sections, runs)
-    over = figures_of_sections(sections)
+    with collected() as damaged:
+        sections = sections_of(runs)
+        run_galleries, n_left_out = _run_galleries(sections, runs)
+        over = figures_of_sections(sections)
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     return (
         environment()
@@ -69,6 +71,7 @@ def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summar
             sections=sections,
             run_galleries=run_galleries,
             n_left_out=n_left_out,
+            damaged=[clean(sentence) for sentence in damaged],
             records=runs.records,
             labels={name: label for section in sections for name, label in section.labels.items()},
             over=None if over is None else (over, Drawing(wide=over.wide("over"), narrow=over.narrow("over"))),
@@ -165,7 +168,11 @@ def _run_galleries(sections: Sequence[Section], runs: RunSet) -> tuple[list[RunG
         run = next((record for record in row.method.records if record.name in galleries), None)
         if run is None:
             continue
-        gallery = read_gallery(galleries[run.name])
+        try:
+            gallery = read_gallery(galleries[run.name])
+        except DataError as error:
+            leave_out(error)
+            continue
         weight += gallery.weight
         if shown and weight > _GALLERY_BUDGET:
             left_out += 1

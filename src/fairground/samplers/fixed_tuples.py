@@ -17,7 +17,9 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
-from fairground.errors import DataError, InputError, require
+from fairground.errors import DataError, FairgroundError, InputError, require
+from fairground.files import reading
+from fairground.records.arrays import read_arrays
 
 
 class FixedTuplesSampler(BatchSampler):
@@ -69,7 +71,7 @@ def _read(path: Path) -> np.ndarray:
     require(path.suffix in (".csv", ".txt", ".npz"), f"sampler.file must end in .csv, .txt or .npz; got '{path.name}'")
     try:
         tuples = _read_npz(path) if path.suffix == ".npz" else _read_text(path)
-    except (ValueError, OSError, KeyError) as error:
+    except (FairgroundError, ValueError, OSError) as error:
         raise InputError(f"'{path}' cannot be read as tuples of whole numbers: {error}") from error
     require(
         tuples.ndim == 2 and tuples.size > 0 and np.issubdtype(tuples.dtype, np.integer),
@@ -80,12 +82,13 @@ def _read(path: Path) -> np.ndarray:
 
 
 def _read_npz(path: Path) -> np.ndarray:
-    with np.load(path, allow_pickle=False) as arrays:
-        return np.asarray(arrays["tuples"])
+    return read_arrays(path, ["tuples"])["tuples"]
 
 
 def _read_text(path: Path) -> np.ndarray:
-    # NumPy warns about an empty file; an empty table is refused by its shape instead.
-    if path.stat().st_size == 0:
-        return np.empty((0, 0), dtype=np.int64)
-    return np.loadtxt(path, dtype=np.int64, delimiter="," if path.suffix == ".csv" else None, ndmin=2)
+    with reading(path) as file:
+        # NumPy warns about an empty file; an empty table is refused by its shape instead.
+        if not file.read(1):
+            return np.empty((0, 0), dtype=np.int64)
+        file.seek(0)
+        return np.loadtxt(file, dtype=np.int64, delimiter="," if path.suffix == ".csv" else None, ndmin=2)

@@ -15,6 +15,7 @@ from typing import Any, get_type_hints
 
 from fairground.catalogue import canonical, nearest
 from fairground.errors import InputError, require
+from fairground.files import read_text
 from fairground.spec.declarations import settings_of
 from fairground.spec.presets import preset_settings
 from fairground.spec.run import OPTIONAL, ROOM_OF, ComponentSpec, EvaluationSpec, OptimiserSpec, RunSpec, TrainingSpec
@@ -109,10 +110,8 @@ def _first_sentence(text: str) -> str:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what a TOML file says, or refuse in a sentence."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not TOML: {error}") from error
 
 
@@ -198,6 +197,7 @@ def _set(draft: _Draft, key: str, value: Value, origin: str) -> None:
 
 def _build(draft: _Draft) -> RunSpec:
     missing = [key for key in ROOM_OF if key not in draft.names]
+    missing += ["protocol"] if "protocol" not in draft.values else []
     require(not missing, f"the spec does not say: {', '.join(missing)}")
     parts = {key: _part(draft, key) for key in ROOM_OF}
     sections = {key: _section(draft, key) for key in _SECTIONS}

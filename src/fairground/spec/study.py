@@ -15,6 +15,9 @@ from fairground.errors import require
 from fairground.spec.identity import NAME_LENGTH, canonical_json
 from fairground.spec.space import Range, range_to_plain
 
+#: more folds than any data set has classes to share out
+_MOST_FOLDS = 1000
+
 
 @dataclass(frozen=True, kw_only=True)
 class DataSpec:
@@ -76,6 +79,7 @@ class FoldsSpec:
 
     def __post_init__(self) -> None:
         _at_least("folds.n", self.n, 1)
+        require(self.n <= _MOST_FOLDS, f"folds.n must be at most {_MOST_FOLDS}; got {self.n}")
         require(
             all(0 <= fold < self.n for fold in self.use) and len(set(self.use)) == len(self.use),
             f"folds.use must name folds in 0..{self.n - 1}, each once; got {list(self.use)}",

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fairground.catalogue import nearest
-from fairground.errors import StoreError, require
-from fairground.records.artefacts import write_atomically
+from fairground.errors import FairgroundError, StoreError, require
+from fairground.files import read_json
+from fairground.records.artefacts import ANY_AGE, sweep, write_atomically
 from fairground.records.lock import held
 from fairground.spec.study import StudySpec, study_hash, study_to_plain
 from fairground.spec.study_load import build_study
@@ -45,6 +46,7 @@ class StudyFolder:
         except OSError as error:
             raise StoreError(f"cannot make {self.path}: {error.strerror}") from error
         with held(self.path / "driver.lock", f"study {study.name} ({self.hash})"):
+            sweep(self.path, older_than=ANY_AGE)
             write_atomically(self.spec, json.dumps(study_to_plain(study), indent=1).encode())
             yield
 
@@ -58,7 +60,7 @@ def begun_studies(home: Path) -> dict[str, StudySpec]:
     """Return the studies begun under `home`, by hash."""
     found = {}
     for path in sorted((home / "studies").glob("*/study.json")):
-        found[path.parent.name] = study_from_plain(json.loads(path.read_text(encoding="utf-8")))
+        found[path.parent.name] = stored_study(path)
     return found
 
 
@@ -75,6 +77,17 @@ def find_begun(home: Path, word: str) -> StudySpec | None:
 def begun_hint(home: Path, word: str) -> str:
     """Return the nearest begun study as a question, or nothing."""
     return nearest(word, [study.name for study in begun_studies(home).values()])
+
+
+def stored_study(path: Path) -> StudySpec:
+    """Return the study in a `study.json`, refusing one that is damaged in a sentence that names it."""
+    data = read_json(path, error=StoreError)
+    try:
+        return study_from_plain(data)
+    except FairgroundError as error:
+        raise StoreError(f"{path} is damaged: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged: it is not a study ({type(error).__name__} {error})") from error
 
 
 def study_from_plain(data: dict[str, Any]) -> StudySpec:

@@ -1,22 +1,25 @@
-"""Everything that makes resume exact, on disk: tensors in safetensors, the rest in JSON, each file written atomically.
+"""Everything that makes resume exact, on disk: tensors in safetensors, the rest in sealed JSON, written atomically.
 
-A checkpoint is two files, `00000600.safetensors` and then `00000600.json`, which holds the checksum of the first: the
-JSON is the commit. The two newest are kept, so that a damaged one costs a little time and no run. The best weights so
-far are a file of their own, written when they change, named and check-summed by every checkpoint that counts on them.
+`records/checkpoint_files.py` says which files these are and how one digest covers them all. The two newest checkpoints
+are kept, so that a damaged one costs a little time and no run. The best weights so far are a file of their own, written
+when they change.
 """
 
 import hashlib
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import safetensors
 import safetensors.torch
 from torch import Tensor
 
 from fairground.errors import StoreError, require
+from fairground.files import read_bytes
 from fairground.records.artefacts import write_atomically
+from fairground.records.checkpoint_files import files_of, newest_first, read_state, write_state
 
 KEPT = 2
 
@@ -35,13 +38,15 @@ class Checkpoints:
 
     folder: Path
     notes: list[str] = field(default_factory=list)
+    _damaged: set[Path] = field(default_factory=set)
 
     def save(self, step: int, snapshot: Snapshot) -> None:
-        """Write a checkpoint, then drop what is older than the newest two."""
+        """Write a checkpoint, then drop damaged ones and what is older than the newest two."""
         path = self.folder / f"{step:08d}.safetensors"
         digest = _write_tensors(path, snapshot.tensors)
-        facts = {**snapshot.facts, "tensors": path.name, "sha256": digest}
-        write_atomically(path.with_suffix(".json"), json.dumps(facts, allow_nan=False).encode())
+        committed = path.with_suffix(".json")
+        write_state(committed, {**snapshot.facts, "tensors": path.name, "sha256": digest})
+        self._damaged.discard(committed)
         self._drop_old()
 
     def save_best(self, epoch: int, tensors: Mapping[str, Tensor]) -> dict[str, str]:
@@ -50,12 +55,13 @@ class Checkpoints:
         return {"file": path.name, "sha256": _write_tensors(path, tensors)}
 
     def load(self) -> Snapshot | None:
-        """Return the newest checkpoint that is whole, or None when there is none."""
-        paths = sorted(self.folder.glob("[0-9]*.json"), reverse=True)
+        """Return the newest checkpoint that is undamaged, or None when there is none."""
+        paths = newest_first(self.folder)
         for path in paths:
             try:
                 return self._read(path)
             except StoreError as error:
+                self._damaged.add(path)
                 self.notes.append(f"checkpoint {path.stem} is damaged ({error}); fell back to the one before")
         require(
             not paths,
@@ -69,30 +75,26 @@ class Checkpoints:
         return _read_tensors(self.folder / best["file"], best["sha256"])
 
     def _read(self, path: Path) -> Snapshot:
-        try:
-            facts = json.loads(path.read_text(encoding="utf-8"))
-            name, digest = facts["tensors"], facts["sha256"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StoreError("its JSON cannot be read") from error
-        require(name == f"{path.stem}.safetensors", "it names another file", StoreError)
-        if facts.get("best"):
-            _check(self.folder / facts["best"]["file"], facts["best"]["sha256"])
-        return Snapshot(tensors=_read_tensors(self.folder / name, digest), facts=facts)
+        state = read_state(path)
+        require(isinstance(state.get("sha256"), str) and "best" in state, "it names no weights", StoreError)
+        tensors = _read_tensors(path.with_suffix(".safetensors"), state["sha256"])
+        best = state["best"]
+        if best:
+            is_named = isinstance(best, dict) and re.fullmatch(r"best-\d{6}\.safetensors", str(best.get("file")))
+            require(bool(is_named), "it names no best weights", StoreError)
+            _check(self.folder / best["file"], best.get("sha256"))
+        return Snapshot(tensors=tensors, facts=state)
 
     def _drop_old(self) -> None:
-        paths = sorted(self.folder.glob("[0-9]*.json"), reverse=True)
-        needed = set()
+        paths = [path for path in newest_first(self.folder) if path not in self._damaged]
+        needed: set[Path] = set()
         for path in paths[:KEPT]:
             try:
-                best = json.loads(path.read_text(encoding="utf-8")).get("best")
-            except ValueError:
-                continue
-            needed.add(best["file"] if best else "")
-        for path in paths[KEPT:]:
-            path.unlink(missing_ok=True)
-        kept = {path.stem for path in paths[:KEPT]}
-        for path in self.folder.glob("*.safetensors"):
-            if path.stem not in kept and path.name not in needed:
+                needed.update(files_of(path, read_state(path)))
+            except StoreError:  # damaged since it was written; `load` says so when it is asked for
+                needed.update((path, path.with_suffix(".safetensors")))
+        for path in (*newest_first(self.folder), *self.folder.glob("*.safetensors")):
+            if path not in needed:
                 path.unlink(missing_ok=True)
 
 
@@ -104,7 +106,10 @@ def to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
 
 def from_bytes(data: bytes) -> dict[str, Tensor]:
     """Return what `to_bytes` was given."""
-    return safetensors.torch.load(data)
+    try:
+        return safetensors.torch.load(data)
+    except (safetensors.SafetensorError, ValueError, KeyError, RuntimeError) as error:
+        raise StoreError(f"these bytes are not safetensors: {error}") from error
 
 
 def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
@@ -113,11 +118,8 @@ def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _check(path: Path, digest: str) -> bytes:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise StoreError(f"{path.name} cannot be read") from error
+def _check(path: Path, digest: str | None) -> bytes:
+    data = read_bytes(path, error=StoreError)
     require(hashlib.sha256(data).hexdigest() == digest, f"{path.name} does not match its checksum", StoreError)
     return data
 

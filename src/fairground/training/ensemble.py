@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairground.errors import DataError, require
+from fairground.errors import DataError, StoreError, require
 from fairground.evaluation.ensemble import concatenate
 from fairground.records.arrays import read_arrays
 from fairground.records.artefacts import RunFolder
@@ -40,6 +40,11 @@ def _embeddings(folder: RunFolder) -> tuple[np.ndarray, np.ndarray]:
         folder.embeddings.is_file(),
         f"run {folder.name} left no embeddings under {folder.root}; several machines need a --home they share",
         DataError,
+    )
+    require(
+        folder.embeddings.name not in folder.damaged(),
+        f"{folder.embeddings} no longer has the checksum it was written with; train run {folder.name} again",
+        StoreError,
     )
     arrays = read_arrays(folder.embeddings, ["embeddings", "rows"])
     return arrays["embeddings"], arrays["rows"]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.errors import DivergedError
+from fairground.errors import DivergedError, StoreError
 from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
@@ -20,7 +20,7 @@ from fairground.records.provenance import Clock, begin
 from fairground.records.record import EpochRow, Finding
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
-from fairground.training.checkpoint import Checkpoints
+from fairground.training.checkpoint import Checkpoints, Snapshot
 from fairground.training.distributed.process_group import ProcessGroup
 from fairground.training.doctor.doctor import Doctor
 from fairground.training.head_initialisation import start_head
@@ -66,7 +66,7 @@ class Training:
         """Take up the newest whole checkpoint; return whether there was one."""
         snapshot = self.checkpoints.load()
         if snapshot is not None:
-            self.progress, watched = put_back(self.parts, snapshot)
+            self.progress, watched = self._put_back(snapshot)
             progress = self.progress
             if self.doctor is not None:
                 self.doctor.load_tensors(watched)
@@ -74,6 +74,14 @@ class Training:
                 started=progress.started, earlier_seconds=progress.seconds, earlier_peak=progress.peak_memory
             )
         return snapshot is not None
+
+    def _put_back(self, snapshot: Snapshot) -> tuple[Progress, Mapping[str, Tensor]]:
+        try:
+            return put_back(self.parts, snapshot)
+        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
+            why = " ".join(str(error).split())[:200]
+            place = self.checkpoints.folder
+            raise StoreError(f"the newest checkpoint in {place} is not one of this run: {why}") from error
 
     def use_best(self) -> None:
         """Put the selected weights into the model; the last ones where nothing was selected."""

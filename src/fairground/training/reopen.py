@@ -1,6 +1,5 @@
 """A run from its folder: its selected model, and that model's scores on a split."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from fairground.evaluation.embed import embed
 from fairground.evaluation.scores import evaluate_in_detail
 from fairground.records.artefacts import RunFolder
 from fairground.records.store import Store
-from fairground.spec.load import run_from_plain
+from fairground.records.stored_spec import stored_spec
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.checkpoint import Checkpoints
@@ -30,7 +29,7 @@ class Reopened:
 def reopen(home: Path, name: str) -> Reopened:
     """Return a run's model as it was selected; the last weights where nothing was selected."""
     folder = RunFolder(home, name)
-    spec = run_from_plain(json.loads(folder.spec.read_text(encoding="utf-8")))
+    spec = stored_spec(folder)
     parts = assemble(spec)
     checkpoints = Checkpoints(folder.checkpoints)
     snapshot = checkpoints.load()

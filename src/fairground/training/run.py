@@ -113,6 +113,8 @@ def _owned(folder: RunFolder, spec: RunSpec, group: ProcessGroup, patience: floa
         yield
         return
     with locked(folder, patience=patience):
+        # Under the lock nobody else writes here: what is left over is that of a writer that was killed.
+        folder.sweep()
         write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         yield
 

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from fairground.contracts.model import Trunk
 from fairground.errors import InputError, require
+from fairground.files import read_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,10 +61,7 @@ def load_weights(
         require(not sha256, f"trunk.weights_sha256 was set, but trunk.weights of {name} is none")
         return ""
     path, wanted = _locate(name, weights, sha256, published)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"trunk.weights: cannot read {path}: {error.strerror}") from error
+    data = read_bytes(path)
     found = hashlib.sha256(data).hexdigest()
     require(
         found.startswith(wanted),

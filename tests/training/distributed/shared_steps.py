@@ -19,7 +19,7 @@ from tests.training.tiny import tiny
 METHODS = {
     "all pairs": ("loss=contrastive",),
     "a drawing miner": ("loss=triplet", "miner=distance_weighted"),
-    # Some with SGD: Adam divides by the size of the gradient, so that where this is near nothing the last digit decides.
+    # Some with SGD: Adam divides by the size of the gradient, and where this is near nothing the last digit decides.
     "proxies": ("loss=proxy_anchor", "optimiser.name=sgd", "optimiser.loss_lr=0.01"),
     "a memory": ("loss=cross_batch_memory", "loss.size=40"),
     "a sampler that looks": ("loss=multi_similarity", "sampler=greedy_coreset", "sampler.pool=64"),

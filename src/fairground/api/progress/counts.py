@@ -11,10 +11,11 @@ def counted(title: str, *, is_quiet: bool) -> Iterator[Callable[[str, int, int],
     if is_quiet or not sys.stderr.isatty():
         yield lambda *_: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from fairground.api.terminal import console
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=console()) as bar:
         task = bar.add_task(title, total=None)
         yield lambda what, done, of: bar.update(task, description=what or title, completed=done, total=of)

@@ -38,11 +38,12 @@ def _line(record: "RunRecord", state: "RaceState", metric: str) -> str:
 
 @contextmanager
 def _bars(state: "RaceState", metric: str) -> Iterator[tuple[Watch, OnRecord]]:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
+    from fairground.api.terminal import console
+
     columns = (TextColumn("{task.description:<34}"), BarColumn(), TextColumn("{task.fields[status]}"))
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=console()) as progress:
         overall = progress.add_task("time", total=state.limit, status="")
         bars = RunBars(progress)
 

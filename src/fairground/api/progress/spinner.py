@@ -9,6 +9,6 @@ def spinner(words: str, *, is_quiet: bool) -> AbstractContextManager[Any]:
     """Return a context that shows the words while it lasts."""
     if is_quiet or not sys.stderr.isatty():
         return nullcontext()
-    from rich.console import Console
+    from fairground.api.terminal import console
 
-    return Console(stderr=True).status(words)
+    return console().status(words)

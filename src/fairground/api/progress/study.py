@@ -61,8 +61,9 @@ def _outcome(record: "RunRecord", metric: str) -> str:
 
 @contextmanager
 def _bars(total: int, metric: str, *, is_pruned: bool, titles: Mapping[str, str]) -> Iterator[tuple[Watch, OnRecord]]:
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from fairground.api.terminal import console
 
     columns = (
         TextColumn("{task.description:<34}"),
@@ -71,7 +72,7 @@ def _bars(total: int, metric: str, *, is_pruned: bool, titles: Mapping[str, str]
         TimeRemainingColumn(),
         TextColumn("{task.fields[status]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=console()) as progress:
         words = "runs (pruning may save some)" if is_pruned else "runs"
         overall = progress.add_task(words, total=total, status="")
         bars = RunBars(progress)

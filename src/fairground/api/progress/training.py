@@ -35,8 +35,9 @@ def _line(event: Mapping[str, Any], select_by: str) -> None:
 
 @contextmanager
 def _bar(title: str, select_by: str) -> Iterator[Listener]:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from fairground.api.terminal import console
 
     columns = (
         TextColumn("{task.description}"),
@@ -45,7 +46,7 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
         TextColumn("{task.fields[speed]} images/s"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=console()) as progress:
         task = progress.add_task(title, total=None, epoch="0", loss="-", score="-", speed="-")
         shown = 0.0
 

@@ -20,6 +20,7 @@ from fairground.report.drawing import Draw, axes_in
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs
 from fairground.report.headings import shorten, squeeze
+from fairground.report.left_out import leave_out
 from fairground.report.palette import N_SERIES, Palette
 
 if TYPE_CHECKING:
@@ -102,9 +103,17 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
 def _map(label: str, run: str, folder: RunFolder) -> EmbeddingMap | None:
     if not folder.embeddings.is_file():
         return None
-    arrays = read_arrays(folder.embeddings, ["embeddings", "labels", "rows"])
+    try:
+        arrays = read_arrays(folder.embeddings, ["embeddings", "labels", "rows"])
+    except DataError as error:
+        leave_out(error)
+        return None
     vectors, labels, rows = arrays["embeddings"], arrays["labels"], arrays["rows"]
-    if not (vectors.ndim == 2 and vectors.shape[1] >= 2 and len(vectors) == len(labels) == len(rows) > 2):
+    is_usable = vectors.ndim == 2 and vectors.dtype.kind == "f" and labels.dtype.kind == rows.dtype.kind == "i"
+    if not (is_usable and vectors.shape[1] >= 2 and len(vectors) == len(labels) == len(rows) > 2):
+        return None
+    if not np.isfinite(vectors).all():
+        leave_out(DataError(f"{folder.embeddings} holds numbers that are not finite"))
         return None
     pictured, names = _pictured(folder, labels, rows)
     n = min(len(vectors), MOST_POINTS)

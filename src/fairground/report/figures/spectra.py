@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.errors import DataError
-from fairground.records.arrays import read_arrays
+from fairground.records.arrays import array_names, read_arrays
 from fairground.report.drawing import Draw, legend_below, log_axis, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
+from fairground.report.left_out import leave_out
 from fairground.report.methods import Method
 from fairground.report.palette import N_SERIES, Palette, dash_of
 
@@ -53,8 +54,11 @@ def arrays_of(inputs: FigureInputs, method: Method, name: str) -> list[np.ndarra
         if folder is None or not folder.analyses.is_file():
             continue
         try:
+            if name not in array_names(folder.analyses):  # the run kept other analyses
+                continue
             array = read_arrays(folder.analyses, [name])[name]
-        except DataError:  # the run kept other analyses
+        except DataError as error:
+            leave_out(error)
             continue
         if array.ndim == 1 and array.dtype.kind == "f" and np.isfinite(array).all():
             found.append(array)

@@ -1,0 +1,92 @@
+r"""The one way to the terminal: what is printed loses the characters that could move its cursor or set its title.
+
+Names of files and classes, paths in tables and errors of other libraries come from outside. A control character in one
+of them is shown as its escape (`\x1b`) and not obeyed. Bars are drawn by Rich, which needs such characters itself: its
+`console()` writes past the guard and cleans every text that it is given.
+"""
+
+import re
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from fairground.errors import DamageWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: C0 but for line feed and tabulator, DEL, C1, lone surrogates, and what reverses the direction of writing
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def cleaned(text: str) -> str:
+    """Return a text with every character that a terminal would obey shown as its escape."""
+    return _UNSAFE.sub(_escaped, text)
+
+
+def console() -> "Console":
+    """Return Rich's console on the error stream, for bars."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class CleanConsole(Console):
+        """Cleans the texts of names and numbers, and leaves its own movements of the cursor alone."""
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else segment._replace(text=cleaned(segment.text))
+
+    return CleanConsole(file=cast(TextIO, getattr(sys.stderr, "unclean", sys.stderr)))
+
+
+def guard_streams() -> None:
+    """Let everything this process prints go through `cleaned`, and print warnings of damage as sentences."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, CleanStream):
+            setattr(sys, name, CleanStream(stream))
+    show = warnings.showwarning
+
+    def show_sentence(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, DamageWarning):
+            print(f"fairground: {message}", file=sys.stderr)
+        else:
+            show(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show_sentence
+
+
+class CleanStream:
+    """A text stream that cleans what is written to it; all else is the stream's own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unclean = stream
+
+    def write(self, text: str) -> int:
+        """Write a text without characters that a terminal would obey."""
+        self.unclean.write(cleaned(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unclean, name)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    # A lone surrogate stands for one byte of a file's name that is not UTF-8.
+    if 0xDC80 <= number <= 0xDCFF:
+        return f"\\x{number - 0xDC00:02x}"
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

@@ -1,0 +1,111 @@
+"""The one way files from outside are opened: regular files alone, and every failure a sentence of ours.
+
+A pipe, a socket or a device is refused before a byte is asked of it, because reading one could wait for ever. What is
+at the path is asked of the open file, so that nobody can exchange it between the question and the answer.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+from fairground.errors import FairgroundError, InputError, require
+
+#: a text that people write or we do is far smaller; JSON takes some twenty times its length once it is read
+MAX_TEXT_BYTES = 64 << 20
+
+
+def open_regular(path: Path, *, error: type[FairgroundError] = InputError, what: str = "") -> BufferedReader:
+    """Return a regular file opened for reading; refuse all else in a sentence that names the path, or `what` it is."""
+    handle = -1
+    try:
+        # Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever; to a regular file it means nothing.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(path, flags)
+        mode = os.fstat(handle).st_mode
+        require(stat.S_ISREG(mode), _complaint(path, what, f"it is {_kind(mode)}, not a plain file"), error)
+        return os.fdopen(handle, "rb")
+    except (OSError, ValueError) as failure:
+        raise error(_complaint(path, what, _reason(failure))) from failure
+    except FairgroundError:
+        os.close(handle)
+        raise
+
+
+@contextmanager
+def reading(path: Path, *, error: type[FairgroundError] = InputError) -> Iterator[BufferedReader]:
+    """Hold a regular file open for reading while the block lasts; what fails inside on the disk is a sentence too."""
+    with open_regular(path, error=error) as file:
+        try:
+            yield file
+        except OSError as failure:
+            raise error(_complaint(path, "", _reason(failure))) from failure
+
+
+def require_regular(path: Path, *, error: type[FairgroundError] = InputError) -> None:
+    """Refuse what is not a regular file, for readers that must open a file by its name themselves."""
+    open_regular(path, error=error).close()
+
+
+def read_bytes(path: Path, *, error: type[FairgroundError] = InputError, most: int | None = None) -> bytes:
+    """Return the content of a regular file, refusing one longer than `most` bytes."""
+    with reading(path, error=error) as file:
+        length = os.fstat(file.fileno()).st_size
+        complaint = f"{_shown(path)} has {length:,} bytes, more than the {most or 0:,} that are read of such a file"
+        require(most is None or length <= most, complaint, error)
+        return file.read()
+
+
+def read_text(path: Path, *, error: type[FairgroundError] = InputError, encoding: str = "utf-8") -> str:
+    """Return the content of a text file."""
+    try:
+        return read_bytes(path, error=error, most=MAX_TEXT_BYTES).decode(encoding)
+    except UnicodeDecodeError as failure:
+        raise error(f"{_shown(path)} is not text in UTF-8 (byte {failure.start})") from failure
+
+
+def read_json(path: Path, *, error: type[FairgroundError] = InputError) -> dict[str, Any]:
+    """Return the JSON object in a file."""
+    return parse_json(read_text(path, error=error), _shown(path), error=error)
+
+
+def parse_json(text: str | bytes, origin: str, *, error: type[FairgroundError] = InputError) -> dict[str, Any]:
+    """Return the JSON object that `text` is; `origin` says in a refusal where it came from."""
+    try:
+        found = json.loads(text)
+    except RecursionError as failure:
+        raise error(f"{origin} is nested too deeply to be read") from failure
+    except ValueError as failure:
+        raise error(f"{origin} is not JSON: {failure}") from failure
+    require(isinstance(found, dict), f"{origin} must hold a JSON object; it holds {type(found).__name__}", error)
+    return dict(found)
+
+
+def _shown(path: Path) -> str:
+    return f"'{path}'"
+
+
+def _kind(mode: int) -> str:
+    kinds = {
+        "a folder": stat.S_ISDIR,
+        "a pipe": stat.S_ISFIFO,
+        "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
+        "a socket": stat.S_ISSOCK,
+    }
+    return next((kind for kind, is_such in kinds.items() if is_such(mode)), "something else")
+
+
+def _complaint(path: Path, what: str, reason: str) -> str:
+    return f"{what} cannot be read: {reason}" if what else f"cannot read {_shown(path)}: {reason}"
+
+
+def _reason(failure: OSError | ValueError) -> str:
+    if isinstance(failure, FileNotFoundError):
+        return "it is not there: there is no file of that name"
+    if isinstance(failure, OSError):
+        return failure.strerror or str(failure)
+    return f"this cannot be the name of a file ({failure})"

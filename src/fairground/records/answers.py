@@ -1,0 +1,64 @@
+"""What the store can be asked for, and the small answers it gives without reading whole records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypedDict
+
+from fairground.catalogue import nearest
+from fairground.errors import require
+from fairground.records.record import State
+
+
+class Filters(TypedDict, total=False):
+    """What records can be searched by; `method` is the hash of a spec without its seed."""
+
+    name: str
+    state: State
+    method: str
+    protocol: str
+    dataset: str
+    loss: str
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Somebody did something: `kind` says what, `run` to which run, `who` and `at` by whom and when."""
+
+    at: str
+    who: str
+    kind: str
+    run: str | None
+    detail: str
+
+
+class ScoreRow(NamedTuple):
+    """One score of one run, read without its whole record."""
+
+    name: str
+    method: str
+    seed: int
+    value: float
+
+
+class Summary(NamedTuple):
+    """What a list shows of a run, read without its whole record; `scores` by split and metric."""
+
+    name: str
+    method: str
+    state: State
+    protocol: str | None
+    dataset: str | None
+    loss: str | None
+    miner: str | None
+    seed: int | None
+    scores: Mapping[str, Mapping[str, float]]
+
+
+def where(filters: Filters) -> tuple[str, list[object]]:
+    """Return the condition and its values for the current records that match."""
+    known = Filters.__annotations__
+    for key in filters:
+        require(key in known, f"records cannot be searched by '{key}'.{nearest(key, known)} Use {', '.join(known)}.")
+    conditions = ["is_current = 1", *(f"{key} = ?" for key in filters)]
+    return " AND ".join(conditions), list(filters.values())

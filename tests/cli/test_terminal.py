@@ -1,0 +1,82 @@
+"""What is printed cannot steer the terminal it is printed to."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairground.api.terminal import CleanStream, cleaned, console
+
+ROOT = Path(__file__).parents[2]
+EVIL = "evil\x1b]0;owned\x07\x1b[2J"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\ttext\n", "plain\ttext\n"),
+        ("größe 日本 🎡", "größe 日本 🎡"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("a\rb\x08\x7f\x9b", "a\\x0db\\x08\\x7f\\x9b"),
+        ("abc\u202egpj.exe", "abc\\u202egpj.exe"),
+        (os.fsdecode(b"caf\xe9"), "caf\\xe9"),
+    ],
+)
+def test_characters_that_a_terminal_obeys_are_shown(text, shown):
+    assert cleaned(text) == shown
+    stream = io.StringIO()
+    print(text, file=CleanStream(stream), end="")
+    assert stream.getvalue() == shown
+
+
+def test_bars_show_names_without_obeying_them(monkeypatch):
+    from rich.progress import Progress
+
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress(console=console()) as bar:
+        bar.add_task(EVIL, total=3)
+        bar.console.print(EVIL)
+    printed = stream.getvalue()
+    assert "\x1b]0" not in printed
+    assert "\x07" not in printed
+    assert "\x1b[2J" not in printed
+    assert "\\x1b]0;own" in printed
+
+
+def fairground(*words: str, cwd: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "fairground", *words], cwd=cwd, capture_output=True, text=True, timeout=200, check=False
+    )
+
+
+@pytest.fixture
+def photos(tmp_path):
+    from PIL import Image
+
+    for label in (EVIL, "good"):
+        (tmp_path / "set" / label).mkdir(parents=True)
+        for number in range(3):
+            Image.new("RGB", (24, 24), (number * 60, 10, len(label))).save(tmp_path / "set" / label / f"{number}.png")
+    (tmp_path / "set" / "good" / f"broken{EVIL}.png").write_bytes(b"not a picture")
+    return tmp_path
+
+
+def test_names_of_classes_files_and_paths_reach_no_terminal_unclean(photos):
+    (photos / "table.csv").write_text(f"path,label\nset/{EVIL}.png,a\n")
+    for words in (
+        ("data", "check", "set"),
+        ("data", "check", "table.csv"),
+        ("embed", f"no{EVIL}model", "set", "--out", "x.npz"),
+        ("train", f"loss={EVIL}"),
+        ("show", EVIL),
+    ):
+        told = fairground(*words, cwd=photos)
+        assert "\x1b" not in told.stdout + told.stderr, words
+        assert "\x07" not in told.stdout + told.stderr, words
+        assert "Traceback" not in told.stderr, told.stderr
