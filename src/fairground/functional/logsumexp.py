@@ -21,7 +21,10 @@ NOTHING = -1e30
 
 
 def weighted_logsumexp(values: Tensor, weights: Tensor) -> Tensor:
-    """Return log sum_j weights_ij exp(values_ij) of every row; about NOTHING, with gradient 0, where no weight is."""
+    """Return log sum_j weights_ij exp(values_ij) over the last axis, for weights that are 0, 1, 2 and so on.
+
+    It is about NOTHING, with gradient 0, where no weight is.
+    """
     return torch.where(weights > 0, values + weights.clamp_min(1).log(), NOTHING).logsumexp(-1)
 
 

@@ -24,7 +24,10 @@ def fractions(n: int, like: Tensor, generator: torch.Generator | None) -> Tensor
 
 
 def marked_column(mask: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Return for each row of `mask` (r, n) one of its marked columns, all equally likely; any column where none is."""
+    """Return for each row of `mask` (r, n) one of its marked columns, all equally likely; any column where none is.
+
+    A mask of whole numbers counts a column as often as it says.
+    """
     wanted = draw_below(mask.sum(1), generator) + 1
     return torch.searchsorted(mask.cumsum(1), wanted.unsqueeze(1)).squeeze(1).clamp_max(mask.shape[1] - 1)
 

@@ -1,10 +1,7 @@
-"""The positives and negatives of every sample by number: "positive 3 of row 7", without any list of them.
+"""Index triplets of a batch: by number, all that pass a test, weights to draw them by, and the switch of rho.
 
-Lists of triplets that pass a test, made in blocks of anchors so that the list itself is all that needs memory.
-
-How pairwise distances are spread on the unit sphere, and the weights that even them out.
-
-Triplets with a positive in the negative's place: the switch of rho-regularisation, in its three readings.
+Positives and negatives go by number ("positive 3 of row 7"), without any list of them. Lists are made in blocks of
+anchors, so that the list itself is all that needs memory.
 """
 
 from collections.abc import Callable

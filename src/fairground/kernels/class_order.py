@@ -17,12 +17,14 @@ class ClassOrder(NamedTuple):
     @property
     def n_positives(self) -> np.ndarray:
         """How many others (n,) of its class each row has."""
-        return self.stop - self.start - 1
+        counts: np.ndarray = self.stop - self.start - 1
+        return counts
 
     @property
     def n_negatives(self) -> np.ndarray:
         """How many rows (n,) of other classes there are for each row."""
-        return len(self.rows) - (self.stop - self.start)
+        counts: np.ndarray = len(self.rows) - (self.stop - self.start)
+        return counts
 
 
 def class_order(labels: Tensor) -> ClassOrder:

@@ -36,13 +36,13 @@ def of_pairs(
     order = class_order(labels)
 
     def of_ratios(ratios: np.ndarray) -> tuple[float, np.ndarray]:
-        edges = [filled(border, ratios) for border in borders]
-        hinges = row_hinges(ratios, order, *edges)
+        upper, lower = (filled(border, ratios) for border in borders)
+        hinges = row_hinges(ratios, order, upper, lower)
         n_near = max(1.0, (hinges.n_near if over_active else order.n_positives).sum())
         n_far = max(1.0, (hinges.n_far if over_active else order.n_negatives).sum())
         weights = filled(1 / n_near, ratios), filled(1 / n_far, ratios)
         loss = hinges.near.sum() / n_near + hinges.far.sum() / n_far
-        return loss, hinge_gradient(ratios, order, *edges, *weights)
+        return loss, hinge_gradient(ratios, order, upper, lower, *weights)
 
     counted = torch.full((len(labels),), float(len(labels) > 1), dtype=embeddings.dtype)
     return _of_ratios(embeddings, of_ratios, penalty, counted)

@@ -58,7 +58,7 @@ class LiftedStructureLoss(Loss):
         d = distances(z, z)
         pairs = pair_weights(embeddings, labels, tuples, repeats=True)
         negatives = weighted_logsumexp(self.margin - d, pairs.negative)
-        of_both_ends = torch.stack(torch.broadcast_tensors(negatives.unsqueeze(1), negatives)).logsumexp(0)
+        of_both_ends = torch.stack([negatives.unsqueeze(1).expand_as(d), negatives.expand_as(d)]).logsumexp(0)
         violation = (of_both_ends + d).relu()
         return weighted_mean(violation.square() / 2, pairs.positive)
 

@@ -74,7 +74,8 @@ class MarginLoss(Loss):
         self.count = count
         self.n_classes = n_classes if beta_kind == "per_class" else None
         self.beta = nn.Parameter(torch.full((size or 1,), float(beta)), requires_grad=learn_beta)
-        self._setting, self._rounded = beta, self.beta[0].item()
+        self._setting = beta
+        self._rounded = torch.tensor(beta, dtype=torch.float32, device="cpu").item()
 
     def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None

@@ -112,13 +112,18 @@ class NPairLoss(Loss):
 
 
 def _first_pair_per_class(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return anchors and positives (n,) in order of class, and which of them are the pair of a class.
+    """Return anchors and positives (n,), at most one pair for each class, and which of them are one.
 
     They are the first two samples of the class, or the first of its positive pairs given.
     """
-    anchor, positive = (None, None) if tuples is None else as_pairs(tuples)[:2]
-    ordered, order = (labels if anchor is None else labels[anchor]).sort(stable=True)
+    ordered, order = labels.sort(stable=True)
     is_first = torch.cat([ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]])
-    if anchor is None or positive is None:
+    if tuples is None:
         return order, order.roll(-1), is_first & ~is_first.roll(-1)
-    return anchor[order], positive[order], is_first
+    anchor, positive, _, _ = as_pairs(tuples)
+    # A class goes by the place where it starts in the order.
+    own = torch.searchsorted(ordered, labels[anchor])
+    number = torch.arange(len(anchor), device=anchor.device)
+    earliest = torch.full_like(order, len(anchor)).scatter_reduce(0, own, number, "amin")
+    chosen = earliest.clamp_max(len(anchor) - 1)
+    return anchor[chosen], positive[chosen], earliest < len(anchor)

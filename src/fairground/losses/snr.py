@@ -14,7 +14,7 @@ Paper
 Departures from the paper
     z are unit vectors. The contrastive form is that of Musgrave et al. 2020, the triplet form that of Roth et al. 2020,
     whose eq. 15 lacks the squares and whose code has 0/0 when no triplet is above 0: here that is 0. A constant vector,
-    of variance 0, counts as of variance 1e-12 / D, with slope 0.
+    of variance 0, counts as of variance 1e-12 / D, with gradient 0.
 """
 
 from typing import ClassVar, Literal

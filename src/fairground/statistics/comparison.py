@@ -184,9 +184,7 @@ def check_settings(level: float, margin: float) -> None:
     require(margin >= 0, f"margin must be 0 or more, in the unit of the values; got {margin}")
 
 
-def compare_runs(
-    runs: Runs, *, error: float, level: float, margin: float, higher_is_better: bool
-) -> Comparison:
+def compare_runs(runs: Runs, *, error: float, level: float, margin: float, higher_is_better: bool) -> Comparison:
     """Compare with a rate of errors of `error` for the intervals of pairs; `level` is that of single means."""
     sign = 1.0 if higher_is_better else -1.0
     oriented = Runs(names=runs.names, seeds=runs.seeds, table=sign * runs.table)

@@ -65,9 +65,7 @@ def _steps() -> NDArray[np.int64]:
     return np.union1d(np.arange(1, 100), further)
 
 
-def _shrink(
-    counts: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64], m: NDArray[np.int64]
-) -> Array:
+def _shrink(counts: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64], m: NDArray[np.int64]) -> Array:
     """Return V' / V for equal variances of the two."""
     now = 1 / counts[a] + 1 / counts[b]
     then = 1 / (counts[a][:, None] + m) + 1 / (counts[b][:, None] + m)

@@ -102,9 +102,7 @@ def next_wave(
         needs = {name: found for name, found in missing.items() if found}
         if needs or runs is None:
             return Wave(comparison=comparison, needs=needs, n_looks=n_looks, state="running", plan=plan)
-        comparison = look(
-            runs.up_to(due), plan, n_looks, comparison, margin=margin, higher_is_better=higher_is_better
-        )
+        comparison = look(runs.up_to(due), plan, n_looks, comparison, margin=margin, higher_is_better=higher_is_better)
         active = in_question(comparison)
         if not active:
             return Wave(comparison=comparison, needs={}, n_looks=n_looks + 1, state="settled", plan=plan)
