@@ -1,4 +1,4 @@
-"""Every loss against its counterpart in pytorch-metric-learning, forward and backward, one thread; and peak memory.
+"""Every loss against its counterpart in pytorch-metric-learning, every kernel against its formula; and peak memory.
 
 Peers come from the table the tests compare values over, so that only equal functions are timed against each other.
 """
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -18,6 +19,7 @@ from torch import nn
 
 from benchmarks.harness import Table, best_times, geometric_mean, milliseconds
 from fairground.catalogue import list_room
+from fairground.contracts.loss import Loss
 
 DIMENSION = 128
 NONE = "\N{EN DASH}"
@@ -28,12 +30,13 @@ LARGE = ("triplet", "margin", "n_pair", "nt_xent", "quadruplet")
 
 
 def tables() -> Iterator[Table]:
-    """Yield one table for each batch size, and the table of memory."""
+    """Yield one table for each batch size, that of the kernels and that of memory."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         yield _speed(112, 2)
         yield _speed(512, 4)
+        yield _kernels(112, 2)
         yield _memory(4096, 4)
     finally:
         torch.set_num_threads(threads)
@@ -45,12 +48,21 @@ def _batch(size: int, per_class: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _step(loss: nn.Module, embeddings: torch.Tensor, labels: torch.Tensor) -> Callable[[], None]:
+    return _backward(loss, loss, embeddings, labels)
+
+
+def _backward(
+    value: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    loss: nn.Module,
+    embeddings: torch.Tensor,
+    labels: torch.Tensor,
+) -> Callable[[], None]:
     learned = [embeddings, *loss.parameters()]
 
     def run() -> None:
         for tensor in learned:
             tensor.grad = None
-        loss(embeddings, labels).backward()
+        value(embeddings, labels).backward()  # type: ignore[no-untyped-call]
 
     return run
 
@@ -91,6 +103,32 @@ def _race(ours: Callable[[], None], theirs: Callable[[], None]) -> dict[str, flo
         if first > SLOW:
             return {**best_times({"ours": ours}), "theirs": first}
         return best_times({"ours": ours, "theirs": theirs})
+
+
+def _kernels(size: int, per_class: int) -> Table:
+    n_classes = size // per_class
+    embeddings, labels = _batch(size, per_class)
+    rows = []
+    for name in list_room("losses"):
+        torch.manual_seed(0)
+        loss = build(name, n_classes, DIMENSION)
+        assert isinstance(loss, Loss)
+        with torch.no_grad():
+            has_kernel = loss.kernel(embeddings, labels, None, generator=None) is not None
+        if not has_kernel:
+            continue
+        formula = partial(loss.formula, tuples=None, generator=None)
+        times = best_times(
+            {"kernel": _step(loss, embeddings, labels), "formula": _backward(formula, loss, embeddings, labels)}
+        )
+        ratio = times["formula"] / times["kernel"]
+        rows.append([name, milliseconds(times["kernel"]), milliseconds(times["formula"]), f"{ratio:.1f}x"])
+    return Table(
+        title=f"Kernels against formulas at batch {size}, {per_class} per class",
+        note=f"Forward and backward, {DIMENSION} dimensions, {n_classes} classes, float32, one thread.",
+        header=["loss", "kernel, ms", "formula, ms", "times faster"],
+        rows=rows,
+    )
 
 
 def _memory(size: int, per_class: int) -> Table:
