@@ -1,16 +1,25 @@
-# Each target builds its own environment when it is missing or pyproject.toml has changed.
+# One environment that grows: `make demo` installs what a user needs, the other targets what developing needs on top.
+# Each target brings it up to date when it is missing or pyproject.toml has changed.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready-$(shell cksum < pyproject.toml | cut -d' ' -f1)
+SUM    := $(shell cksum < pyproject.toml | cut -d' ' -f1)
+DEMO   := $(VENV)/.demo-$(SUM)
+READY  := $(VENV)/.ready-$(SUM)
+# Python may cache bytecode here: without it every process would compile torch anew, most of the time of a small run.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check bench docs format
-$(READY):
+$(DEMO):
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -e .
+	rm -f $(VENV)/.demo-* && touch $@
+
+$(READY): $(DEMO)
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	rm -f $(VENV)/.ready-* && touch $@
 
-demo: $(READY)
+demo: $(DEMO)
 	$(BIN)/fairground demo
 
 check: $(READY)

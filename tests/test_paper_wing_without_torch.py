@@ -22,6 +22,7 @@ ROOMS = (
 )
 PROGRAM = """
 import importlib, json, sys
+from tests.patience import PATIENCE
 for name in json.loads(sys.argv[1]):
     importlib.import_module(name)
 print(json.dumps([name for name in sys.modules if name == "torch" or name.startswith("torch.")][:5]))
@@ -39,7 +40,11 @@ def test_importing_every_module_of_the_paper_wing_does_not_import_torch():
     names = modules()
     assert {"fairground.records.store", "fairground.execution.worker", "fairground.report.page"} <= set(names)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(names)], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", PROGRAM, json.dumps(names)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []

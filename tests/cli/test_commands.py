@@ -11,6 +11,7 @@ import pytest
 
 from fairground.cli.main import main
 from fairground.records.store import Store
+from tests.patience import PATIENCE
 from tests.training.tiny import TINY, tiny, tiny_words
 
 
@@ -187,13 +188,13 @@ def test_control_c_leaves_a_resumable_run_and_says_how(tmp_path: Path, capsys: p
     while "epoch 2/" not in process.stderr.readline():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     (name,) = (path.name for path in (tmp_path / "runs").iterdir())
     assert f"Go on with: fairground resume {name} --home {tmp_path}" in told
     assert "Traceback" not in told
     before = sorted((tmp_path / "runs" / name / "checkpoints").glob("[0-9]*.json"))[-1]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     process = subprocess.Popen(
         [sys.executable, "-m", "fairground.cli.main", "resume", name[:6], "--home", str(tmp_path)],
         stderr=subprocess.PIPE,

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from fairground.cli.main import app
 from fairground.errors import DataError, InputError
 from tests.datasets.pictures import class_folders, cub200
+from tests.patience import PATIENCE
 
 
 def call(*words):
@@ -99,6 +100,8 @@ def test_help_imports_no_torch():
         "except SystemExit: pass\n"
         "assert 'torch' not in sys.modules\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr
     assert "fairground data check my_photos/" in done.stdout

@@ -17,6 +17,7 @@ from fairground.records.store import Store
 from fairground.spec.study_load import load_study
 from fairground.study.status import status_of
 from tests.cli.test_commands import fairground
+from tests.patience import PATIENCE
 from tests.training.tiny import TINY
 
 STUDY = f"""
@@ -181,13 +182,13 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(tmp_path):
     driver = subprocess.Popen(
         [sys.executable, "-c", PRETENDED, *words], stderr=subprocess.PIPE, text=True, env=environment
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while not (home / "begun.log").exists():
         assert driver.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.kill(driver.pid, signal.SIGINT)
-    _, told = driver.communicate(timeout=60)
+    _, told = driver.communicate(timeout=PATIENCE)
     assert driver.returncode == 130
     assert "stopped; nothing is lost. Go on with: fairground study resume tiny --home" in told
     assert status_of(load_study("tiny"), home=home)[0].trials["asked"] == 2

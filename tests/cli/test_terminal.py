@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairground.api.terminal import CleanStream, cleaned, console
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 EVIL = "evil\x1b]0;owned\x07\x1b[2J"
@@ -51,7 +52,12 @@ def test_bars_show_names_without_obeying_them(monkeypatch):
 
 def fairground(*words: str, cwd: Path) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "fairground", *words], cwd=cwd, capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, "-m", "fairground", *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
 
 

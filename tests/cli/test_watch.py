@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from fairground.cli.main import app
 from fairground.errors import InputError
 from fairground.records.store import Store
+from tests.patience import PATIENCE
 from tests.report.fixtures import make_study
 
 #: as from a terminal, also where the tests themselves run in the background and Ctrl-C is ignored
@@ -44,14 +45,14 @@ def test_it_serves_at_once_and_ctrl_c_ends_it_quietly(tmp_path):
     )
     url = json.loads(process.stdout.readline())["url"]
     assert url.startswith("http://127.0.0.1:")
-    with urlopen(url, timeout=60) as answer:
+    with urlopen(url, timeout=PATIENCE) as answer:
         assert b"<h1>" in answer.read()
     # In the middle of drawing a report, too.
-    with urlopen(url + "runs", timeout=60) as answer:
+    with urlopen(url + "runs", timeout=PATIENCE) as answer:
         assert answer.status == 200
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    told, complaints = process.communicate(timeout=60)
+    told, complaints = process.communicate(timeout=PATIENCE)
     assert (process.returncode, told, complaints) == (0, "", "")
 
 

@@ -25,6 +25,7 @@ from fairground.spec.study_load import load_study
 from fairground.study.folder import folder_of
 from fairground.study.select import Seal, Selected
 from tests.dashboard.watched import begin_run, watching
+from tests.patience import PATIENCE
 from tests.records.factory import make_record
 from tests.report.fixtures import HOSTILE, make_study
 
@@ -51,7 +52,7 @@ def get(server: WatchServer, path: str = "/", **headers: str):
     """Return status, headers and text of one request to the server, whatever name it goes by."""
     asked = Request(f"http://127.0.0.1:{server.server_port}{path}", headers=headers)
     try:
-        with urlopen(asked, timeout=30) as headline:
+        with urlopen(asked, timeout=PATIENCE) as headline:
             return headline.status, headline.headers, headline.read().decode()
     except HTTPError as error:
         return error.code, error.headers, error.read().decode()
@@ -111,7 +112,7 @@ def test_there_is_nothing_but_the_pages(home, path):
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "NONSENSE"])
 def test_nothing_but_reading_is_answered(home, method):
     with watching(home) as server:
-        connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE)
         connection.request(method, "/")
         headline = connection.getresponse()
         assert (headline.status, headline.headers["Allow"]) == (405, "GET, HEAD")
@@ -120,7 +121,7 @@ def test_nothing_but_reading_is_answered(home, method):
 
 def test_head_tells_the_same_without_the_page(home):
     with watching(home) as server:
-        connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE)
         connection.request("HEAD", "/")
         headline = connection.getresponse()
         assert headline.status == 200
@@ -193,7 +194,7 @@ def test_a_port_in_use_is_a_sentence(home):
         WatchServer("127.0.0.1", server.server_port, server.keeper)
 
 
-def wait_for(condition, seconds: float = 20.0):
+def wait_for(condition, seconds: float = PATIENCE):
     deadline = time.monotonic() + seconds
     while not (found := condition()) and time.monotonic() < deadline:
         time.sleep(0.05)

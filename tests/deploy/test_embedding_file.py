@@ -15,6 +15,7 @@ from fairground.deploy.model import PICTURES
 from fairground.deploy.model_folder import open_model
 from fairground.errors import FairgroundError
 from fairground.records.arrays import read_arrays
+from tests.patience import PATIENCE
 
 KILLED_AFTER = 5
 
@@ -22,7 +23,7 @@ KILLED_AFTER = 5
 def test_killed_without_warning_it_is_taken_up_and_gives_the_same_bytes(exported, tmp_path):
     complete, out = tmp_path / "whole.npz", tmp_path / "killed.npz"
     words = [sys.executable, "-m", "tests.deploy.killed", str(exported), "icons", str(out), str(KILLED_AFTER)]
-    died = subprocess.run(words, capture_output=True, timeout=200, check=False)
+    died = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
     assert not out.exists()
     noted = json.loads((tmp_path / "killed.npz.progress.json").read_text())

@@ -24,6 +24,7 @@ from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from tests.execution.test_processes import vanishes
+from tests.patience import PATIENCE
 from tests.study.test_run_study import digits, small, study_results
 from tests.training.tiny import tiny
 
@@ -209,7 +210,7 @@ def strangers_may_connect(processes: set[int]) -> bool:
 
 def test_a_ray_of_its_own_listens_to_nobody_else_and_leaves_with_ctrl_c(tmp_path: Path) -> None:
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 200
+    deadline = time.monotonic() + PATIENCE
     while not (tmp_path / "0.began").exists():
         assert driver.poll() is None
         assert time.monotonic() < deadline
@@ -218,7 +219,7 @@ def test_a_ray_of_its_own_listens_to_nobody_else_and_leaves_with_ctrl_c(tmp_path
     assert len(family) >= 3
     assert not strangers_may_connect({driver.pid, *family})
     driver.send_signal(signal.SIGINT)
-    words = driver.communicate(timeout=120)[1]
+    words = driver.communicate(timeout=PATIENCE)[1]
     assert b"KeyboardInterrupt" in words
     assert (tmp_path / "0.checkpoint").exists()
     assert all(vanishes(process) for process in family)

@@ -20,6 +20,7 @@ from fairground.records import provenance, rows
 from fairground.records.store import Store
 from tests.cli.test_commands import fairground
 from tests.faults.driver import digits_of_runs, records, specs
+from tests.patience import PATIENCE
 from tests.records.factory import make_record
 from tests.training.tiny import TINY
 
@@ -77,7 +78,7 @@ def test_a_worker_killed_in_the_middle_of_a_run(undisturbed: dict[str, str], tmp
 
 def test_two_drivers_at_once_share_the_runs_and_end_with_one_table(undisturbed: dict[str, str], tmp_path: Path) -> None:
     drivers = [start_driver(tmp_path) for _ in range(2)]
-    told = [driver.communicate(timeout=200) for driver in drivers]
+    told = [driver.communicate(timeout=PATIENCE) for driver in drivers]
     assert [driver.returncode for driver in drivers] == [0, 0], told
     for printed, _ in told:
         assert sorted(printed.split()[::2]) == sorted(undisturbed)

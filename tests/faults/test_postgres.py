@@ -14,6 +14,7 @@ import pytest
 from fairground.errors import StoreError
 from fairground.study.trial_store import TrialStore
 from tests.faults.postgres import postgres
+from tests.patience import PATIENCE
 from tests.study.test_run_study import digits, small, study_results
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +54,7 @@ def test_a_killed_driver_lets_go_of_the_book(url: str) -> None:
         pass
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             with trial_store.locked():

@@ -1,7 +1,6 @@
 """The feed: what loggers hear of and when, and that no logger can hold up, change or end a run."""
 
 import threading
-import time
 
 import pytest
 
@@ -87,10 +86,9 @@ def test_a_logger_that_fails_is_warned_of_once_and_dropped(tmp_path, opened):
 def test_a_logger_that_hangs_holds_up_nothing(tmp_path, opened):
     block = threading.Event()
     feed = feed_into(opened, tmp_path, "wandb", block=block)
-    begun = time.monotonic()
+    # The sink waits for `block`, which is set below: whoever waited for the sink would never come there.
     feed.finished(make_record())
     feed.listen({"kind": "epoch", "run": make_record().name})
-    assert time.monotonic() - begun < 0.5
     feed.close(patience=0.1)
     assert opened["warnings"] == ["the loggers (wandb) were still writing after 0.1 s and are left behind"]
     block.set()

@@ -9,11 +9,14 @@ import json, sys
 import fairground.loggers.feed
 print(json.dumps([name for name in ("torch", "tensorboard", "wandb", "mlflow") if name in sys.modules]))
 import fairground.loggers.tensorboard
+from tests.patience import PATIENCE
 print(json.dumps([name for name in ("torch", "tensorflow") if name in sys.modules]))
 """
 
 
 def test_nothing_heavy_is_imported():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr
     assert [json.loads(line) for line in done.stdout.splitlines()] == [[], []]

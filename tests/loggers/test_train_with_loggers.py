@@ -11,6 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from fairground.records.store import Store
 from fairground.training.run import run
+from tests.patience import PATIENCE
 from tests.training.tiny import tiny, tiny_words
 
 #: the lightest of the loggers; that the others take up a run again is tested without a process to kill
@@ -25,7 +26,7 @@ def command(*words: str) -> list[str]:
 
 
 def call(*words: str) -> subprocess.CompletedProcess:
-    done = subprocess.run(command(*words), capture_output=True, text=True, check=False, timeout=200, env=QUIET)
+    done = subprocess.run(command(*words), capture_output=True, text=True, check=False, timeout=PATIENCE, env=QUIET)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -35,7 +36,7 @@ def begin_and_kill(home: Path) -> str:
     process = subprocess.Popen(
         command("train", *SPEC, "--home", str(home), "--threads", "1", *LOGGER), stdout=subprocess.DEVNULL, env=QUIET
     )
-    deadline = time.monotonic() + 150
+    deadline = time.monotonic() + PATIENCE
     while not list(home.glob("tensorboard/*/*")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)

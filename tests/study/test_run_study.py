@@ -175,7 +175,7 @@ def test_a_killed_driver_is_resumed_to_the_same_table(undisturbed, tmp_path):
     environment = os.environ | {"FAKE_SECONDS": "0.05", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), "processes"], env=environment, cwd=ROOT)
     log = tmp_path / "begun.log"
-    deadline = time.monotonic() + 200
+    deadline = time.monotonic() + PATIENCE
     while not log.exists() or len(log.read_text().splitlines()) < 14:
         assert driver.poll() is None
         assert time.monotonic() < deadline

@@ -17,6 +17,7 @@ from fairground.spec.load import load_run
 from fairground.training.distributed.shard import shard_slice
 from fairground.training.distributed.sync_batch_norm import convert_batch_norms
 from fairground.training.run import run
+from tests.patience import PATIENCE
 from tests.training.distributed.shared_steps import METHODS, twenty_steps
 from tests.training.tiny import tiny_words
 
@@ -34,7 +35,7 @@ def torchrun(*command: str) -> subprocess.CompletedProcess:
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=PATIENCE,
         check=False,
     )
 
