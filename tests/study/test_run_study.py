@@ -27,6 +27,7 @@ from fairground.study.select import Seal, Selected, select
 from fairground.study.status import results_so_far, status_of
 from fairground.study.trial import Trial
 from fairground.study.trial_store import TrialStore
+from tests.patience import PATIENCE
 from tests.study.jobs import OWN_METRIC
 
 JOBS = "tests.study.jobs"
