@@ -4,12 +4,12 @@ import os
 
 import pytest
 import torch
-from fairground.study.run_specs import JOB, run_specs
 
 from fairground.execution.choose import executor_named
 from fairground.execution.inline import InlineExecutor
 from fairground.execution.threads import limited_to
 from fairground.records.store import Store
+from fairground.study.scheduler import JOB, Scheduler
 from tests.training.tiny import tiny
 
 #: a network large enough that torch shares its sums out to threads
@@ -25,8 +25,8 @@ SPEC = tiny(
 
 
 def record(executor: str, threads: int, home):
-    with executor_named(executor, JOB, workers=1, threads=threads) as hired:
-        (found,) = run_specs([SPEC], store=Store(home), executor=hired)
+    with executor_named(executor, JOB, workers=1, threads=threads) as spawned:
+        (found,) = Scheduler(store=Store(home), executor=spawned).run_specs([SPEC])
     assert found.failure is None, found.failure
     return found
 

@@ -9,8 +9,7 @@ from fairground.errors import DamageWarning
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.report.page import page_text
-from fairground.report.run_set import folders_of
-from fairground.report.sections import Sources
+from fairground.report.run_set import RunSet
 from tests.records.factory import make_record
 
 
@@ -31,7 +30,7 @@ def test_a_garbage_file_is_left_out_and_said(records, tmp_path, file, content):
     for run in records:
         (RunFolder(tmp_path, run.name).path / file).write_bytes(content)
     with pytest.warns(DamageWarning, match=f"Left out: .*{file}"):
-        page = page_text(records, title="x", sources=Sources(folders=folders_of(records, tmp_path)))
+        page = page_text(RunSet.in_home(records, tmp_path, title="x"))
     assert '<h2 id="left-out-title">Left out</h2>' in page
     assert f"{records[0].name}/{file}" in page
 
@@ -39,5 +38,5 @@ def test_a_garbage_file_is_left_out_and_said(records, tmp_path, file, content):
 def test_a_sound_page_says_nothing_of_it(records, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", DamageWarning)
-        page = page_text(records, title="x", sources=Sources(folders=folders_of(records, tmp_path)))
+        page = page_text(RunSet.in_home(records, tmp_path, title="x"))
     assert "Left out" not in page

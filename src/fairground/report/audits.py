@@ -22,8 +22,12 @@ class AuditCard:
 
 def read_audit(path: Path) -> AuditCard:
     """Return the card of an audit, refusing a file that is none."""
-    data = read_json(path, error=DataError)
-    require("n_images" in data, f"{path} is no audit: write one with `fairground data check --json`", DataError)
+    hint = f"{path} is no audit: write one with `fairground data check --json`"
+    try:
+        data = read_json(path, error=DataError)
+    except DataError as error:
+        raise DataError(f"{hint} ({error})") from error
+    require("n_images" in data, hint, DataError)
     try:
         return audit_card(data, title=path.stem)
     except (TypeError, ValueError, AttributeError) as error:
