@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import fairground
+from tests.patience import PATIENCE
 
 ROOMS = (
     "errors",
@@ -22,7 +23,6 @@ ROOMS = (
 )
 PROGRAM = """
 import importlib, json, sys
-from tests.patience import PATIENCE
 for name in json.loads(sys.argv[1]):
     importlib.import_module(name)
 print(json.dumps([name for name in sys.modules if name == "torch" or name.startswith("torch.")][:5]))

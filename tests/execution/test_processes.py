@@ -10,6 +10,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.execution.inline import InlineExecutor
 from fairground.execution.processes import ProcessExecutor
+from tests.patience import PATIENCE
 
 JOBS = "tests.execution.jobs"
 
@@ -111,7 +112,6 @@ def test_a_job_that_does_not_listen_is_killed_after_its_grace(tmp_path):
 DRIVER = f"""
 import sys
 from fairground.execution.processes import ProcessExecutor
-from tests.patience import PATIENCE
 try:
     with ProcessExecutor("{JOBS}:wait", workers=2) as executor:
         for outcome in executor.run([dict(n=n, folder=sys.argv[1]) for n in range(4)]):

@@ -4,12 +4,13 @@ import json
 import subprocess
 import sys
 
+from tests.patience import PATIENCE
+
 PROGRAM = """
 import json, sys
 import fairground.loggers.feed
 print(json.dumps([name for name in ("torch", "tensorboard", "wandb", "mlflow") if name in sys.modules]))
 import fairground.loggers.tensorboard
-from tests.patience import PATIENCE
 print(json.dumps([name for name in ("torch", "tensorflow") if name in sys.modules]))
 """
 

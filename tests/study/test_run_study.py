@@ -27,6 +27,7 @@ from fairground.study.select import Seal, Selected, select
 from fairground.study.status import results_so_far, status_of
 from fairground.study.trial import Trial
 from fairground.study.trial_store import TrialStore
+from tests.patience import PATIENCE
 
 JOBS = "tests.study.jobs"
 ROOT = Path(__file__).parents[2]
@@ -147,14 +148,13 @@ def test_more_repeats_keep_the_search(undisturbed, tmp_path):
 DRIVER = """
 import sys
 from pathlib import Path
-from tests.patience import PATIENCE
 from tests.study.test_run_study import conduct, small
 conduct(small(), Path(sys.argv[1]), sys.argv[2])
 """
 
 
 def test_a_killed_driver_is_resumed_to_the_same_table(undisturbed, tmp_path):
-    environment = os.environ | {"FAKE_SECONDS": "0.05", "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"FAKE_SECONDS": "0.05", "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "src", ROOT)))}
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), "processes"], env=environment, cwd=ROOT)
     log = tmp_path / "begun.log"
     deadline = time.monotonic() + PATIENCE
