@@ -2,7 +2,7 @@
 
 Layers, later ones winning: the protocol (with what it `extends`), the user's file, the overrides. Inside a layer a
 preset (`loss=margin@mlrc-cub200`) comes before what the layer spells out. Naming another component forgets the settings
-of the one it replaces. A key nobody knows is refused with its origin and the nearest right name.
+of the one it replaces, save how many images of a class a batch holds. A key nobody knows is refused with its origin and the nearest right name.
 """
 
 import dataclasses
@@ -29,6 +29,8 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "evaluation": EvaluationSpec,
 }
 _TOP = ("protocol", "seed")
+#: settings that belong to the protocol rather than to the component, and outlive a change of it
+_KEPT: Mapping[str, tuple[str, ...]] = {"sampler": ("per_class",)}
 
 
 @dataclass
@@ -164,16 +166,20 @@ def _apply(draft: _Draft, layer: Mapping[str, Value], origin: str) -> None:
 
 
 def _name_part(draft: _Draft, key: str, value: Value, origin: str) -> None:
+    room = ROOM_OF[key]
     if value is None or value == "none":
         require(key in OPTIONAL, f"{origin}: {key} cannot be none")
         name, preset = "none", ""
     else:
         require(isinstance(value, str), f"{origin}: {key} must be a component's name; got {value!r}")
         word, _, preset = str(value).partition("@")
-        name = canonical(ROOM_OF[key], word)
+        name = canonical(room, word)
     if draft.names.get(key) != name:
         draft.names[key] = name
-        for stale in [dotted for dotted in draft.values if dotted.startswith(f"{key}.")]:
+        kept = [
+            f"{key}.{inner}" for inner in _KEPT.get(key, ()) if ":" not in name and inner in settings_of(room, name)
+        ]
+        for stale in [dotted for dotted in draft.values if dotted.startswith(f"{key}.") and dotted not in kept]:
             del draft.values[stale]
     if preset:
         require(key == "loss", f"{origin}: presets are for losses; write {key}={name}")
