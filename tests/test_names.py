@@ -44,14 +44,11 @@ THEATRE = frozenset(
 #: names that stay, and why; one that is gone must leave this list
 KEPT = {
     "sampling.distance_histograms.DistanceHistograms.whole": "the whole set, against its parts",
-    "records.record.Finding.told": "renamed with the next record version",
+    "statistics.sequential.Plan.looks": "interim looks are the words of sequential analysis",
+    "statistics.sequential.Wave.n_looks": "interim looks are the words of sequential analysis",
+    "statistics.bayes.Belief": "goes with the statistics that nothing calls",
     "records.database.told_in_a_sentence": "renamed with the checks of damaged stores",
     "training.checkpoint.Snapshot.facts": "renamed with the checks of damaged checkpoints",
-    "statistics.bayes.Belief": "goes with the statistics that nothing calls",
-    "fairness.told": "goes when a record says it in fields",
-    "fairness.agreement.facts_agree": "goes when a record says it in fields",
-    "fairness.flags.environment._FACTS": "goes when a record says it in fields",
-    "spec.settings.FACTS": "goes when components declare what they need",
 }
 
 

@@ -19,7 +19,7 @@ _VERBS = {
     "train": "fairground.api.train:train",
     "study": "fairground.api.study:study",
     "compare": "fairground.api.compare:compare",
-    "compare_values": "fairground.statistics.comparison:compare_values",
+    "compare_values": "fairground.statistics.compare:compare_values",
     "report": "fairground.api.report:report",
     "runs": "fairground.api.runs:runs",
     "evaluate": "fairground.evaluation.scores:evaluate",

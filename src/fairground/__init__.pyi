@@ -18,7 +18,7 @@ from fairground.api.runs import runs
 from fairground.api.study import study
 from fairground.api.train import train
 from fairground.evaluation.scores import evaluate
-from fairground.statistics.comparison import compare_values
+from fairground.statistics.compare import compare_values
 
 __version__: str
 __all__ = [

@@ -1,4 +1,4 @@
-"""Find a component by its file name, list a room, or follow an outsider's dotted path.
+"""Find a component by its file name, list a room, or follow an external dotted path.
 
 A room is a folder of component files: `losses/soft_triple.py` holds `SoftTripleLoss` and is called `soft_triple` in
 configs, on the command line and in the docs. Nothing registers anything: the file is the entry. Listing a room reads

@@ -24,7 +24,7 @@ from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from tests.execution.test_processes import vanishes
-from tests.study.test_run_study import digits, run_found_study, small
+from tests.study.test_run_study import digits, small, study_results
 from tests.training.tiny import tiny
 
 JOBS = "tests.execution.jobs"
@@ -46,7 +46,7 @@ def patiently(make):
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with pytest.MonkeyPatch.context() as patch:
         # What a worker inherits: the jobs of the tests must be found on a node too.
-        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         # A lost node is noticed in seconds, not in half a minute.
         patch.setenv("RAY_health_check_initial_delay_ms", "2000")
@@ -101,9 +101,7 @@ def test_failures_are_sentences_and_threads_are_pinned(ray_executor) -> None:
 def test_a_study_has_the_numbers_it_has_without_ray(cluster: Cluster, tmp_path: Path) -> None:
     study = small()
     study = dataclasses.replace(study, search=dataclasses.replace(study.search, trials=6, startup=3))
-    assert digits(run_found_study(study, tmp_path / "ray", "ray")) == digits(
-        run_found_study(study, tmp_path / "inline")
-    )
+    assert digits(study_results(study, tmp_path / "ray", "ray")) == digits(study_results(study, tmp_path / "inline"))
 
 
 def test_a_worker_process_that_is_killed_is_replaced(ray_executor, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ beside a competitor trained as the text says; only the loss may differ.
 
 import pytest
 
-from fairground.fairness.compare import Comparison, compare
+from fairground.fairness.compare import FairnessResult, compare
 from fairground.spec.space import LogReal, Real
 from tests.fairness.methods import ON_TEST, method, searched
 from tests.fairness.test_flags import raised
@@ -18,7 +18,7 @@ SIMPLE_CROP = {"transform": {"name": "crop", "resize": 256, "crop": 227, "flip":
 RESIZED_CROP = {"transform": {"name": "random_resized_crop", "crop": 227, "flip": 0.5}}
 
 
-def judge(ours: dict, theirs: dict) -> Comparison:
+def judge(ours: dict, theirs: dict) -> FairnessResult:
     common = {"loss__margin": 0.2}
     return compare(
         {
@@ -29,7 +29,7 @@ def judge(ours: dict, theirs: dict) -> Comparison:
     )
 
 
-def rules_of(found: Comparison) -> set[str]:
+def rules_of(found: FairnessResult) -> set[str]:
     return {difference.rule for difference in found.differences}
 
 

@@ -127,7 +127,7 @@ def test_no_setting_is_watched_by_two_rules_unless_one_says_it_is_the_others():
 def test_the_documentation_shows_both_tables_and_a_command_lists_them(capsys):
     page = (Path(__file__).parents[2] / "docs" / "fairness.md").read_text(encoding="utf-8")
     for rule in RULES:
-        assert f"| `{rule.name}` | {rule.looks_at} | {rule.reason} |" in page
+        assert f"| `{rule.name}` | {rule.compares} | {rule.reason} |" in page
     for flag in FLAGS:
         assert f"| `{flag.name}` | {flag.raised_when} |" in page
     assert page.count("| `") == len(RULES) + len(FLAGS)

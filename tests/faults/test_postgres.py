@@ -14,14 +14,14 @@ import pytest
 from fairground.errors import StoreError
 from fairground.study.trial_store import TrialStore
 from tests.faults.postgres import postgres
-from tests.study.test_run_study import digits, run_found_study, small
+from tests.study.test_run_study import digits, small, study_results
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
 import sys, time
 from fairground.study.trial_store import TrialStore
-book = TrialStore(sys.argv[1], study="00ab")
-with book.held():
+store = TrialStore(sys.argv[1], study="00ab")
+with store.locked():
     print("held", flush=True)
     time.sleep(60)
 """
@@ -37,10 +37,10 @@ def url() -> Iterator[str]:
 def test_a_study_on_a_server_is_the_study_in_a_file(url: str, tmp_path: Path) -> None:
     study = small()
     study = dataclasses.replace(study, search=dataclasses.replace(study.search, trials=6, startup=3))
-    assert digits(run_found_study(study, tmp_path / "server", storage=url)) == digits(
-        run_found_study(study, tmp_path / "file")
+    assert digits(study_results(study, tmp_path / "server", storage=url)) == digits(
+        study_results(study, tmp_path / "file")
     )
-    again = run_found_study(study, tmp_path / "server", storage=url)
+    again = study_results(study, tmp_path / "server", storage=url)
     assert sum(len(result.trials) for result in again) == 6 * len(again), "a finished search asks nothing anew"
 
 

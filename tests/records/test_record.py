@@ -19,7 +19,7 @@ def test_findings_survive_json() -> None:
 
 
 def test_a_finding_reads_as_one_line() -> None:
-    assert FINDING.told == "collapse (epoch 2, step 40): all is one. Try: lower optimiser.lr (1 now) tenfold."
+    assert FINDING.text == "collapse (epoch 2, step 40): all is one. Try: lower optimiser.lr (1 now) tenfold."
 
 
 def test_findings_are_no_part_of_the_digits_and_each_sign_comes_once() -> None:

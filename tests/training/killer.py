@@ -48,7 +48,7 @@ def child(home: Path, overrides: list[str], kind: str, n: float) -> None:
     elif kind == "after":
         threading.Thread(target=lambda: (time.sleep(n), die()), daemon=True).start()
     record = run(tiny(*overrides), home=home, listen=listen, checkpoint_seconds=0.0)
-    told = {"digits": json.loads(record.digits()), "findings": [finding.told for finding in record.findings]}
+    told = {"digits": json.loads(record.digits()), "findings": [finding.text for finding in record.findings]}
     (home / "told").write_text(json.dumps(told))
 
 

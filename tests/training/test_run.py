@@ -192,7 +192,7 @@ def test_a_collapse_is_named_once_in_the_record_and_on_the_way(tmp_path: Path) -
     words = ("loss=tests.training.test_run:ShrinkingLoss", "optimiser.lr=0.1", "training.batches_per_epoch=30")
     record = run(tiny(*words), home=tmp_path, listen=listen)
     collapses = [finding for finding in record.findings if finding.sign == "collapse"]
-    assert [finding.told for finding in collapses] == [line for line in told if line.startswith("collapse")]
+    assert [finding.text for finding in collapses] == [line for line in told if line.startswith("collapse")]
     assert "all embeddings" in collapses[0].sentence
     assert "lie at one point" in collapses[0].sentence
     assert collapses[0].remedy == "lower optimiser.lr (0.1 now) tenfold"

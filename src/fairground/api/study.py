@@ -19,7 +19,7 @@ from fairground.report.study_results import results_plain, results_text, tables_
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import load_study, study_names
 from fairground.study.folder import find_begun, folder_of
-from fairground.study.plan import Plan, cost_probes, plan_of
+from fairground.study.plan import StudyPlan, cost_probes, plan_of
 from fairground.study.run_study import JobResult, run_study
 from fairground.study.scheduler import JOB, Scheduler
 
@@ -135,7 +135,7 @@ def run_found_study(
     return StudyResult(study=found, results=tuple(results), home=home, page=page)
 
 
-def measured_plan(found: StudySpec, *, home: Path, options: ExecutorOptions, quiet: bool = False) -> Plan:
+def measured_plan(found: StudySpec, *, home: Path, options: ExecutorOptions, quiet: bool = False) -> StudyPlan:
     """Make the first run of every method, to measure what it costs, and return the plan of the study."""
     specs = cost_probes(found)
     with (

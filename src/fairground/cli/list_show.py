@@ -57,7 +57,7 @@ def _fairness(table: str) -> dict[str, str]:
 
     if table == "flags":
         return {flag.name: flag.raised_when for flag in FLAGS}
-    return {rule.name: f"{rule.looks_at}. Why: {rule.reason}" for rule in RULES}
+    return {rule.name: f"{rule.compares}. Why: {rule.reason}" for rule in RULES}
 
 
 def _list_runs(home: Path, as_json: bool) -> None:
@@ -119,7 +119,7 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
     for note in record.notes:
         print(f"  note: {note}")
     for finding in record.findings:
-        print(f"  doctor: {finding.told}")
+        print(f"  doctor: {finding.text}")
     origin = record.provenance
     memory = origin.peak_memory_bytes / 2**20
     print(f"  {origin.wall_seconds:.1f} s, {memory:.0f} MB, {origin.threads} threads, fairground {origin.fairground}")

@@ -53,7 +53,7 @@ class QueryResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class MatchRule:
     """From which similarity on something is a match, and what that costs; nothing where it is not known."""
 
     similarity: float | None
@@ -74,20 +74,20 @@ class Rule:
         )
 
 
-def rule_of(index: Index, words: str) -> Rule:
+def rule_of(index: Index, words: str) -> MatchRule:
     """Return the rule called `fmr` or `eer`, a similarity said as a number, or `none`."""
     names = {"fmr": FMR, "eer": EER}
     if words in names:
         found = index.model.metadata.threshold(names[words])
-        return Rule(similarity=None if found is None else found.similarity, calibrated=found)
+        return MatchRule(similarity=None if found is None else found.similarity, calibrated=found)
     if words == "none":
-        return Rule(similarity=None, calibrated=None)
+        return MatchRule(similarity=None, calibrated=None)
     try:
         value = float(words)
     except ValueError:
         value = float("nan")
     require(bool(np.isfinite(value)), f"a threshold is fmr, eer, none or a number; got '{words}'")
-    return Rule(similarity=value, calibrated=None)
+    return MatchRule(similarity=value, calibrated=None)
 
 
 def query_index(
@@ -95,7 +95,7 @@ def query_index(
     data: EmbeddingInputs | str | Path,
     *,
     k: int = 10,
-    rule: Rule,
+    rule: MatchRule,
     how: How = "auto",
     pictures: bool = False,
 ) -> list[QueryResult]:
@@ -118,6 +118,6 @@ def query_index(
     ]
 
 
-def _neighbour(index: Index, row: int, similarity: float, rule: Rule) -> Neighbour:
+def _neighbour(index: Index, row: int, similarity: float, rule: MatchRule) -> Neighbour:
     is_match = None if rule.similarity is None else similarity >= rule.similarity
     return Neighbour(row=row, name=index.names[row], label=index.label(row), similarity=similarity, is_match=is_match)

@@ -11,7 +11,7 @@ Because a job is only a name here, this room never imports what it runs, and an 
         for outcome in executor.run(arguments):
             ...
 
-A search that learns from what it hears calls `submit` while it walks through `finished`. Leaving the `with` block, by
+A search that learns from outcomes calls `submit` while it goes through `finished`. Leaving the `with` block, by
 Ctrl-C too, interrupts what still runs (the job sees KeyboardInterrupt) and leaves no process behind.
 """
 
@@ -57,7 +57,7 @@ class Outcome:
 
 
 class Executor(ABC):
-    """Runs one job for many arguments. `watch` hears, in the caller's own thread, whatever the jobs tell."""
+    """Runs one job for many arguments. `watch` is called, in the caller's own thread, with the events of the jobs."""
 
     #: how many jobs run at once
     capacity: int = 1
@@ -97,7 +97,7 @@ class Executor(ABC):
 
     @abstractmethod
     def _next(self) -> Outcome:
-        """Wait for the next outcome, passing on to `watch` what is told meanwhile."""
+        """Wait for the next outcome, passing on the events meanwhile to `watch`."""
 
     def __enter__(self) -> Self:
         return self

@@ -29,7 +29,7 @@ class LocalWorker:
 
     def __init__(self, *, threads: int) -> None:
         # Kept in a file: a pipe nobody reads would fill up and stop the worker.
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `bury`
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `cleanup`
         self._process = subprocess.Popen(
             [sys.executable, "-m", "fairground.execution.worker"],
             stdin=subprocess.PIPE,
@@ -51,9 +51,9 @@ class LocalWorker:
             self._orders.flush()
             for line in self._replies:
                 reply: dict[str, Any] = json.loads(line)
-                if "told" not in reply:
+                if "event" not in reply:
                     return reply
-                on_event(reply["told"])
+                on_event(reply["event"])
         except (OSError, ValueError):  # the pipe broke, was closed by `end`, or the last line is torn
             return None
         return None

@@ -1,6 +1,6 @@
 """Executors whose jobs run in workers that may die: a thread looks after each worker, and a shared line holds the jobs.
 
-A worker is hired before a job is taken from the line, so that a job never waits for a place that may not come while
+A worker is spawned before a job is taken from the line, so that a job never waits for a place that may not come while
 another worker is free. A job whose worker died goes back to the head of the line.
 """
 
@@ -194,6 +194,6 @@ def _wait(supervisors: list[_Supervisor], grace: float) -> None:
     deadline = time.monotonic() + grace
     while (left := [supervisor for supervisor in supervisors if supervisor.is_alive()]) and time.monotonic() < deadline:
         for supervisor in left:
-            # Every time round: an attendant may have started its worker after the first.
+            # Every time round: a supervisor may have started its worker after the first.
             supervisor.interrupt()
         left[0].join(0.02)

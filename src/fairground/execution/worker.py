@@ -32,7 +32,7 @@ def serve() -> None:
     try:
         while (order := jobs.get()) is not None:
             busy.set()
-            reply = perform(order["job"], order["argument"], lambda event: _send(replies, {"told": event}))
+            reply = perform(order["job"], order["argument"], lambda event: _send(replies, {"event": event}))
             busy.clear()
             _send(replies, reply)
     except KeyboardInterrupt:

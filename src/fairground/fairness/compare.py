@@ -16,7 +16,7 @@ from fairground.spec.space import Range
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class FairnessResult:
     """The guard's word on some methods: they may share a table when there is no difference; flags go with it."""
 
     methods: tuple[str, ...]
@@ -42,7 +42,7 @@ def compare(
     split: SplitName = "test",
     claims: Sequence[tuple[str, str]] = (),
     ranges: Mapping[str, Range] | None = None,
-) -> Comparison:
+) -> FairnessResult:
     """Ask every rule and flag about the runs of each method, given under its label."""
     require(len(methods) > 0, "there is nothing to compare: no method was given")
     for label, records in methods.items():
@@ -54,7 +54,7 @@ def compare(
         claims=tuple(claims),
         ranges=dict(ranges or {}),
     )
-    return Comparison(
+    return FairnessResult(
         methods=tuple(methods),
         differences=tuple(find_differences(evidence)),
         flags=tuple(find_flags(evidence)),

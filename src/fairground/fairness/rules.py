@@ -22,7 +22,7 @@ Read = Callable[[RunRecord], str | None]
 class Rule:
     """`settings` must agree, all but those under `but`; so must the `fields` of records, by what they are called.
 
-    `looks_at` and `reason` are for the list of rules, `why` is said of a difference, `flaw` says where the reason is
+    `compares` and `reason` are for the list of rules, `why` is said of a difference, `flaw` says where the reason is
     documented. `free` are further exceptions that depend on the methods compared. `is_rest` watches every setting that
     no rule names. A network that is not trained may differ in what lies under `untrained_may_differ_in`: what decides
     training decides nothing about it.
@@ -30,7 +30,7 @@ class Rule:
 
     name: str
     settings: tuple[str, ...]
-    looks_at: str
+    compares: str
     reason: str
     why: str
     flaw: str
@@ -65,7 +65,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="protocol",
         settings=("protocol",),
-        looks_at="the protocol's name",
+        compares="the protocol's name",
         reason="it fixes everything else; numbers of two protocols answer two questions (MLRC 2.1)",
         why=(
             "A protocol fixes data, network, budget and judgement at once; numbers of two protocols answer two "
@@ -82,7 +82,7 @@ RULES: tuple[Rule, ...] = (
         but=("head.embedding_dim",),
         fields={"pretrained weights": lambda record: None if record.weights is None else record.weights.hash},
         untrained_may_differ_in=("head",),
-        looks_at="network, weights, pooling, head",
+        compares="network, weights, pooling, head",
         reason="ImageNet weights alone: Recall@1 41.1 to 51.1 on CUB200 (MLRC 2.1, table 1)",
         why=(
             "The network and its starting weights alone move Recall@1 by ten points before any fine-tuning (41.1 for "
@@ -99,7 +99,7 @@ RULES: tuple[Rule, ...] = (
         name="embedding_dim",
         settings=("head.embedding_dim",),
         untrained_may_differ_in=ANYTHING,
-        looks_at="number of dimensions",
+        compares="number of dimensions",
         reason="more dimensions retrieve better whatever the loss (MLRC 2.1)",
         why="More dimensions retrieve better whatever the loss.",
         flaw=(
@@ -112,7 +112,7 @@ RULES: tuple[Rule, ...] = (
         name="batch_norm",
         settings=("training.freeze_batch_norm",),
         untrained_may_differ_in=ANYTHING,
-        looks_at="frozen or not",
+        compares="frozen or not",
         reason="worth 2 points on CUB200, and left out of papers (MLRC 2.1)",
         why="Freezing batch norm reduces overfitting, worth about 2 points on CUB200.",
         flaw=(
@@ -123,7 +123,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="preprocessing",
         settings=("transform",),
-        looks_at="the transform: size, crop, augmentation",
+        compares="the transform: size, crop, augmentation",
         reason="stronger augmentation raises every method (MLRC 2.1)",
         why="Stronger augmentation and larger crops raise accuracy whatever the loss.",
         flaw=(
@@ -137,7 +137,7 @@ RULES: tuple[Rule, ...] = (
         settings=("data",),
         but=("data.root", "data.path"),
         fields={"data fingerprint": lambda record: record.provenance.data_fingerprint},
-        looks_at="data set, its settings, fingerprint of images and labels",
+        compares="data set, its settings, fingerprint of images and labels",
         reason="other images or labels make another task",
         why="Other images or labels make another task.",
         flaw=(
@@ -150,7 +150,7 @@ RULES: tuple[Rule, ...] = (
         name="split",
         settings=("split",),
         fields={"split fingerprint": lambda record: record.provenance.split_fingerprint},
-        looks_at="split, its settings, fingerprint of its rows",
+        compares="split, its settings, fingerprint of its rows",
         reason="more training classes, or easier test classes, raise every method (MLRC 2.3)",
         why="More training classes or easier test classes raise the score whatever the loss.",
         flaw=(
@@ -163,7 +163,7 @@ RULES: tuple[Rule, ...] = (
         settings=("optimiser",),
         but=("optimiser.loss_lr", "optimiser.loss_weight_decay"),
         untrained_may_differ_in=ANYTHING,
-        looks_at="name, rates, decay, momentum, but not those of the loss' own weights",
+        compares="name, rates, decay, momentum, but not those of the loss' own weights",
         reason="it decides how far a run gets (MLRC 2.1)",
         why="Optimiser and learning rate decide how far a run gets and how well it generalises, whatever the loss.",
         flaw=(
@@ -177,7 +177,7 @@ RULES: tuple[Rule, ...] = (
         settings=("training.batch_size", "sampler"),
         free=_free_of_batches,
         untrained_may_differ_in=ANYTHING,
-        looks_at="batch size, sampler",
+        compares="batch size, sampler",
         reason="larger batches hold more pairs (MLRC 3.1)",
         why="What a batch holds decides what a loss can see: larger batches have more, and harder, pairs.",
         flaw=(
@@ -190,7 +190,7 @@ RULES: tuple[Rule, ...] = (
         name="budget",
         settings=("training.epochs", "training.batches_per_epoch"),
         untrained_may_differ_in=ANYTHING,
-        looks_at="epochs, batches per epoch",
+        compares="epochs, batches per epoch",
         reason="longer training can win by itself (MLRC 2.3)",
         why="Longer training can win by itself, or lose by overfitting.",
         flaw=(
@@ -203,7 +203,7 @@ RULES: tuple[Rule, ...] = (
         settings=(),
         fields={"trials searched": _trials},
         untrained_may_differ_in=ANYTHING,
-        looks_at="trials searched",
+        compares="trials searched",
         reason="the best of more trials is higher by chance alone (MLRC 3.3)",
         why=(
             "The best of more trials is higher by chance alone, and a method searched for longer is nearer to its "
@@ -221,7 +221,7 @@ RULES: tuple[Rule, ...] = (
         but=("evaluation.select_on",),
         fields={"selected on": lambda record: None if record.selection is None else record.selection.split},
         untrained_may_differ_in=ANYTHING,
-        looks_at="metric and split that select, how often, with what patience",
+        compares="metric and split that select, how often, with what patience",
         reason="the best of several looks is higher than a look (MLRC 2.3)",
         why="The best of several looks is higher than a look: all must choose by the same rule, equally often.",
         flaw=(
@@ -238,7 +238,7 @@ RULES: tuple[Rule, ...] = (
             "evaluation.normalise",
             "evaluation.clustering_seeds",
         ),
-        looks_at="metrics, lone queries, normalisation, seeds of clustering",
+        compares="metrics, lone queries, normalisation, seeds of clustering",
         reason="the same model scores differently when measured differently (MLRC 2.2)",
         why=(
             "The same model scores differently when measured differently, and a metric only some methods report hides "
@@ -255,7 +255,7 @@ RULES: tuple[Rule, ...] = (
         settings=(),
         is_rest=True,
         untrained_may_differ_in=("training",),
-        looks_at="every setting no other rule watches",
+        compares="every setting no other rule watches",
         reason="a detail nobody mentions can have a big effect (MLRC 2.1)",
         why="It is no part of the method, and nobody can tell how much of a difference in score it explains.",
         flaw=(

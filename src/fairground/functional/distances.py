@@ -9,14 +9,14 @@ SHORTEST = 1e-12
 
 def normalize(vectors: Tensor) -> Tensor:
     """Return rows (..., d) scaled to length one; a row shorter than 1e-12 becomes zero, with gradient 0."""
-    scaled, _, is_short = _by_largest(vectors)
-    return scaled / torch.linalg.vector_norm(scaled, dim=-1, keepdim=True) * ~is_short
+    rows, _, is_short = _in_range(vectors)
+    return rows * (rows.square().sum(-1, keepdim=True).rsqrt() * ~is_short)
 
 
 def norms(vectors: Tensor) -> Tensor:
     """Return the lengths (..., 1) of rows (..., d); a length below 1e-12 becomes zero, with gradient 0."""
-    scaled, largest, is_short = _by_largest(vectors)
-    return torch.linalg.vector_norm(scaled, dim=-1, keepdim=True) * (largest * ~is_short)
+    rows, scale, is_short = _in_range(vectors)
+    return rows.square().sum(-1, keepdim=True).sqrt() * (~is_short / scale)
 
 
 def squared_distances(left: Tensor, right: Tensor) -> Tensor:
@@ -51,13 +51,13 @@ def safe_sqrt(squares: Tensor) -> Tensor:
     return torch.where(is_zero, 1, squares).sqrt() * ~is_zero
 
 
-def _by_largest(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return rows over their largest entry, that entry (..., 1), and which rows are short, replaced by ones.
+def _in_range(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return rows whose squares can be summed, by what they were multiplied (..., 1), and which are too short.
 
-    The squares of float32 numbers above 2e19 are infinite; over the largest entry, all squares are at most 1. A length
-    of 0 has no derivative: short rows are left out by whoever asks, and ones keep what is left out finite.
+    The squares of float32 numbers above 2e19 are infinite: rows that long are made shorter. A length of 0 has no
+    derivative: short rows become ones, which keeps finite what whoever asks then leaves out.
     """
-    fixed = vectors.detach()
-    is_short = torch.linalg.vector_norm(fixed, dim=-1, keepdim=True) < SHORTEST
-    largest = torch.where(is_short, 1, fixed.abs().amax(-1, keepdim=True))
-    return vectors / largest + is_short, largest, is_short
+    lengths = torch.linalg.vector_norm(vectors.detach(), dim=-1, keepdim=True)
+    is_short = lengths < SHORTEST
+    scale = torch.ones_like(lengths).masked_fill(lengths.isinf(), torch.finfo(vectors.dtype).max ** -0.625)
+    return vectors * scale + is_short, scale, is_short

@@ -13,7 +13,7 @@ from fairground.kernels.gradients import kernel_of_products
 from fairground.kernels.log_sums import row_sums_
 
 
-class Settings(NamedTuple):
+class AngularSettings(NamedTuple):
     """Those of `AngularLoss`, with `t2` for tan^2 of its angle."""
 
     t2: float
@@ -27,7 +27,7 @@ def value_and_gradient(
     embeddings: Tensor,
     labels: Tensor,
     tuples: Tuples | None,
-    settings: Settings,
+    settings: AngularSettings,
     generator: torch.Generator | None,
 ) -> KernelResult | None:
     """Return the weighted parts, and their gradient; None without a positive or without a negative."""

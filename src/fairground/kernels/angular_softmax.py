@@ -62,7 +62,9 @@ def sub_centre_arc_face(
 def sphere_face(embeddings: Tensor, weights: Tensor, labels: Tensor, *, scale: float, margin: int) -> KernelResult:
     """Return the mean cross-entropy of scale * |x| * cosines, the own angle multiplied by `margin`."""
     own = labels.unsqueeze(1)
-    lengths = norms(embeddings)
+    lengths = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
+    if lengths.isinf().any():
+        lengths = norms(embeddings)
 
     def rule(cosine: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         bend = _bend_(cosine, own, partial(multiplied_angle, margin=margin))

@@ -1,13 +1,14 @@
 """Contrastive loss and its gradient; equals `ContrastiveLoss.formula`."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import KernelResult
 from fairground.contracts.tuples import Pairs, Tuples, as_pairs
 from fairground.kernels.class_order import class_order
-from fairground.kernels.gradients import kernel_of_distances, kernel_of_vectors
-from fairground.kernels.listed_hinges import add_gradient, as_arrays, products_and_lengths, sum_hinges
+from fairground.kernels.gradients import kernel_of_distances
+from fairground.kernels.listed_distances import kernel_of_listed_distances, mean_hinge
 from fairground.kernels.pair_hinges import filled, hinge_gradient, row_hinges
 
 
@@ -41,20 +42,10 @@ def _of_all(embeddings: Tensor, labels: Tensor, upper: float, lower: float, over
 
 
 def _of_listed(embeddings: Tensor, pairs: Pairs, upper: float, lower: float, over_active: bool) -> KernelResult:
-    a, p, b, n = as_arrays(pairs)
+    def of_distances(distances: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        near, of_near = mean_hinge(distances[0] - upper, over_active)
+        far, of_far = mean_hinge(lower - distances[1], over_active)
+        return near + far, [of_near, -of_far]
 
-    def of_vectors(z: Tensor) -> tuple[Tensor, Tensor]:
-        products, lengths = products_and_lengths(z, (pairs.positive_anchor, pairs.negative_anchor))
-        near = sum_hinges(products.numpy(), lengths.numpy(), a, p, upper, is_upper=True)
-        far = sum_hinges(products.numpy(), lengths.numpy(), b, n, lower, is_upper=False)
-        n_near = max(1.0, near.n_active if over_active else len(a))
-        n_far = max(1.0, far.n_active if over_active else len(b))
-        by_product = torch.zeros_like(products)
-        add_gradient(by_product, near, a, p, upper, 1 / n_near, is_upper=True)
-        add_gradient(by_product, far, b, n, lower, 1 / n_far, is_upper=False)
-        m = len(products)
-        gradient = by_product.T @ z[:m]
-        gradient[:m] += by_product @ z
-        return z.new_tensor(near.total / n_near + far.total / n_far), gradient
-
-    return kernel_of_vectors(embeddings, of_vectors, normalise=True)
+    lists = (pairs.positive_anchor, pairs.positive), (pairs.negative_anchor, pairs.negative)
+    return kernel_of_listed_distances(embeddings, lists, of_distances)

@@ -1,21 +1,24 @@
-"""Margin loss and its gradients, by the embeddings and by beta; equals `MarginLoss.formula` over all triplets.
+"""Margin loss and its gradients, by the embeddings and by beta; equals `MarginLoss.formula`.
 
 A positive pair stands in as many triplets as its anchor has negatives, a negative pair in as many as it has positives.
 """
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import KernelResult
+from fairground.contracts.tuples import Triplets
 from fairground.kernels.class_order import class_order
 from fairground.kernels.gradients import kernel_of_distances
+from fairground.kernels.listed_distances import kernel_of_listed_distances
 from fairground.kernels.pair_hinges import hinge_gradient, row_hinges
 
 
 class MarginResult(NamedTuple):
-    """The loss with its gradient (n, d) by the embeddings, and that (n,) by the beta of each row."""
+    """The loss with its gradient (n, d) by the embeddings, and that by the beta of each row or of each triplet."""
 
     loss: KernelResult
     beta_gradient: Tensor
@@ -50,3 +53,26 @@ def value_and_gradient(
         return distances.new_tensor(loss), torch.from_numpy(gradient)
 
     return MarginResult(kernel_of_distances(embeddings, of_distances, normalise=True), beta_gradient)
+
+
+def of_listed(
+    embeddings: Tensor, triplets: Triplets, beta: Tensor, *, margin: float, beta_weight: float, by_tuples: bool
+) -> MarginResult:
+    """Return the same over listed triplets with their `beta` (t,)."""
+    anchor, positive, negative = triplets
+    mean_weight = beta_weight / max(1, triplets.size)
+    beta_gradient = torch.empty_like(beta)
+
+    def of_distances(distances: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        near = distances[0] - beta.numpy() + margin
+        far = beta.numpy() - distances[1] + margin
+        # A hinge that is not a number counts as above 0, so that a loss that has diverged says so.
+        is_near, is_far = ~(near <= 0), ~(far <= 0)
+        k = max(1, (is_near | is_far).sum() if by_tuples else is_near.sum() + is_far.sum())
+        pull, push = is_near.astype(near.dtype) / k, is_far.astype(far.dtype) / k
+        beta_gradient.copy_(torch.from_numpy(push - pull + mean_weight))
+        total = near[is_near].sum(dtype=np.float64) + far[is_far].sum(dtype=np.float64)
+        return total / k + mean_weight * beta.sum().item(), [pull, -push]
+
+    result = kernel_of_listed_distances(embeddings, ((anchor, positive), (anchor, negative)), of_distances)
+    return MarginResult(result, beta_gradient)

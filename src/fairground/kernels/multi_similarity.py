@@ -12,7 +12,7 @@ from fairground.kernels.gradients import kernel_of_products
 from fairground.kernels.log_sums import group_sums, row_sums_
 
 
-class Settings(NamedTuple):
+class MultiSimilaritySettings(NamedTuple):
     """Those of `MultiSimilarityLoss`."""
 
     alpha: float
@@ -24,7 +24,7 @@ class Settings(NamedTuple):
 
 
 def value_and_gradient(
-    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, settings: Settings
+    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, settings: MultiSimilaritySettings
 ) -> KernelResult | None:
     """Return the reduced terms, and their gradient; None for an empty batch."""
     if len(labels) == 0:
@@ -33,7 +33,7 @@ def value_and_gradient(
     return kernel_of_products(embeddings, lambda s: _of_cosines(s, pairs, settings), normalise=True)
 
 
-def _of_cosines(cosines: Tensor, pairs: BatchPairs, settings: Settings) -> tuple[Tensor, Tensor]:
+def _of_cosines(cosines: Tensor, pairs: BatchPairs, settings: MultiSimilaritySettings) -> tuple[Tensor, Tensor]:
     alpha, beta, base, epsilon, empty, self_positive_bug = settings
     if self_positive_bug:
         pairs = pairs.with_own()

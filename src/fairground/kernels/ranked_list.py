@@ -10,7 +10,7 @@ from fairground.kernels.gradients import kernel_of_distances
 from fairground.kernels.log_sums import group_sums
 
 
-class Settings(NamedTuple):
+class RankedListSettings(NamedTuple):
     """Those of `RankedListLoss`; `differentiated` says whether the weights are."""
 
     alpha: float
@@ -21,7 +21,7 @@ class Settings(NamedTuple):
     differentiated: bool
 
 
-def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: Settings) -> KernelResult | None:
+def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: RankedListSettings) -> KernelResult | None:
     """Return the mean over the batch, and its gradient; None for fewer than two samples."""
     if len(labels) < 2:
         return None
@@ -29,7 +29,7 @@ def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: Settings) -
     return kernel_of_distances(embeddings, lambda d: _of_distances(d, pairs, settings), normalise=True)
 
 
-def _of_distances(distances: Tensor, pairs: BatchPairs, settings: Settings) -> tuple[Tensor, Tensor]:
+def _of_distances(distances: Tensor, pairs: BatchPairs, settings: RankedListSettings) -> tuple[Tensor, Tensor]:
     alpha, margin, weight, of_negative, of_positive, differentiated = settings
     pull, push = (1 - weight) / pairs.n, weight / pairs.n
     too_far = distances.take(pairs.place) - (alpha - margin)

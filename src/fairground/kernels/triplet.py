@@ -1,18 +1,21 @@
-"""Triplet loss over all triplets and its gradient; equals `TripletLoss.formula`."""
+"""Triplet loss and its gradient; equals `TripletLoss.formula`."""
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import KernelResult
+from fairground.contracts.tuples import Triplets
 from fairground.kernels.class_order import class_order
 from fairground.kernels.distance_matrix import distances_from_products, gradient_by_products
 from fairground.kernels.gradients import kernel_of_vectors
+from fairground.kernels.listed_distances import kernel_of_listed_distances, mean_hinge
 from fairground.kernels.triplet_hinges import looped_triplets, triplet_hinges
 
 
-class Settings(NamedTuple):
+class TripletSettings(NamedTuple):
     """Those of `TripletLoss`; `over_active` takes the mean over triplets above 0."""
 
     margin: float
@@ -22,7 +25,7 @@ class Settings(NamedTuple):
     smooth: bool
 
 
-def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: Settings) -> KernelResult:
+def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: TripletSettings) -> KernelResult:
     """Return the mean over all triplets, and its gradient; 0 without a triplet."""
     order = class_order(labels)
     margin, squared, over_active, swap, smooth = settings
@@ -40,3 +43,18 @@ def value_and_gradient(embeddings: Tensor, labels: Tensor, settings: Settings) -
         return z.new_tensor(loss), torch.from_numpy(gradient) @ z
 
     return kernel_of_vectors(embeddings, of_vectors, normalise=True)
+
+
+def of_listed(embeddings: Tensor, triplets: Triplets, settings: TripletSettings) -> KernelResult:
+    """Return the mean over listed triplets, without `swap` and `smooth`, and its gradient; 0 for none."""
+    anchor, positive, negative = triplets
+
+    def of_distances(distances: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        near, far = distances
+        if not settings.squared:
+            loss, weights = mean_hinge(near - far + settings.margin, settings.over_active)
+            return loss, [weights, -weights]
+        loss, weights = mean_hinge(near**2 - far**2 + settings.margin, settings.over_active)
+        return loss, [2 * near * weights, -2 * far * weights]
+
+    return kernel_of_listed_distances(embeddings, ((anchor, positive), (anchor, negative)), of_distances)

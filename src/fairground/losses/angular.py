@@ -115,7 +115,7 @@ class AngularLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        settings = angular.Settings(
+        settings = angular.AngularSettings(
             tan(radians(self.alpha)) ** 2,
             self.angular_weight,
             self.npair_weight,

@@ -48,6 +48,7 @@ class HistogramLoss(Loss):
         require(nodes >= 3, f"histogram.nodes must be at least 3; got {nodes}")
         self.nodes = nodes
         self.roth_code = roth_code
+        self.finds = _finds(nodes, roth_code=roth_code)
 
     def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
@@ -63,14 +64,14 @@ class HistogramLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult:
         """Return the same and its gradient."""
-        lower, upper = (torch.tensor(found) for found in self._found())
+        lower, upper = self.finds
         return histogram.value_and_gradient(embeddings, *_unordered(labels, tuples), lower=lower, upper=upper)
 
     def known_bugs(self) -> tuple[str, ...]:
         """Return what `roth_code` does with this number of nodes."""
         if not self.roth_code:
             return ()
-        n_lost = self.nodes - 1 - sum(self._found()[1])
+        n_lost = self.finds[1].count(0.0)
         return (
             f"histogram.roth_code drops the upper node in {n_lost} of {self.nodes - 1} intervals, as the code of Roth "
             "et al. does by comparing floating-point numbers",
@@ -79,18 +80,18 @@ class HistogramLoss(Loss):
     def _histogram(self, positions: Tensor, mask: Tensor) -> Tensor:
         """Return the shares (nodes,) of the marked positions (n, n), which add up to 1."""
         lower, upper = soft_bins(positions.flatten(), mask.flatten().to(positions.dtype), self.nodes - 1)
-        finds_lower, finds_upper = (positions.new_tensor(found) for found in self._found())
+        finds_lower, finds_upper = (positions.new_tensor(finds) for finds in self.finds)
         return SoftBins(lower * finds_lower, upper * finds_upper).histogram() / mask.sum().clamp_min(1)
 
-    def _found(self) -> tuple[list[bool], list[bool]]:
-        """Return for each interval whether its lower and its upper node get their share: all do without `roth_code`."""
-        intervals = range(self.nodes - 1)
-        if not self.roth_code:
-            return [True for _ in intervals], [True for _ in intervals]
-        width = 2 / (self.nodes - 1)
-        support = [r * width - 1 for r in intervals] + [1.0]
-        lower = [r * width - 1 == support[r] for r in intervals]
-        return lower, [r * width - 1 == support[r + 1] - width for r in intervals]
+
+def _finds(nodes: int, *, roth_code: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return for each interval 1 if its lower, its upper node gets its share, else 0: all do without `roth_code`."""
+    intervals, width = range(nodes - 1), 2 / (nodes - 1)
+    if not roth_code:
+        return (1.0,) * (nodes - 1), (1.0,) * (nodes - 1)
+    support = [r * width - 1 for r in intervals] + [1.0]
+    lower = tuple(float(r * width - 1 == support[r]) for r in intervals)
+    return lower, tuple(float(r * width - 1 == support[r + 1] - width) for r in intervals)
 
 
 def _unordered(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor]:

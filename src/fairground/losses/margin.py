@@ -119,19 +119,20 @@ class MarginLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same over all triplets by compiled loops."""
-        if tuples is not None:
-            return None
-        result, by_row = kernels_margin.value_and_gradient(
-            embeddings,
-            labels,
-            self._borders(labels, embeddings.dtype),
-            margin=self.margin,
-            beta_weight=self.beta_weight,
-            by_tuples=self.count == "tuples",
-        )
+        """Return the same by compiled loops."""
+        beta = self._borders(labels, embeddings.dtype)
         own = torch.zeros_like(labels) if self.n_classes is None else labels
-        by_beta = torch.zeros_like(self.beta, dtype=by_row.dtype).index_add_(0, own, by_row)
+        by_tuples = self.count == "tuples"
+        if isinstance(tuples, Triplets):
+            beta, own = beta[tuples.anchor], own[tuples.anchor]
+            result, by_own = kernels_margin.of_listed(
+                embeddings, tuples, beta, margin=self.margin, beta_weight=self.beta_weight, by_tuples=by_tuples
+            )
+        else:
+            result, by_own = kernels_margin.value_and_gradient(
+                embeddings, labels, beta, margin=self.margin, beta_weight=self.beta_weight, by_tuples=by_tuples
+            )
+        by_beta = torch.zeros_like(self.beta, dtype=by_own.dtype).index_add_(0, own, by_own)
         return KernelResult(result.value, result.gradient, (by_beta,))
 
     def known_bugs(self) -> tuple[str, ...]:

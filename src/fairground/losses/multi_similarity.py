@@ -115,7 +115,7 @@ class MultiSimilarityLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        settings = multi_similarity.Settings(
+        settings = multi_similarity.MultiSimilaritySettings(
             self.alpha, self.beta, self.base, self.epsilon, self.empty, self.self_positive_bug
         )
         return multi_similarity.value_and_gradient(embeddings, labels, tuples, settings)

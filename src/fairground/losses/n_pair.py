@@ -112,18 +112,13 @@ class NPairLoss(Loss):
 
 
 def _first_pair_per_class(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return one anchor and positive for each class, in the slot (n,) of its first row, and which slots are filled.
+    """Return anchors and positives (n,) in order of class, and which of them are the pair of a class.
 
     They are the first two samples of the class, or the first of its positive pairs given.
     """
-    same = labels.unsqueeze(1) == labels
-    if tuples is None:
-        later = same.triu(1)
-        is_first = ~same.tril(-1).any(1)
-        return torch.arange(len(labels), device=labels.device), later.int().argmax(1), is_first & later.any(1)
-    anchor, positive, _, _ = as_pairs(tuples)
-    first_row = same.int().argmax(1)
-    number = torch.arange(len(anchor), device=anchor.device)
-    earliest = torch.full_like(labels, len(anchor)).scatter_reduce(0, first_row[anchor], number, "amin")
-    chosen = earliest.clamp_max(len(anchor) - 1)
-    return anchor[chosen], positive[chosen], earliest < len(anchor)
+    anchor, positive = (None, None) if tuples is None else as_pairs(tuples)[:2]
+    ordered, order = (labels if anchor is None else labels[anchor]).sort(stable=True)
+    is_first = torch.cat([ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]])
+    if anchor is None or positive is None:
+        return order, order.roll(-1), is_first & ~is_first.roll(-1)
+    return anchor[order], positive[order], is_first

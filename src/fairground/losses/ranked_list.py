@@ -101,7 +101,7 @@ class RankedListLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        settings = ranked_list.Settings(
+        settings = ranked_list.RankedListSettings(
             self.alpha,
             self.margin,
             self.negative_weight,

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
 from fairground.functional.distances import distances_of_pairs, normalize, squared_distances
 from fairground.functional.hinges import triplet_hinges
@@ -110,12 +110,17 @@ class SnrLoss(Loss):
         return loss + self.zero_mean_weight * weighted_mean(z.sum(1).abs(), anchors)
 
     def _contrastive(self, centred: Tensor, signal: Tensor, labels: Tensor, tuples: Tuples | None) -> Tensor:
+        if tuples is not None:
+            pairs = as_pairs(tuples)
+            near = _ratios(centred, signal, pairs.positive_anchor, pairs.positive) - self.positive_margin
+            far = self.negative_margin - _ratios(centred, signal, pairs.negative_anchor, pairs.negative)
+            return mean_hinges(near, self.reduction) + mean_hinges(far, self.reduction)
         ratios = _all_ratios(centred, signal)
-        pairs = pair_weights(centred, labels, tuples, repeats=True)
+        positive, negative = pair_weights(centred, labels, None)
         of_positives = (ratios - self.positive_margin).relu()
         of_negatives = (self.negative_margin - ratios).relu()
-        return weighted_mean(of_positives, pairs.positive, self.reduction) + weighted_mean(
-            of_negatives, pairs.negative, self.reduction
+        return weighted_mean(of_positives, positive, self.reduction) + weighted_mean(
+            of_negatives, negative, self.reduction
         )
 
     def kernel(

@@ -118,8 +118,12 @@ class TripletLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same over all triplets by compiled loops."""
-        if tuples is not None:
+        """Return the same by compiled loops; not for mined triplets with `swap` or `smooth`."""
+        settings = triplet.TripletSettings(
+            self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth
+        )
+        if tuples is None:
+            return triplet.value_and_gradient(embeddings, labels, settings)
+        if self.swap or self.smooth or not isinstance(tuples, Triplets):
             return None
-        settings = triplet.Settings(self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth)
-        return triplet.value_and_gradient(embeddings, labels, settings)
+        return triplet.of_listed(embeddings, tuples, settings)

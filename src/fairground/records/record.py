@@ -82,7 +82,7 @@ class Finding:
     remedy: str
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The finding as one line for a person."""
         return f"{self.sign} (epoch {self.epoch}, step {self.step}): {self.sentence}. Try: {self.remedy}."
 

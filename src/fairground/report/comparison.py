@@ -10,7 +10,7 @@ from typing import Any
 
 from fairground.catalogue import nearest
 from fairground.errors import require
-from fairground.fairness.compare import Comparison, compare
+from fairground.fairness.compare import FairnessResult, compare
 from fairground.fairness.evidence import Evidence
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
@@ -32,7 +32,7 @@ MOST_TO_READ = 15
 class ComparisonResult:
     """Whether some methods may be compared, their table, a verdict on each pair, and who is level with the best."""
 
-    fairness: Comparison
+    fairness: FairnessResult
     table: ResultTable
     verdicts: tuple[Verdict, ...]
     best: tuple[str, ...]
@@ -158,7 +158,7 @@ def _what_would_settle(verdict: Verdict) -> str:
     return f"about {more} more seed{'s' if more != 1 else ''} would settle it, if the difference stays as seen"
 
 
-def _differences(fairness: Comparison) -> list[str]:
+def _differences(fairness: FairnessResult) -> list[str]:
     return [f"{difference.rule}: {difference}" for difference in fairness.differences]
 
 

@@ -1,11 +1,11 @@
-"""What stands above all else on a page: advice in sentences, how it was come by, and a ranking as a table."""
+"""What comes first on a page: advice in sentences, how it was computed, and a ranking as a table."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """`sentences` are the advice, the first the most important; `told` is how it was come by."""
+    """`sentences` are the advice, the first the most important; `steps` say how it was computed."""
 
     sentences: tuple[str, ...]
     steps: tuple[str, ...] = ()

@@ -3,8 +3,8 @@
 A BLAS kernel sums the columns at the edge of its panels in another order than those inside, and the same two rows may
 then differ in their last bit from place to place. For rows that occur once that is rounding like any other. For rows
 that occur several times (one photograph listed twice, a collapsed model) it would decide their order instead of their
-numbers. So one row stands for all its twins: products with the standing rows are made apart, and every twin's column
-is copied from there.
+numbers. So one row stands for all its duplicates: products with the standing rows are made apart, and every
+duplicate's column is copied from there.
 """
 
 import threading
@@ -36,7 +36,7 @@ class DuplicateRows:
         return self._standing.n_tiles == 1 and n_bytes <= KEPT_BYTES
 
     def fill(self, row: int, column: int, scores: np.ndarray) -> None:
-        """Overwrite the twins' columns in the products of query tile `row` and reference tile `column`."""
+        """Overwrite the duplicates' columns in the products of query tile `row` and reference tile `column`."""
         edge = self._queries.edge
         here = self.stand_in[column * edge : (column + 1) * edge]
         if (here >= 0).any():

@@ -2,13 +2,15 @@
 
 Layers, later ones winning: the protocol (with what it `extends`), the user's file, the overrides. Inside a layer a
 preset (`loss=margin@mlrc-cub200`) comes before what the layer spells out. Naming another component forgets the settings
-of the one it replaces, save how many images of a class a batch holds. A key nobody knows is refused with its origin and the nearest right name.
+of the one it replaces, save how many images of a class a batch holds. A key nobody knows is refused with its origin and
+the nearest right name.
 """
 
 import dataclasses
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -75,7 +77,8 @@ def run_from_plain(data: Mapping[str, Value], overrides: Sequence[str] = (), *, 
     return _build(draft)
 
 
-def protocol_names() -> dict[str, str]:
+@cache
+def protocol_names() -> Mapping[str, str]:
     """Return the protocols that can be named, each with the first sentence said about it."""
     texts = {name: _protocol_text(name) for name in _protocol_files()}
     return {
@@ -93,12 +96,14 @@ def _protocol_layers(name: str, *, is_parent: bool = False) -> list[tuple[str, d
     return [*above, (f"protocol {name}", _flatten(data, f"protocol {name}"))]
 
 
+@cache
 def _protocol_files() -> list[str]:
     entries = resources.files("fairground.protocols").iterdir()
     names = sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
     return [name for name in names if name != "presets"]
 
 
+@cache
 def _protocol_text(name: str) -> str:
     return resources.files("fairground.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
 

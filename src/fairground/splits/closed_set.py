@@ -9,7 +9,7 @@ Paper
     training.
 
 Departures from the paper
-    None. Records carry the note "closed set: ...", and tables that put such a run beside others say so.
+    None. Records say so (`is_closed_set`), and tables that put such a run beside others do.
 """
 
 import numpy as np

@@ -2,16 +2,14 @@
 
 Formula
     difference of a pair   mu^_a - mu^_b ± c sqrt(its variance), means and variances of `layout` and `scatter`;
-                           c the (1 - error) quantile of the highest statistic among equal methods (`reference`), with
-                           error = CAUTION (1 - level): all intervals of a study hold at once
-    p of a pair            share of draws whose highest statistic is at least t_ab, over CAUTION:
-                           p <= 1 - level exactly where the interval leaves out 0
+                           c from the highest statistic among equal methods (`reference`, `law`): all intervals of a
+                           study hold at once
+    p of a pair            from the same draws: p <= 1 - level exactly where the interval leaves out 0
     mean of a method       mu^_i ± the `level` quantile of |its own error + what all methods of its seeds share|
     probability of best    share of draws in which mu^_i + error_i is the highest, ties shared
 
 Paper
     Tukey, "The problem of multiple comparisons", 1953; Smyth, 2004 (`scatter`); Westfall and Young, 1993 (`reference`).
-    Phipson and Smyth, "Permutation p-values should never be zero", 2010, for (1 + count) / (1 + draws).
 """
 
 import math
@@ -19,13 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairground.statistics.law import critical_value, p_values, shares_of_best, t_statistics
 from fairground.statistics.layout import Array, Layout
-from fairground.statistics.reference import DRAWS, Reference, reference_of
+from fairground.statistics.reference import Reference, reference_of
 from fairground.statistics.runs import Runs
 from fairground.statistics.scatter import Scatter, scatter_of, seed_ratio
-
-#: how much of the stated rate of errors is spent; the rest is kept for scores that do not scatter like a bell curve
-CAUTION = 0.9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,46 +47,39 @@ class Model:
         layout, scatter = self.layout, self.scatter
         return np.sqrt(layout.pair_weights @ scatter.own + layout.pair_seed_weight * scatter.seeds)
 
-    @property
-    def statistics(self) -> Array:
-        """t_ab of each pair; infinite for a difference without any scatter."""
-        size, errors = np.abs(self.differences), self.pair_errors
-        certain = np.where(size > 0, math.inf, 0.0)
-        return np.divide(size, errors, out=certain, where=errors > 0)
-
     def critical(self, error: float) -> float:
         """Return c: t_ab above it is separated, in at most `error` of all studies of equal methods."""
-        return float(self.reference.highest[-1 - allowed(error)])
+        return critical_value(self.reference.highest, error)
 
     def p_values(self, *, is_alone: bool = False) -> Array:
         """Return each pair's p, corrected for all pairs or as if it were the only one."""
         law = self.reference.alone if is_alone else self.reference.highest
-        reached = DRAWS - np.searchsorted(law, self.statistics, side="left")
-        return np.minimum(1.0, (1 + reached) / (1 + DRAWS) / CAUTION)
+        return p_values(law, t_statistics(self.differences, self.pair_errors))
 
-    def draws(self) -> Array:
-        """Return what the true means may be, (draws, methods)."""
+    def errors(self) -> Array:
+        """Return how far each mean may be from the truth, but for what all blocked methods share, (draws, methods)."""
         layout, scatter = self.layout, self.scatter
-        own = np.sqrt(layout.own_weights @ scatter.own + layout.own_seed_weight * scatter.seeds)
-        found: Array = self.means + own * self.reference.errors
+        found: Array = self.reference.errors * np.sqrt(
+            layout.own_weights @ scatter.own + layout.own_seed_weight * scatter.seeds
+        )
         return found
+
+    def mean_errors(self) -> Array:
+        """Return how far each mean by itself may be from the truth, (draws, methods)."""
+        blocked, errors = self.layout.is_blocked, self.errors()
+        if not blocked.any():
+            return errors
+        shared = math.sqrt(float(self.scatter.seeds) * float((self.layout.seed_mean**2).sum()))
+        centred = errors - errors[:, blocked].mean(axis=1, keepdims=True) + shared * self.reference.common[:, None]
+        return np.where(blocked, centred, errors)
 
     def half_widths(self, level: float) -> Array:
         """Return half the length of the interval of each mean."""
-        blocked = self.layout.is_blocked
-        errors = self.draws() - self.means
-        if blocked.any():
-            shared = math.sqrt(float(self.scatter.seeds) * float((self.layout.seed_mean**2).sum()))
-            centred = errors - errors[:, blocked].mean(axis=1, keepdims=True) + shared * self.reference.common[:, None]
-            errors = np.where(blocked, centred, errors)
-        return np.quantile(np.abs(errors), level, axis=0)
+        return np.quantile(np.abs(self.mean_errors()), level, axis=0)
 
     def probabilities(self) -> Array:
         """Return how probably each method is the best; they sum to 1."""
-        draws = self.draws()
-        winners = draws == draws.max(axis=1, keepdims=True)
-        found: Array = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
-        return found
+        return shares_of_best(self.means + self.errors())
 
 
 def fit(runs: Runs) -> Model:
@@ -107,8 +96,3 @@ def fit(runs: Runs) -> Model:
     means = runs.averages if layout.ratio == 0 else layout.weights @ y
     reference = reference_of(plain, float(ratio) + 1 / plain.block_weight)
     return Model(names=runs.names, layout=layout, means=means, scatter=scatter, reference=reference)
-
-
-def allowed(error: float) -> int:
-    """Return how many draws may reach a statistic that is called separated at a rate of errors of `error`."""
-    return max(0, math.floor(CAUTION * error * (1 + DRAWS) - 1))

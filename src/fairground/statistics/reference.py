@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairground.statistics.layout import Array, Layout, Mask
 from fairground.statistics.scatter import Scatter, scatter_of, seed_ratio
@@ -32,13 +33,15 @@ _BLOCK = 250_000
 class Reference:
     """`highest` and `alone` ascend; `errors` (draws, methods) are errors of means in standard errors.
 
-    `common` is the error that all blocked methods share, in its standard errors.
+    `common` is the error that all blocked methods share, in its standard errors; `variances` ascends and holds by what
+    factor the true variance of a pair's difference exceeds the estimated one.
     """
 
     highest: Array
     alone: Array
     errors: Array
     common: Array
+    variances: Array
 
 
 def reference_of(layout: Layout, ratio: float = 0.0) -> Reference:
@@ -55,14 +58,16 @@ def _reference(has_run: bytes, n_methods: int, ratio: float) -> Reference:
     n_runs = len(layout.cells[0])
     step = max(1, min(DRAWS, _BLOCK // max(n_runs, len(layout.pairs[0]), 1)))
     parts = [_draw(layout, ratio, min(step, DRAWS - start), random) for start in range(0, DRAWS, step)]
-    highest, alone, errors = (np.concatenate(part) for part in zip(*parts, strict=True))
+    highest, alone, errors, variances = (np.concatenate(part) for part in zip(*parts, strict=True))
     freedom = layout.block_basis.shape[1]
     common = random.standard_t(freedom, size=DRAWS) if freedom else np.zeros(DRAWS)
-    return Reference(highest=np.sort(highest), alone=np.sort(alone), errors=errors, common=common)
+    return Reference(
+        highest=np.sort(highest), alone=np.sort(alone), errors=errors, common=common, variances=np.sort(variances)
+    )
 
 
-def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Return the highest statistic, that of one pair, and the errors of the means, in each of n studies."""
+def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    """Return what `Reference` holds of n studies: highest and single statistics, errors of means, factors."""
     k = layout.n_methods
     rows, _ = layout.cells
     spread = np.geomspace(SPREAD**-0.5, SPREAD**0.5, k) if k > 1 else np.ones(1)
@@ -74,25 +79,41 @@ def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> 
         y += blocks @ layout.seeds.T
     scatter = scatter_of(layout, y)
     chosen = layout.choose(seed_ratio(layout, scatter))
-    highest, alone, errors = np.empty(n), np.empty(n), np.empty((n, k))
+    # On the same seeds all pairs have the same law, and any of them stands for it.
+    one = random.integers(max(1, len(layout.pairs[0])), size=n)
+    found = np.empty((n, 3)), np.empty((n, k))
     for index in np.unique(chosen):
         some = chosen == index
-        found = _errors(layout.choices[index], y[some], scatter.select(some), blocks[some], random)
-        highest[some], alone[some], errors[some] = found
-    return highest, alone, errors
+        part = _Part(layout.choices[index], y[some], scatter.select(some))
+        found[0][some] = part.statistics(one[some], deviations[some])
+        found[1][some] = part.errors(blocks[some])
+    return found[0][:, 0], found[0][:, 1], found[1], found[0][:, 2]
 
 
-def _errors(
-    layout: Layout, y: Array, scatter: Scatter, blocks: Array, random: np.random.Generator
-) -> tuple[Array, Array, Array]:
-    means = y @ layout.weights.T
-    a, b = layout.pairs
-    squares = scatter.own @ layout.pair_weights.T + scatter.seeds[:, None] * layout.pair_seed_weight
-    statistics = (means[:, a] - means[:, b]) ** 2 / squares
-    # On the same seeds all pairs have the same law, and any of them stands for it.
-    n = len(y)
-    alone = statistics[np.arange(n), random.integers(len(a), size=n)] if len(a) else np.zeros(n)
-    own = scatter.own @ layout.own_weights.T + scatter.seeds[:, None] * layout.own_seed_weight
-    shared = blocks @ layout.seed_mean[: blocks.shape[1]]
-    errors = (means - np.where(layout.is_blocked, shared[:, None], 0.0)) / np.sqrt(own)
-    return np.sqrt(statistics.max(axis=1, initial=0.0)), np.sqrt(alone), errors
+class _Part:
+    """Studies whose means have the same weights."""
+
+    def __init__(self, layout: Layout, y: Array, scatter: Scatter) -> None:
+        self.layout, self.scatter = layout, scatter
+        self.means = y @ layout.weights.T
+
+    def statistics(self, one: NDArray[np.int64], deviations: Array) -> Array:
+        """Return the highest statistic, that of pair `one`, and true over estimated variance of that pair."""
+        layout, scatter, n = self.layout, self.scatter, len(one)
+        a, b = layout.pairs
+        if not len(a):
+            return np.tile([0.0, 0.0, 1.0], (n, 1))
+        squares = scatter.own @ layout.pair_weights.T + scatter.seeds[:, None] * layout.pair_seed_weight
+        found = (self.means[:, a] - self.means[:, b]) ** 2 / squares
+        rows = np.arange(n)
+        true = (deviations**2 * layout.pair_weights[one]).sum(axis=1)
+        estimated = (scatter.own * layout.pair_weights[one]).sum(axis=1)
+        return np.column_stack([np.sqrt(found.max(axis=1)), np.sqrt(found[rows, one]), true / estimated])
+
+    def errors(self, blocks: Array) -> Array:
+        """Return the errors of means in standard errors, without what seeds do to all blocked methods."""
+        layout, scatter = self.layout, self.scatter
+        squares = scatter.own @ layout.own_weights.T + scatter.seeds[:, None] * layout.own_seed_weight
+        shared = blocks @ layout.seed_mean[: blocks.shape[1]]
+        found: Array = (self.means - np.where(layout.is_blocked, shared[:, None], 0.0)) / np.sqrt(squares)
+        return found

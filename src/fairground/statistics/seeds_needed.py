@@ -5,7 +5,9 @@ Formula
     V' = sum_i w_i v_i n_i / (n_i + m), and the difference seen then is normal around the one seen now with variance
     V - V'. It settles when its interval leaves out 0 or lies within the margin:
         P(|d'| > h') + P(|d'| < margin - h') >= POWER,   h' = c' sqrt(V')
-    c' falls from c towards its value for known variances, c_0, as (n + 1) / (n + m + 1).
+    c' falls from c towards its value for known variances, c_0, as (n + 1) / (n + m + 1). The variance itself is known
+    only roughly: the probability is a mean over what it may be, true over estimated as among the draws of `reference`,
+    and m more seeds bring its estimate nearer to the truth.
 
 Paper
     Spiegelhalter, Freedman and Blackburn, "Monitoring clinical trials: conditional or predictive power?", 1986.
@@ -20,12 +22,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from fairground.statistics.law import CAUTION
 from fairground.statistics.layout import Array
-from fairground.statistics.model import CAUTION, Model
+from fairground.statistics.model import Model
+from fairground.statistics.scatter import PRIOR
 
 POWER = 0.8
 #: nobody runs more seeds than this to tell two methods apart
 REACH = 1000
+#: the quantiles of what the variance may be over which the probability is a mean
+_CENTRES = (np.arange(9) + 0.5) / 9
 
 
 def more_seeds(model: Model, *, error: float, margin: float) -> NDArray[np.int64]:
@@ -33,13 +39,18 @@ def more_seeds(model: Model, *, error: float, margin: float) -> NDArray[np.int64
     counts = model.layout.has_run.sum(axis=1)
     a, b = model.layout.pairs
     m = _steps()
-    shrink = _shrink(counts, a, b, m)
     before = model.pair_errors[:, None] ** 2
-    after = before * shrink
+    after = before * _shrink(counts, a, b, m)
     fewest = np.minimum(counts[a], counts[b])[:, None]
     known = known_critical(model.layout.n_methods, error)
     critical = known + np.maximum(0.0, model.critical(error) - known) * (fewest + 1) / (fewest + m + 1)
-    settled = _settles(np.abs(model.differences)[:, None], np.sqrt(before - after), critical * np.sqrt(after), margin)
+    difference = np.abs(model.differences)[:, None]
+    settled = np.zeros_like(after)
+    for factor in np.quantile(model.reference.variances, _CENTRES):
+        # PRIOR and the runs so far say 1, m more runs say `factor`.
+        seen = (PRIOR + fewest - 1 + factor * m) / (PRIOR + fewest - 1 + m)
+        spread, half = np.sqrt(factor * (before - after)), critical * np.sqrt(seen * after)
+        settled += _settles(difference, spread, half, margin) / len(_CENTRES)
     reached = settled >= POWER
     return np.where(reached.any(axis=1), m[reached.argmax(axis=1)], 0)
 
@@ -65,9 +76,7 @@ def _steps() -> NDArray[np.int64]:
     return np.union1d(np.arange(1, 100), further)
 
 
-def _shrink(
-    counts: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64], m: NDArray[np.int64]
-) -> Array:
+def _shrink(counts: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64], m: NDArray[np.int64]) -> Array:
     """Return V' / V for equal variances of the two."""
     now = 1 / counts[a] + 1 / counts[b]
     then = 1 / (counts[a][:, None] + m) + 1 / (counts[b][:, None] + m)

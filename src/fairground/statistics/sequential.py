@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fairground.errors import require
-from fairground.statistics.comparison import Comparison, Pair, check_settings, compare_runs, default_margin
+from fairground.statistics.compare import check_settings, compare_runs, default_margin
+from fairground.statistics.comparison import Comparison, Pair
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.runs import Runs, Values
 
 #: how late the error is spent: 1 evenly over seeds, more for later
-SPENDING = 1.0
+SPENDING = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,9 +103,7 @@ def next_wave(
         needs = {name: found for name, found in missing.items() if found}
         if needs or runs is None:
             return Wave(comparison=comparison, needs=needs, n_looks=n_looks, state="running", plan=plan)
-        comparison = look(
-            runs.up_to(due), plan, n_looks, comparison, margin=margin, higher_is_better=higher_is_better
-        )
+        comparison = look(runs.up_to(due), plan, n_looks, comparison, margin=margin, higher_is_better=higher_is_better)
         active = in_question(comparison)
         if not active:
             return Wave(comparison=comparison, needs={}, n_looks=n_looks + 1, state="settled", plan=plan)

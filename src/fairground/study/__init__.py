@@ -1,1 +1,1 @@
-"""Many runs: planned, conducted, selected."""
+"""Many runs: planned, scheduled, searched, selected."""

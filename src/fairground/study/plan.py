@@ -28,7 +28,7 @@ class PlanRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class StudyPlan:
     """A study, job by job."""
 
     study: str
@@ -60,11 +60,11 @@ class Plan:
         return int(sum((row.n_search + row.n_final) * (row.bytes or fmean(known)) for row in self.rows))
 
 
-def plan_of(study: StudySpec, *, home: Path) -> Plan:
+def plan_of(study: StudySpec, *, home: Path) -> StudyPlan:
     """Return the plan, with costs measured on each job's first run if that has been made (see `cost_probes`)."""
     store = Store(home)
     done = set(store.names(state="done"))
-    return Plan(study=study.name, rows=tuple(_row(job, store, done) for job in jobs_of(study)))
+    return StudyPlan(study=study.name, rows=tuple(_row(job, store, done) for job in jobs_of(study)))
 
 
 def cost_probes(study: StudySpec) -> list[RunSpec]:

@@ -113,7 +113,7 @@ def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: Sample
 
 
 def _as_taught(trials: Sequence[Trial], sampler: Sampler) -> list[Trial]:
-    """Return the trials as the sampler's model hears of them: where training diverged is a place to stay away from.
+    """Return the trials as the sampler's model sees them: where training diverged is a place to stay away from.
 
     That is between the model and its next question; the trial itself keeps its state and has no score. TPE ranks what
     was pruned without a value behind all others; a Gaussian process needs a value, the worst that was seen.

@@ -90,7 +90,7 @@ class TrialStore:
         if stored.state.is_finished():
             return
         assert trial.state in ENDED
-        # The number Optuna gives is told last: a kill before that leaves the trial to be ended again.
+        # Optuna is given the score last: a kill before that leaves the trial to be ended again.
         entry = {
             "folds": dict(trial.folds),
             "failure": trial.failure,
@@ -109,7 +109,7 @@ class TrialStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold a shared book while the block lasts; the study's folder has a lock of its own for this machine."""
+        """Hold the lock of a shared storage while the block lasts; on this machine the study's folder has its own."""
         if not self.url.startswith("postgresql"):
             yield
             return

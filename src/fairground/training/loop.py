@@ -195,7 +195,7 @@ class Training:
 
     def _warn(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
-            self.listen({"kind": "warning", "sign": finding.sign, "sentence": finding.told})
+            self.listen({"kind": "warning", "sign": finding.sign, "sentence": finding.text})
 
     def _save(self) -> None:
         self.progress.seconds, self.progress.peak_memory = self.clock.seconds(), self.clock.peak()

@@ -1,4 +1,4 @@
-"""RunSpec in, RunRecord out: the whole walk of one run."""
+"""RunSpec in, RunRecord out: one run from end to end."""
 
 import json
 import time
@@ -100,7 +100,7 @@ def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str
 
 
 def share_out(parts: Assembled, group: ProcessGroup) -> Assembled:
-    """Return a run's live objects with the work of each batch shared out among the crew."""
+    """Return a run's live objects with the work of each batch shared out among the processes."""
     group.ready(parts.model)
     parts.loader.transform = group.shard(parts.transform)
     return replace(parts, stepper=replace(parts.stepper, group=group), notes=(*parts.notes, *group.notes()))

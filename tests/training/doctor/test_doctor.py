@@ -38,7 +38,7 @@ def test_an_ill_training_is_named_with_a_remedy(sign: str, tmp_path: Path) -> No
     assert found[sign].remedy == REMEDIES.get(sign, found[sign].remedy)
     warnings = [event for event in told if event["kind"] == "warning"]
     # Once each, in the terminal as in the record.
-    assert [event["sentence"] for event in warnings] == [finding.told for finding in record.findings]
+    assert [event["sentence"] for event in warnings] == [finding.text for finding in record.findings]
 
 
 def test_hubs_are_named(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_resumed_run_has_the_findings_of_an_undisturbed_one(
             run(spec, home=tmp_path / "broken", listen=listen, should_stop=Power(batches))
     broken = run(spec, home=tmp_path / "broken", listen=listen)
     assert broken.findings == whole.findings
-    assert told == [finding.told for finding in whole.findings]
+    assert told == [finding.text for finding in whole.findings]
 
 
 def test_every_sign_has_a_file_and_every_file_is_asked() -> None:

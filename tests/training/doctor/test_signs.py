@@ -159,8 +159,8 @@ def test_where_less_is_better_a_rising_score_is_divergence_and_a_falling_one_is_
         by_eer = tuple(replace(row, validation={"eer": row.validation["map@r"]}) for row in rows)
         return patient('evaluation.metrics=["eer"]', "evaluation.select_by=eer", rows=by_eer)
 
-    diagnosis = SIGNS["divergence"].look(looked(0.5, 0.1, 0.11, 0.12, 0.12))
+    diagnosis = SIGNS["divergence"].check(looked(0.5, 0.1, 0.11, 0.12, 0.12))
     assert diagnosis is not None
     assert diagnosis.sentence.startswith("validation eer rose from 0.1000 (epoch 1) to 0.1200")
     for well in ((0.5, 0.4, 0.37, 0.36, 0.36), (0.5, 0.1, 0.104, 0.12, 0.12), (0.5, 0.0, 0.0, 0.0, 0.0)):
-        assert SIGNS["divergence"].look(looked(*well)) is None
+        assert SIGNS["divergence"].check(looked(*well)) is None

@@ -22,7 +22,7 @@ PAGE_ORDER = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class RegularisedPair:
     """One method's scores without and with the regularisation."""
 
     label: str
@@ -35,10 +35,10 @@ def is_regularised(settings: dict[str, str]) -> bool:
     return settings.get("miner") == "rho_distance" or settings.get("regulariser") == "rho"
 
 
-def pairs_of(inputs: FigureInputs) -> list[Pair]:
+def pairs_of(inputs: FigureInputs) -> list[RegularisedPair]:
     """Return each regularised method with the plain one that is most like it; of several strengths the best."""
     plain = [method for method in inputs.methods if not is_regularised(inputs.settings(method))]
-    found: dict[str, Pair] = {}
+    found: dict[str, RegularisedPair] = {}
     for method in inputs.methods:  # best first
         if not is_regularised(inputs.settings(method)):
             continue
@@ -46,7 +46,7 @@ def pairs_of(inputs: FigureInputs) -> list[Pair]:
         if base is not None and base.key not in found:
             without, with_it = (tuple(inputs.scores(one, inputs.habitual)) for one in (base, method))
             if without and with_it:
-                found[base.key] = Pair(label=base.label, without=without, regularised=with_it)
+                found[base.key] = RegularisedPair(label=base.label, without=without, regularised=with_it)
     return list(found.values())
 
 
@@ -86,7 +86,7 @@ def _base(inputs: FigureInputs, method: Method, plain: list[Method]) -> Method |
     return max(alike, key=agreement, default=None)
 
 
-def _drawn(pairs: list[Pair], axis: str, is_narrow: bool) -> Draw:
+def _drawn(pairs: list[RegularisedPair], axis: str, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         axes = figure.add_subplot()
         plain_axes(axes, palette)

@@ -1,6 +1,6 @@
-"""The processes that train one model together: here the crew of one, which is every run not started by torchrun.
+"""The processes that train one model: here a group of one, which is every run not started by torchrun.
 
-What a run asks its crew for is all that differs between one process and many: `distributed.py` answers for many.
+What a run asks its group for is all that differs between one process and many: `torchrun.py` answers for many.
 """
 
 from collections.abc import Callable
