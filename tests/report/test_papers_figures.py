@@ -159,6 +159,39 @@ def test_p_switch_curves_by_hand():
     assert found.at[0.3][0] == pytest.approx(90)
 
 
+def test_p_switch_curves_of_two_betas_stay_apart():
+    def at(beta: float, value: float, **where):
+        made = run("margin", value, **where)
+        spec = {**made.spec, "loss": {"name": "margin", "beta": beta}}
+        return replace(made, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))
+
+    records = [at(beta, beta / 2, seed=0) for beta in (0.6, 1.2)]
+    records += [
+        at(beta, beta / 2 + p / 10, miner="rho_distance", p=p, seed=0) for beta in (0.6, 1.2) for p in (0.1, 0.3)
+    ]
+    found = {curve.loss: curve for curve in p_switch.switch_curves_of(inputs(records))}
+    assert set(found) == {"margin, beta 0.6", "margin, beta 1.2"}
+    assert found["margin, beta 0.6"].without == (30.0,)
+    assert found["margin, beta 1.2"].at[0.3] == (pytest.approx(63),)
+
+
+def test_spectra_of_all_pairs_are_drawn_and_a_pair_shares_its_colour(tmp_path):
+    losses = ["contrastive", "margin", "snr", "triplet", "n_pair"]
+    records = [run(loss, 0.5, seed=0) for loss in losses]
+    records += [run(loss, 0.6, miner="rho_distance", p=0.3, seed=0) for loss in losses]
+    folders = {}
+    for record in records:
+        folders[record.name] = RunFolder(tmp_path, record.name).make()
+        write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array([0.7, 0.3])})
+    found = spectra.spectra_of(inputs(records, folders=folders))
+    assert len(found) == 10
+    colours = [spectrum.series for spectrum in found]
+    assert sorted(colours) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    for series in range(5):
+        assert {spectrum.is_regularised for spectrum in found if spectrum.series == series} == {True, False}
+    assert spectra.figure_of(inputs(records, folders=folders)).wide("here").count("<svg") == 1
+
+
 def test_spectra_are_averaged_over_the_runs_that_kept_them(tmp_path):
     records = [run("a", 0.5, seed=seed) for seed in range(3)]
     folders = {}
