@@ -319,3 +319,31 @@ def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path)
 def test_the_same_runs_draw_the_same_bytes(rich):
     figure = figures_of(rich)[0]
     assert figure.wide("a") == figure.wide("a")
+
+
+def test_a_level_holds_runs_that_differ_in_one_factor_alone():
+    def at(value: float, **changes):
+        made = run("margin", value)
+        spec = {key: dict(part) if isinstance(part, dict) else part for key, part in made.spec.items()}
+        for dotted, new in changes.items():
+            part, _, inner = dotted.partition("__")
+            spec[part][inner] = new
+        return replace(made, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))
+
+    records = [
+        at(0.5),
+        at(0.6, training__batch_size=56),
+        at(0.7, head__embedding_dim=512),
+        at(0.8, head__embedding_dim=512, trunk__name="googlenet", transform__side=227),
+        at(0.4, sampler__per_class=2),
+        at(0.3, sampler__per_class=8),
+        at(1.0, training__batch_size=28, optimiser__lr=0.5),
+    ]
+    found = distributions.distributions_of(inputs(records))
+    shown = {factor: {level: list(values) for level, values in levels.items()} for factor, levels in found.items()}
+    assert shown == {
+        "training.batch_size": {"128": [50], "56": [60]},
+        "head.embedding_dim": {"128": [50], "512": [70]},
+        "trunk": {"small_conv": [70], "googlenet, side 227": [80]},
+        "sampler.per_class": {"4": [50], "2": [40], "8": [30]},
+    }
