@@ -113,3 +113,20 @@ def test_published_numbers_need_no_torch() -> None:
         "published('roth2020/table4', metric='nmi'); assert 'torch' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
+
+
+def test_the_coverage_table_of_the_docs_is_the_commands_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fairground("published", "--coverage") == 0
+    printed = capsys.readouterr().out.strip()
+    page = (Path(__file__).parents[2] / "docs" / "published.md").read_text(encoding="utf-8")
+    assert page.partition("<!-- coverage -->\n")[2].partition("\n<!-- /coverage -->")[0] == printed
+    n_covered, n_printed = (int(word) for word in printed.split()[:3:2])
+    assert (n_covered, n_printed) == (1499, len(published_rows()))
+
+
+def test_coverage_as_json_has_a_line_for_every_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fairground("published", "--coverage", "--json") == 0
+    lines = json.loads(capsys.readouterr().out)
+    assert len(lines) == len(published_rows())
+    assert all(bool(line["study"]) == bool(line["command"]) == (not line["reason"]) for line in lines)
+    assert all((line["cost"] > 0) == bool(line["study"]) for line in lines)

@@ -159,6 +159,39 @@ def test_p_switch_curves_by_hand():
     assert found.at[0.3][0] == pytest.approx(90)
 
 
+def test_p_switch_curves_of_two_betas_stay_apart():
+    def at(beta: float, value: float, **where):
+        made = run("margin", value, **where)
+        spec = {**made.spec, "loss": {"name": "margin", "beta": beta}}
+        return replace(made, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))
+
+    records = [at(beta, beta / 2, seed=0) for beta in (0.6, 1.2)]
+    records += [
+        at(beta, beta / 2 + p / 10, miner="rho_distance", p=p, seed=0) for beta in (0.6, 1.2) for p in (0.1, 0.3)
+    ]
+    found = {curve.loss: curve for curve in p_switch.switch_curves_of(inputs(records))}
+    assert set(found) == {"margin, beta 0.6", "margin, beta 1.2"}
+    assert found["margin, beta 0.6"].without == (30.0,)
+    assert found["margin, beta 1.2"].at[0.3] == (pytest.approx(63),)
+
+
+def test_spectra_of_all_pairs_are_drawn_and_a_pair_shares_its_colour(tmp_path):
+    losses = ["contrastive", "margin", "snr", "triplet", "n_pair"]
+    records = [run(loss, 0.5, seed=0) for loss in losses]
+    records += [run(loss, 0.6, miner="rho_distance", p=0.3, seed=0) for loss in losses]
+    folders = {}
+    for record in records:
+        folders[record.name] = RunFolder(tmp_path, record.name).make()
+        write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array([0.7, 0.3])})
+    found = spectra.spectra_of(inputs(records, folders=folders))
+    assert len(found) == 10
+    colours = [spectrum.series for spectrum in found]
+    assert sorted(colours) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    for series in range(5):
+        assert {spectrum.is_regularised for spectrum in found if spectrum.series == series} == {True, False}
+    assert spectra.figure_of(inputs(records, folders=folders)).wide("here").count("<svg") == 1
+
+
 def test_spectra_are_averaged_over_the_runs_that_kept_them(tmp_path):
     records = [run("a", 0.5, seed=seed) for seed in range(3)]
     folders = {}
@@ -286,3 +319,31 @@ def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path)
 def test_the_same_runs_draw_the_same_bytes(rich):
     figure = figures_of(rich)[0]
     assert figure.wide("a") == figure.wide("a")
+
+
+def test_a_level_holds_runs_that_differ_in_one_factor_alone():
+    def at(value: float, **changes):
+        made = run("margin", value)
+        spec = {key: dict(part) if isinstance(part, dict) else part for key, part in made.spec.items()}
+        for dotted, new in changes.items():
+            part, _, inner = dotted.partition("__")
+            spec[part][inner] = new
+        return replace(made, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))
+
+    records = [
+        at(0.5),
+        at(0.6, training__batch_size=56),
+        at(0.7, head__embedding_dim=512),
+        at(0.8, head__embedding_dim=512, trunk__name="googlenet", transform__side=227),
+        at(0.4, sampler__per_class=2),
+        at(0.3, sampler__per_class=8),
+        at(1.0, training__batch_size=28, optimiser__lr=0.5),
+    ]
+    found = distributions.distributions_of(inputs(records))
+    shown = {factor: {level: list(values) for level, values in levels.items()} for factor, levels in found.items()}
+    assert shown == {
+        "training.batch_size": {"128": [50], "56": [60]},
+        "head.embedding_dim": {"128": [50], "512": [70]},
+        "trunk": {"small_conv": [70], "googlenet, side 227": [80]},
+        "sampler.per_class": {"4": [50], "2": [40], "8": [30]},
+    }

@@ -1,16 +1,15 @@
 import dataclasses
 import math
-from collections.abc import Mapping
 
 import pytest
 from scipy import stats
 
 from fairground.errors import InputError
 from fairground.records.published import PublishedRow, published_rows
-from fairground.records.record import RunRecord, Score
+from fairground.records.record import RunRecord
+from fairground.report.published_expected import expected_runs
 from fairground.report.published_verdict import published_interval, repeats_of, verdict_of, verdict_on_values
-from fairground.spec.presets import preset_settings
-from tests.records.factory import hashed, make_record
+from tests.report.published_runs import record_of
 
 # Published: 59.73 ± 0.40 over 10 runs.
 MLRC = next(
@@ -28,25 +27,11 @@ def run(
     *,
     seed: int,
     fold: int | None = None,
-    preset: str | None = None,
+    study: int = 0,
     **changes: object,
 ) -> RunRecord:
-    """A run of exactly the row's method, save for `changes` of its spec by dotted name."""
-    record = make_record(loss=row.loss, seed=seed, data=row.dataset, protocol=row.protocol, settings={}, miner=None)
-    spec = {key: dict(value) if isinstance(value, Mapping) else value for key, value in record.spec.items()}
-    settings = preset_settings(row.loss, preset or row.preset) | {"trunk": row.network}
-    for dotted, value in (settings | changes).items():
-        part, _, inner = dotted.partition(".")
-        if inner:
-            spec[part][inner] = value
-        elif part in ("seed", "protocol"):
-            spec[part] = value
-        else:
-            spec[part] = None if value is None else {"name": value}
-    if fold is not None:
-        spec["split"] = {"name": "class_folds", "fold": fold, "n_folds": 4}
-    scores = (Score(metric="recall@1", split="test", value=score),)
-    return dataclasses.replace(record, name=hashed(spec), method=hashed(spec | {"seed": 0}), spec=spec, scores=scores)
+    """A run of the first study that makes the row, or another, save for `changes` of its spec by dotted name."""
+    return record_of(expected_runs(row)[study], {"recall@1": score}, seed=seed, fold=fold, **changes)
 
 
 def folds(row: PublishedRow, score: float, *, seed: int, **changes: object) -> list[RunRecord]:
@@ -129,8 +114,8 @@ def test_every_reason_is_told() -> None:
 def test_folds_must_be_complete_and_joined_models_are_not_a_run() -> None:
     three = [record for seed in range(3) for record in folds(MLRC, 0.597, seed=seed)][:-1]
     assert "a repeat is the mean of 4 folds, and seed 2 has 3" in verdict_of(three, MLRC).sentence
-    alone = [run(MLRC, 0.597, seed=seed) for seed in range(3)]
-    assert "seed 0 has 0" in verdict_of(alone, MLRC).sentence
+    alone = [run(MLRC, 0.597, seed=seed, fold=0) for seed in range(3)]
+    assert "seed 0 has 1" in verdict_of(alone, MLRC).sentence
     joined = next(
         row
         for row in published_rows("mlrc2020/table4", method="contrastive", metric="precision@1")
@@ -142,30 +127,40 @@ def test_folds_must_be_complete_and_joined_models_are_not_a_run() -> None:
 
 def test_the_preset_with_the_bugs_of_the_code_is_as_good_as_the_text() -> None:
     row = published_rows("roth2020/table2", method="arc_face@roth-cub200", metric="recall@1")[0]
-    for preset in ("roth-cub200", "roth-as-run-cub200"):
-        records = [run(row, 0.626 + 0.001 * seed, seed=seed, preset=preset) for seed in range(3)]
+    assert [found.study for found in expected_runs(row)] == ["roth2020/table2", "roth2020/table2-as-run"]
+    for study in (0, 1):
+        records = [run(row, 0.626 + 0.001 * seed, seed=seed, study=study) for seed in range(3)]
         assert verdict_of(records, row).outcome == "reproduced"
 
 
-def test_a_sampler_row_wants_its_sampler_and_has_no_interval() -> None:
+def test_a_sampler_row_wants_its_sampler_and_is_held_against_one_more_run() -> None:
     row = published_rows("roth2020/table7", method="margin", metric="recall@1")[3]
     assert row.setting == "sampler=distance_distribution"
-    wrong = verdict_of([run(row, 0.625, seed=seed) for seed in range(3)], row)
+    spc = published_rows("roth2020/table7", method="margin", metric="recall@1")[0]
+    wrong = verdict_of([run(spc, 0.625, seed=seed) for seed in range(3)], row)
     assert "sampler is per_class, the row's is distance_distribution" in wrong.sentence
-    right = verdict_of([run(row, 0.625, seed=seed, sampler="distance_distribution") for seed in range(3)], row)
-    assert right.outcome == "not comparable"
-    assert "does not say over how many runs" in right.sentence
+    near = verdict_of([run(row, row.value / 100 + 1e-3 * (seed - 1), seed=seed) for seed in range(3)], row)
+    assert near.outcome == "reproduced"
+    # t(0.975, 2) * 0.001 * sqrt(1 + 1/3) = 0.0050
+    assert f"one more run of ours would be {row.value:.2f} ± 0.50" in near.sentence
+    assert "does not say over how many runs" in near.sentence
+    away = verdict_of([run(row, row.value / 100 + 0.02 + 1e-3 * seed, seed=seed) for seed in range(3)], row)
+    assert away.outcome == "differs"
+
+
+def test_a_network_without_training_is_allowed_half_a_point() -> None:
+    row = published_rows("mlrc2020/table2", dataset="cub200")[0]
+    assert verdict_on_values([row.value / 100 + 0.004], row).outcome == "reproduced"
+    assert verdict_on_values([row.value / 100 + 0.008], row).outcome == "differs"
 
 
 @pytest.mark.parametrize(
     ("table", "asked", "why"),
     [
-        ("roth2020/table3", {"method": "margin", "metric": "recall@1"}, "the paper prints no spread"),
-        ("roth2020/table4", {"method": "margin", "metric": "best_epoch"}, "best_epoch is no score"),
         ("mlrc2020/hyperparameters", {"method": "margin", "metric": "loss.margin"}, "loss.margin is no score"),
     ],
 )
-def test_what_has_no_interval_or_is_no_score_is_not_comparable(table: str, asked: dict[str, str], why: str) -> None:
+def test_what_is_no_score_is_not_comparable(table: str, asked: dict[str, str], why: str) -> None:
     verdict = verdict_on_values([0.78, 0.79], published_rows(table, **asked)[0])
     assert verdict.outcome == "not comparable"
     assert verdict.sentence.endswith(why)
@@ -187,9 +182,17 @@ def test_one_run_no_run_and_a_run_given_twice() -> None:
         verdict_on_values([], ROTH)
 
 
-def test_an_untrained_row_is_nobodys_method() -> None:
-    row = next(row for row in published_rows("roth2020/table2") if row.row == "Imagenet")
-    assert "not a method that can be run here" in verdict_of([run(ROTH, 0.4, seed=0)], row).sentence
+def test_a_row_that_no_study_makes_says_why() -> None:
+    row = published_rows("mlrc2020/reported-triplet")[0]
+    assert "under protocols of their own" in verdict_of([run(ROTH, 0.4, seed=0)], row).sentence
+
+
+def test_an_untrained_row_is_that_of_the_networks_study() -> None:
+    row = next(row for row in published_rows("roth2020/table2", metric="recall@1") if row.row == "Imagenet")
+    assert [found.study for found in expected_runs(row)] == ["roth2020/table1"]
+    values = [row.value / 100 + 1e-3 * shift for shift in (-1, 0, 1)]
+    assert verdict_of([run(row, value, seed=seed) for seed, value in enumerate(values)], row).outcome == "reproduced"
+    assert "training.epochs is 150, the row's is 0" in verdict_of([run(ROTH, 0.44, seed=0)], row).sentence
 
 
 def test_repeats_differ_in_seed_and_fold_only() -> None:

@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from fairground.spec.card import declaration
+from fairground.records.published import published_rows
+from fairground.spec.card import changes, declaration
 from fairground.spec.load import load_run, protocol_names
 from fairground.spec.run import RunSpec
 
@@ -63,3 +64,30 @@ def test_a_card_says_every_setting_of_every_part(name: str) -> None:
 
 def test_the_margin_losss_beta_has_no_weight_decay_in_mlrc() -> None:
     assert spec("mlrc2020-cub200", "loss=margin@mlrc-cub200").optimiser.loss_weight_decay == 0
+
+
+@pytest.mark.parametrize("sampler", ["distance_distribution", "greedy_coreset", "frechet", "d2_coreset", "balanced"])
+def test_another_sampler_keeps_the_images_a_class_of_the_protocol(sampler: str) -> None:
+    protocol = spec("roth2020-cub200")
+    run = spec("roth2020-cub200", "loss=margin@roth-beta12-cub200", f"sampler={sampler}")
+    assert run.sampler.settings["per_class"] == 2
+    changed = changes(run, protocol, unsaid="somewhere")
+    assert changed["sampler"] == f"{sampler} (protocol: per_class)"
+    assert "sampler.per_class" not in changed
+    said = spec("roth2020-cub200", f"sampler={sampler}", "sampler.per_class=8")
+    assert said.sampler.settings["per_class"] == 8
+    assert changes(said, protocol, unsaid="somewhere")["sampler.per_class"] == "8 (protocol: 2)"
+
+
+def test_a_sampler_without_images_a_class_drops_them() -> None:
+    assert "per_class" not in spec("roth2020-cub200", "sampler=per_class_random").sampler.settings
+    assert changes(spec("roth2020-cub200"), spec("roth2020-cub200"), unsaid="somewhere") == {}
+
+
+def test_a_protocol_measures_every_metric_its_paper_prints() -> None:
+    same = {"recall@1": "precision@1", "precision@1": "recall@1"}
+    rows = [row for row in published_rows() if row.dataset and row.unit == "percent"]
+    assert len(rows) > 1500
+    for row in rows:
+        metrics = spec(row.protocol).evaluation.metrics
+        assert row.metric in metrics or same.get(row.metric) in metrics, (row.protocol, row.metric)

@@ -16,7 +16,7 @@ from fairground.report.comparison import ComparisonResult
 from fairground.report.table_formats import latex
 from fairground.spec.declarations import tunable_of
 from fairground.spec.run import ROOM_OF
-from fairground.spec.space import Range
+from fairground.spec.space import Range, range_for
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -111,7 +111,9 @@ def searched_ranges(records: Iterable[RunRecord]) -> dict[str, Range]:
             settings = record.spec.get(part)
             if isinstance(settings, Mapping):
                 name = str(settings["name"])
-                found |= {f"{part}.{name}.{key}": span for key, span in tunable_of(room, name).items()}
+                for key, span in tunable_of(room, name).items():
+                    unit = settings.get(f"{key}_unit")
+                    found[f"{part}.{name}.{key}"] = range_for(key, span, None if unit is None else str(unit))
     return found
 
 

@@ -4,11 +4,17 @@ import json
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairground.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from fairground.spec.run import RunSpec
+
+#: stands for what only the user can say
+_UNSAID = "(yours to say)"
 
 
 def protocol(
@@ -25,11 +31,23 @@ def protocol(
 
     Example: fairground protocol mlrc2020-cub200 loss=contrastive@mlrc
     """
-    from fairground.spec.card import declaration
     from fairground.spec.load import load_run
 
-    card = declaration(load_run(protocol=name, file=config, overrides=overrides or [], unsaid="(yours to say)"))
+    card = card_of(load_run(protocol=name, file=config, overrides=overrides or [], unsaid=_UNSAID))
     print(json.dumps(card) if as_json else card_text(card))
+
+
+def card_of(spec: "RunSpec") -> dict[str, str]:
+    """Return the declaration card of a run, with what it changes in its protocol."""
+    from fairground.spec.card import changes, declaration
+    from fairground.spec.load import load_run, protocol_names
+
+    card = declaration(spec)
+    if spec.protocol in protocol_names():
+        changed = changes(spec, load_run(protocol=spec.protocol, unsaid=_UNSAID), unsaid=_UNSAID)
+        words = "; ".join(f"{key} {change}" for key, change in changed.items())
+        card |= {"changed in the protocol": words} if words else {}
+    return card
 
 
 def card_text(card: Mapping[str, str]) -> str:

@@ -29,6 +29,9 @@ def published(
     method: Annotated[
         str | None, typer.Option("--method", help="A loss (margin) or a loss with its preset (margin@mlrc-cub200).")
     ] = None,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="List the study, the command and the cost of each number.")
+    ] = False,
     compare: Annotated[bool, typer.Option("--compare", help="Compare our own runs with each number.")] = False,
     home: Home = HOME,
     as_json: AsJson = False,
@@ -36,11 +39,17 @@ def published(
     """Show the numbers printed in the two papers, as printed, with their spread and errata.
 
     Examples: fairground published · fairground published roth2020/table2 --dataset cub200 --metric recall@1 ·
-    fairground published --method margin --metric map@r --compare
+    fairground published --method margin --metric map@r --compare · fairground published --coverage
     """
     from fairground.records.published import published_rows, published_tables
 
     rows = published_rows(table, dataset=dataset, method=method, metric=metric)
+    if coverage:
+        from fairground.report.published_coverage import coverage_of, coverage_table
+
+        lines = coverage_of(rows)
+        print(json.dumps([dataclasses.asdict(line) for line in lines]) if as_json else coverage_table(lines))
+        return
     names = {row.table_name for row in rows}
     tables = [found for found in published_tables() if found.name in names]
     is_list = not any((dataset, metric, method, compare)) and (table is None or "/" not in table)
@@ -144,15 +153,15 @@ def _notes(rows: Sequence["PublishedRow"]) -> dict[str, str]:
 def _verdicts(rows: Sequence["PublishedRow"], home: Path) -> list[dict[str, str]]:
     """Hold every set of repeats in the store against the numbers of its own loss and protocol."""
     from fairground.records.store import Store
+    from fairground.report.published_comparison import rows_for
     from fairground.report.published_verdict import repeats_of, verdict_of
 
     found: list[dict[str, str]] = []
     groups = repeats_of(Store(home).records())
+    kept = {group[0].name: set(rows_for(group[0])) for group in groups}
     for row in rows:
         for group in groups:
-            loss = group[0].spec["loss"]
-            assert isinstance(loss, dict)
-            if row.preset and loss["name"] == row.loss and group[0].spec["protocol"] == row.protocol:
+            if row in kept[group[0].name]:
                 verdict = verdict_of(group, row)
                 names = ", ".join(record.name for record in group)
                 words = {"outcome": str(verdict.outcome), "sentence": verdict.sentence}

@@ -49,8 +49,7 @@ def train(
     Or, one training on several processors: torchrun --nproc-per-node 2 -m fairground train loss=triplet
     """
     from fairground.api.train import is_leader, run_spec
-    from fairground.cli.protocol import card_text
-    from fairground.spec.card import declaration
+    from fairground.cli.protocol import card_of, card_text
     from fairground.spec.identity import name_of, to_plain
 
     spec = run_spec(protocol, config, like, overrides or [], home=home)
@@ -58,7 +57,7 @@ def train(
         print(json.dumps({"name": name_of(spec), "spec": to_plain(spec)}, indent=None if as_json else 2))
         return
     if is_leader() and not (quiet or as_json):
-        print(card_text(declaration(spec)), end="\n\n", file=sys.stderr)
+        print(card_text(card_of(spec)), end="\n\n", file=sys.stderr)
     _train(spec, home=home, threads=threads, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers)
 
 

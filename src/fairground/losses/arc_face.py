@@ -37,7 +37,7 @@ ROTH_CLAMP = 1e-10
 class ArcFaceLoss(Loss):
     """`margin` widens the angle to the own class, in `margin_unit`; `scale` multiplies all cosines.
 
-    `tunable` gives the margin in radians, 0 to 90 degrees.
+    A search covers 0 to 90 degrees, in the unit the run states.
     """
 
     reference: ClassVar[Reference] = Reference(
@@ -48,7 +48,7 @@ class ArcFaceLoss(Loss):
     )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
-        "margin": Real(low=0.0, high=pi / 2),
+        "margin": Real(low=0.0, high=pi / 2, unit="radians"),
         "scale": Real(low=0.01, high=200.0),
     }
 

@@ -40,7 +40,7 @@ from fairground.spec.space import Integer, Range, Real
 class SubCentreArcFaceLoss(Loss):
     """`n_centres` centres a class; `margin` widens the angle to the own class, in `margin_unit`.
 
-    `weights` is (n_classes, n_centres, embedding_dim). `tunable` gives the margin in radians, 0 to 90 degrees.
+    `weights` is (n_classes, n_centres, embedding_dim). A search covers 0 to 90 degrees, in the unit the run states.
     """
 
     reference: ClassVar[Reference] = Reference(
@@ -51,7 +51,7 @@ class SubCentreArcFaceLoss(Loss):
     )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
-        "margin": Real(low=0.0, high=pi / 2),
+        "margin": Real(low=0.0, high=pi / 2, unit="radians"),
         "scale": Real(low=0.01, high=200.0),
         "n_centres": Integer(low=1, high=10),
     }

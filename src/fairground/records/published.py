@@ -38,12 +38,17 @@ SPREADS: Mapping[str, Spread] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedTable:
-    """One table of one paper, and what its runs were selected on."""
+    """One table of one paper, what its runs were selected on, and the studies that make its numbers.
+
+    `reason` says why the rows that no study makes have none.
+    """
 
     paper: str
     table: str
     title: str
     selected_on: SelectedOn
+    studies: tuple[str, ...] = ()
+    reason: str = ""
 
     @property
     def name(self) -> str:
@@ -139,7 +144,13 @@ def published_tables() -> tuple[PublishedTable, ...]:
         chosen = next((word for word in get_args(SelectedOn) if word == line["selected_on"]), None)
         require(chosen is not None, f"published/tables.csv: no selection '{line['selected_on']}'", StoreError)
         assert chosen is not None
-        found.append(PublishedTable(paper=line["paper"], table=line["table"], title=line["title"], selected_on=chosen))
+        found.append(
+            PublishedTable(
+                **{key: line[key] for key in ("paper", "table", "title", "reason")},
+                selected_on=chosen,
+                studies=tuple(line["studies"].split()),
+            )
+        )
     return tuple(found)
 
 

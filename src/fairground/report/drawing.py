@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
 from fairground.report.headings import squeeze
-from fairground.report.palette import LIGHT, STAND_IN, Palette, as_variables, dash_of, sign_of
+from fairground.report.palette import LIGHT, STAND_IN, Dash, Palette, as_variables, dash_of, sign_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,21 +83,24 @@ def legend_below(
     *,
     is_narrow: bool,
     lines: bool = True,
+    dashes: "Sequence[Dash] | None" = None,
 ) -> None:
-    """Name the methods that have a colour below a drawing, one key a method."""
+    """Name the methods that have a colour below a drawing, one key a method; `dashes` are lines' own patterns."""
     from matplotlib.lines import Line2D
 
-    shown = [(label, series) for label, series in entries if series is not None]
+    patterns = dashes or [dash_of(series) for _, series in entries]
+    paired = zip(entries, patterns, strict=True)
+    shown = [(label, series, dash) for (label, series), dash in paired if series is not None]
     if not shown:
         return
     handles = []
-    for _, series in shown:
+    for _, series, dash in shown:
         look: dict[str, Any] = {"marker": sign_of(series), "markersize": 6, "linestyle": ""}
         if lines:
-            look = {"linewidth": 2, "linestyle": dash_of(series)}
+            look = {"linewidth": 2, "linestyle": dash}
         handles.append(Line2D([], [], color=palette.colour(series), **look))
     # The leading space: matplotlib hides a name that begins with an underscore.
-    names = [" " + squeeze(label, 42 if is_narrow else 48) for label, _ in shown]
+    names = [" " + squeeze(label, 42 if is_narrow else 48) for label, _, _ in shown]
     columns = 1 if is_narrow else 2
     figure.legend(
         handles, names, loc="outside lower center", ncols=columns, frameon=False, fontsize=9, labelcolor=palette.ink

@@ -43,8 +43,10 @@ STAND_IN = Palette(
     rule="#010103",
     series=tuple(f"#0102{index:02x}" for index in range(N_SERIES)),
 )
+#: a line pattern of matplotlib: where it starts, and the lengths of dashes and gaps
+Dash = tuple[float, tuple[float, ...]]
 #: line patterns, so that colour is never the only difference
-DASHES: tuple[tuple[float, tuple[float, ...]], ...] = (
+DASHES: tuple[Dash, ...] = (
     (0, ()),
     (0, (5, 1.5)),
     (0, (1, 1.2)),
@@ -66,7 +68,7 @@ def series_of(rank: int) -> int | None:
     return rank if rank < N_SERIES else None
 
 
-def dash_of(series: int | None) -> tuple[float, tuple[float, ...]]:
+def dash_of(series: int | None) -> Dash:
     """Return the line pattern that goes with a colour."""
     return DASHES[(series or 0) % len(DASHES)]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fairground.records.published import PublishedRow, published_rows
 from fairground.records.record import RunRecord
 from fairground.report.headings import heading
-from fairground.report.published_verdict import Outcome, PublishedVerdict, repeats_of, verdict_of
-
-_MOST = 80
+from fairground.report.published_expected import expected_runs
+from fairground.report.published_verdict import Outcome, PublishedVerdict, obstacles, repeats_of, verdict_of
+from fairground.report.run_set import ensemble_protocol
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,41 +29,63 @@ def compare_with_published(records: Iterable[RunRecord], labels: Mapping[str, st
     """Return a line for every printed number of the runs' own protocol and loss; `labels` names methods by run."""
     found: list[PublishedComparison] = []
     for group in repeats_of(records):
-        loss = group[0].spec.get("loss")
-        name = loss.get("name") if isinstance(loss, Mapping) else None
-        rows = [
-            row
-            for row in _rows(str(group[0].spec.get("protocol")))
-            if row.loss == name and row.preset and row.unit == "percent"
-        ]
-        label = labels.get(group[0].name, str(name))
-        found += _lines(label, group, rows)
+        label = labels.get(group[0].name, _loss_of(group[0]))
+        found += _lines(label, group, rows_for(group[0]))
     order = {"differs": 0, "reproduced": 1, "not comparable": 2}
-    return sorted(found, key=lambda line: order[line.outcome])[:_MOST]
+    return sorted(found, key=lambda line: order[line.outcome])
 
 
-def _rows(protocol: str) -> list[PublishedRow]:
-    return [row for row in published_rows() if row.protocol == protocol]
+def rows_for(record: RunRecord) -> list[PublishedRow]:
+    """Return the printed numbers that a run of this kind may be compared with: its protocol's and its loss'."""
+    protocol, loss = str(record.spec.get("protocol")), _loss_of(record)
+    is_joined = "ensemble" in record.spec
+    return [
+        row
+        for row in published_rows()
+        if protocol in (row.protocol, ensemble_protocol(row.protocol))
+        and (row.setting == "untrained" if record.is_untrained else row.loss == loss)
+        and is_joined == (row.setting == "concatenated")
+        and expected_runs(row)
+    ]
+
+
+def _loss_of(record: RunRecord) -> str:
+    loss = record.spec.get("loss")
+    return str(loss.get("name")) if isinstance(loss, Mapping) else "?"
 
 
 def _lines(label: str, group: Sequence[RunRecord], rows: Sequence[PublishedRow]) -> list[PublishedComparison]:
-    verdicts = [(row, verdict_of(group, row)) for row in rows]
+    known: dict[tuple[object, ...], list[str]] = {}
+    for row in rows:
+        if _method(row) not in known:
+            known[_method(row)] = list(obstacles(group, row))
+    verdicts = [(row, verdict_of(group, row, known=known[_method(row)])) for row in rows]
     held = [(row, verdict) for row, verdict in verdicts if verdict.outcome != "not comparable"]
-    # Of rows none of which fits, the nearest says enough: it has the fewest reasons against it.
-    nearest = sorted(verdicts, key=lambda pair: pair[1].sentence.count(";"))[:1]
+    # Of rows none of which fits, the nearest says enough: the fewest reasons against it, and the same components.
+    nearest = sorted(verdicts, key=lambda pair: _distance(known[_method(pair[0])]))[:1]
     return [_line(label, row, verdict) for row, verdict in held or nearest]
+
+
+def _method(row: PublishedRow) -> tuple[object, ...]:
+    return row.table_name, row.method, row.dataset, row.network, row.embedding_dim, row.setting
+
+
+def _distance(reasons: Sequence[str]) -> tuple[int, int]:
+    """Return how far runs are from a row: by how many reasons, and by how many other components among them."""
+    return len(reasons), sum("." not in reason.partition(" is ")[0] for reason in reasons)
 
 
 def _line(label: str, row: PublishedRow, verdict: PublishedVerdict) -> PublishedComparison:
     ours = verdict.ours
-    spread = "" if ours is None or ours.half_width is None else f" ± {100 * ours.half_width:.2f}"
+    scale = 100 if row.unit == "percent" else 1
+    spread = "" if ours is None or ours.half_width is None else f" ± {scale * ours.half_width:.2f}"
     return PublishedComparison(
         label=label,
         table=row.table_name,
         row=row.row,
         metric=heading(row.metric),
         printed=row.printed,
-        ours="-" if ours is None else f"{100 * ours.mean:.2f}{spread}",
+        ours="-" if ours is None else f"{scale * ours.mean:.2f}{spread}",
         outcome=verdict.outcome,
         sentence=verdict.sentence,
     )

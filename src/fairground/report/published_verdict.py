@@ -4,10 +4,13 @@ Formula
     ours       mean ± t(0.975, n - 1) * s / sqrt(n) over n repeats; a repeat is the mean of its folds, if any
     published  mean ± the printed half-width, or mean ± t(0.975, n - 1) * sd / sqrt(n - 1) for a population deviation sd
     differs    when the two intervals share no value
-    reproduced when they do, and ours is narrow enough to have told a difference of `resolution`
+    reproduced when they do, and ours is narrow enough to show a difference of `resolution`
+    Where the paper gives no spread or not over how many runs, the printed number is held against the interval in which
+    one more run of ours would fall, mean ± t(0.975, n - 1) * s * sqrt(1 + 1/n): a mean of more runs lies nearer still.
+    Untrained networks differ by how images are decoded and resized at least: that interval is never under `UNTRAINED`.
 
-Two numbers are held against each other only if the runs followed the row's protocol with the row's method, network and
-dimension. A verdict says what it rests on, so that a reader can doubt it.
+Two numbers are held against each other only if the runs have the spec of a study that makes the row
+(`published_expected`). A verdict says what it rests on, so that a reader can doubt it.
 """
 
 import math
@@ -16,17 +19,19 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairground.errors import require
-from fairground.records.published import SPREADS, PublishedRow, published_tables
+from fairground.records.published import SPREADS, PublishedRow
 from fairground.records.record import RunRecord
 from fairground.report.headings import heading
+from fairground.report.published_expected import differences, expected_runs, table_of
 from fairground.spec.identity import canonical_json
-from fairground.spec.presets import preset_settings, presets
 from fairground.spec.settings import Value
 from fairground.statistics.intervals import LEVEL, Interval, t_interval
 
 Outcome = Literal["reproduced", "differs", "not comparable"]
 #: half-width, as a share of 1, above which our own interval is too wide to call anything reproduced: one point
 RESOLUTION = 0.01
+#: by how much two libraries may differ on the same network and images, as a share of 1: half a point
+UNTRAINED = 0.005
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +44,18 @@ class PublishedVerdict:
     published: Interval | None
 
 
-def verdict_of(records: Sequence[RunRecord], row: PublishedRow, *, resolution: float = RESOLUTION) -> PublishedVerdict:
-    """Hold the repeats of one method against a printed number."""
+def verdict_of(
+    records: Sequence[RunRecord],
+    row: PublishedRow,
+    *,
+    resolution: float = RESOLUTION,
+    known: Sequence[str] | None = None,
+) -> PublishedVerdict:
+    """Hold the repeats of one method against a printed number; `known` are its `obstacles`, if they were worked out."""
     require(len(records) > 0, "a verdict needs at least one run; got none")
-    reasons = list(_obstacles(records, row))
+    reasons = list(obstacles(records, row) if known is None else known)
+    if not all(_value(record, row) is not None for record in records if record.state == "done"):
+        reasons.append(f"not every run has a test score {row.metric}")
     if reasons:
         return _not_comparable(row, "; ".join(reasons))
     return verdict_on_values(_repeats(records, row), row, resolution=resolution)
@@ -51,32 +64,63 @@ def verdict_of(records: Sequence[RunRecord], row: PublishedRow, *, resolution: f
 def verdict_on_values(
     values: Sequence[float], row: PublishedRow, *, resolution: float = RESOLUTION
 ) -> PublishedVerdict:
-    """Hold repeats' scores, as shares of 1, against a printed number; whoever calls answers for the protocol."""
+    """Hold repeats' values, scores as shares of 1, against a printed number; whoever calls answers for the protocol."""
     require(len(values) > 0, "a verdict needs at least one value; got none")
-    ours = t_interval(values)
-    if row.unit != "percent":
-        return _not_comparable(row, f"{row.metric} is no score", ours=ours)
+    mean = t_interval(values)
+    if row.unit == "setting":
+        return _not_comparable(row, f"{row.metric} is no score", ours=mean)
     published, why = published_interval(row)
+    scale = _scale(row)
     if published is None:
-        return _not_comparable(row, why, ours=ours)
+        ours, published = _next_run(mean, row), _rounded(row)
+        printed = f"{scale * published.mean:g}"
+        words = f"one more run of ours would be {_show(ours, scale)}, the paper prints {printed} ({why})"
+    else:
+        ours = mean
+        words = (
+            f"ours {_show(ours, scale)} over {ours.n} repeats, published {_show(published, scale)} over {published.n}"
+        )
     if ours.half_width is None:
-        return _not_comparable(row, "one run has no interval: run more seeds", ours=ours, published=published)
-    words = f"ours {_show(ours)} over {ours.n} repeats, published {_show(published)} over {published.n}"
+        return _not_comparable(row, "one run has no interval: run more seeds", ours=mean, published=published)
     caveat = " (the published number is the best epoch on the test set, an upper bound)" if _on_test(row) else ""
+    finest = resolution if row.unit == "percent" else max(published.half_width or 0, 1.0)
     if not ours.overlaps(published):
         side = "above" if ours.mean > published.mean else "below"
-        gap = f"{100 * abs(ours.mean - published.mean):.2f} points {side}"
-        return PublishedVerdict(
-            outcome="differs",
-            sentence=f"differs: {heading(row.metric)} is {gap}: {words}{caveat}",
-            ours=ours,
-            published=published,
-        )
-    if ours.half_width > resolution:
-        why = f"our interval is wider than ±{100 * resolution:g} points and would hide a difference: {words}"
-        return _not_comparable(row, why, ours=ours, published=published)
-    sentence = f"reproduced: the {100 * LEVEL:g} % intervals of {heading(row.metric)} overlap: {words}{caveat}"
-    return PublishedVerdict(outcome="reproduced", sentence=sentence, ours=ours, published=published)
+        gap = f"{scale * abs(ours.mean - published.mean):.2f} {_unit_word(row)} {side}"
+        outcome: Outcome = "differs"
+        sentence = f"differs: {heading(row.metric)} is {gap}: {words}{caveat}"
+    elif ours.half_width > finest:
+        why = f"our interval is wider than ±{scale * finest:g} {_unit_word(row)} and would hide a difference: {words}"
+        return _not_comparable(row, why, ours=mean, published=published)
+    else:
+        outcome = "reproduced"
+        sentence = f"reproduced: the {100 * LEVEL:g} % intervals of {heading(row.metric)} overlap: {words}{caveat}"
+    return PublishedVerdict(outcome=outcome, sentence=sentence, ours=mean, published=published)
+
+
+def _next_run(mean: Interval, row: PublishedRow) -> Interval:
+    """Return where one more run like ours would fall; without training there is little to scatter."""
+    least = UNTRAINED if row.setting == "untrained" else None
+    half = least if mean.half_width is None else max(mean.half_width * math.sqrt(mean.n + 1), least or 0.0)
+    if half is None:
+        return mean
+    return Interval(mean=mean.mean, low=mean.mean - half, high=mean.mean + half, n=mean.n, level=LEVEL, kind="t")
+
+
+def _rounded(row: PublishedRow) -> Interval:
+    """Return the printed number with what rounding may have taken."""
+    digits = len(row.printed.partition(" ")[0].partition(".")[2]) if row.corrected is None else 2
+    mean, half = row.right_value / _scale(row), 0.5 * 10.0**-digits / _scale(row)
+    return Interval(mean=mean, low=mean - half, high=mean + half, n=1, level=LEVEL, kind="t")
+
+
+def _scale(row: PublishedRow) -> float:
+    """Return how many of the row's units make one of ours: scores are printed per cent."""
+    return 100.0 if row.unit == "percent" else 1.0
+
+
+def _unit_word(row: PublishedRow) -> str:
+    return "points" if row.unit == "percent" else "epochs"
 
 
 def repeats_of(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
@@ -96,7 +140,7 @@ def published_interval(row: PublishedRow) -> tuple[Interval | None, str]:
         return None, "the paper does not say over how many runs its spread is"
     if row.spread == 0:
         return None, "the printed spread of 0 cannot be that of several runs"
-    mean, half = row.right_value / 100, row.spread / 100
+    mean, half = row.right_value / _scale(row), row.spread / _scale(row)
     if spread.kind == "population deviation":
         # Imported here, and not scipy.stats: that takes longer to import than most commands take to run.
         from scipy.special import stdtrit
@@ -105,82 +149,65 @@ def published_interval(row: PublishedRow) -> tuple[Interval | None, str]:
     return Interval(mean=mean, low=mean - half, high=mean + half, n=spread.n, level=LEVEL, kind="t"), ""
 
 
-def _obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[str]:
-    """Yield every reason why the runs must not be held against the row."""
-    if not row.preset:
-        yield "the row is not a method that can be run here by its name"
+def obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[str]:
+    """Yield every reason why the runs must not be held against a row, the same for all metrics of its method."""
+    if not expected_runs(row):
+        yield table_of(row).reason or "the row is not a method that can be run here by its name"
         return
     n_unfinished = sum(record.state != "done" for record in records)
     if n_unfinished:
         yield f"{n_unfinished} of {len(records)} runs did not finish"
     if len(repeats_of(records)) > 1:
         yield "the runs differ in more than seed and fold"
-    spec = records[0].spec
-    if spec.get("protocol") != row.protocol:
-        yield f"the runs follow the protocol {spec.get('protocol')}, the row {row.protocol}"
-    yield from _differences(spec, row)
-    if not all(_score(record, row.metric) is not None for record in records if record.state == "done"):
-        yield f"not every run has a test score {row.metric}"
+    yield from differences(records[0], row)
     yield from _fold_obstacles(records, row)
 
 
-def _differences(spec: Mapping[str, Value], row: PublishedRow) -> Iterator[str]:
-    """Yield the settings in which a run is not the row's method; a preset of the code as run is as good."""
-    shared: dict[str, Value] = {"data": row.dataset, "trunk": row.network}
-    if row.setting != "concatenated":
-        shared["head.embedding_dim"] = row.embedding_dim
-    said = [word.partition("=") for word in row.setting.split() if "=" in word]
-    overrides: dict[str, Value] = {key: int(text) if text.isdigit() else text for key, _, text in said}
-    choices = [row.preset, row.preset.replace("roth-", "roth-as-run-")]
-    found: list[list[str]] = []
-    for choice in [word for word in choices if word in presets(row.loss)]:
-        wanted = preset_settings(row.loss, choice)
-        if "sampler" in overrides:
-            wanted = {key: value for key, value in wanted.items() if not key.startswith("sampler")}
-        expected = {"loss": row.loss, **shared, **wanted, **overrides}
-        found.append([_said(key, value, spec) for key, value in expected.items() if _setting(spec, key) != value])
-    yield from min(found, key=len)
-
-
-def _said(key: str, wanted: Value, spec: Mapping[str, Value]) -> str:
-    words = ["none" if value is None else str(value) for value in (_setting(spec, key), wanted)]
-    return f"{key} is {words[0]}, the row's is {words[1]}"
-
-
-def _setting(spec: Mapping[str, Value], dotted: str) -> Value:
-    """Return a setting of a spec by its dotted name; a part by itself is its component's name."""
-    key, _, inner = dotted.partition(".")
-    part = spec.get(key)
-    return part.get(inner or "name") if isinstance(part, Mapping) else (part if not inner else None)
-
-
 def _fold_obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[str]:
-    if row.setting == "concatenated":
-        yield "the row joins the embeddings of four models, and a run has those of one"
+    is_joined = "ensemble" in records[0].spec
+    if is_joined != (row.setting == "concatenated"):
+        yield (
+            "the runs join the embeddings of several models, and the row has those of one"
+            if is_joined
+            else "the row joins the embeddings of four models, and a run has those of one"
+        )
     elif row.setting == "separated":
-        wanted = _setting(records[0].spec, "split.n_folds") or 4
+        wanted = _n_folds(records[0])
         folds: dict[Value, set[Value]] = {}
         for record in records:
-            folds.setdefault(record.spec.get("seed"), set()).add(_setting(record.spec, "split.fold"))
+            folds.setdefault(record.spec.get("seed"), set()).add(_split(record).get("fold"))
         short = [seed for seed, there in folds.items() if len(there - {None}) != wanted]
         if short:
             yield f"a repeat is the mean of {wanted} folds, and seed {short[0]} has {len(folds[short[0]] - {None})}"
+
+
+def _split(record: RunRecord) -> Mapping[str, Value]:
+    split = record.spec.get("split")
+    return split if isinstance(split, Mapping) else {}
+
+
+def _n_folds(record: RunRecord) -> int:
+    n_folds = _split(record).get("n_folds")
+    return n_folds if isinstance(n_folds, int) and n_folds > 0 else 4
 
 
 def _repeats(records: Sequence[RunRecord], row: PublishedRow) -> list[float]:
     """Return one value for each seed: the mean over its folds. A run that is given twice counts once."""
     by_seed: dict[Value, list[float]] = {}
     for record in {record.name: record for record in records}.values():
-        score = _score(record, row.metric)
-        assert score is not None
-        by_seed.setdefault(record.spec.get("seed"), []).append(score)
+        value = _value(record, row)
+        assert value is not None
+        by_seed.setdefault(record.spec.get("seed"), []).append(value)
     return [math.fsum(values) / len(values) for values in by_seed.values()]
 
 
-def _score(record: RunRecord, metric: str) -> float | None:
-    found = record.score(metric)
+def _value(record: RunRecord, row: PublishedRow) -> float | None:
+    """Return what a run has to set against the row: a test score as a share of 1, or its best epoch, counted from 0."""
+    if row.unit == "epoch":
+        return None if record.best_epoch is None else float(record.best_epoch)
+    found = record.score(row.metric)
     # Precision@1 and recall@1 are one number under two names.
-    alias = {"precision@1": "recall@1", "recall@1": "precision@1"}.get(metric)
+    alias = {"precision@1": "recall@1", "recall@1": "precision@1"}.get(row.metric)
     return record.score(alias) if found is None and alias is not None else found
 
 
@@ -193,7 +220,7 @@ def _without_seed_and_fold(spec: Mapping[str, Value]) -> dict[str, Any]:
 
 
 def _on_test(row: PublishedRow) -> bool:
-    return any(table.name == row.table_name and table.selected_on == "test" for table in published_tables())
+    return table_of(row).selected_on == "test"
 
 
 def _not_comparable(
@@ -203,6 +230,6 @@ def _not_comparable(
     return PublishedVerdict(outcome="not comparable", sentence=sentence, ours=ours, published=published)
 
 
-def _show(interval: Interval) -> str:
-    assert interval.half_width is not None
-    return f"{100 * interval.mean:.2f} ± {100 * interval.half_width:.2f}"
+def _show(interval: Interval, scale: float) -> str:
+    half = "" if interval.half_width is None else f" ± {scale * interval.half_width:.2f}"
+    return f"{scale * interval.mean:.2f}{half}"

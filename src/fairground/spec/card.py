@@ -2,8 +2,21 @@
 
 from collections.abc import Mapping
 
+from fairground.spec.flatten import flatten
+from fairground.spec.identity import to_plain
 from fairground.spec.run import ComponentSpec, RunSpec
 from fairground.spec.settings import Value
+
+
+def changes(spec: RunSpec, protocol: RunSpec, *, unsaid: str) -> dict[str, str]:
+    """Return what a run changes in its protocol, by dotted setting, each as `ours (protocol: theirs)`.
+
+    Of a part that is another component than the protocol's, its name and what both take are compared. What the
+    protocol leaves to the user, `unsaid`, is no change.
+    """
+    ours, theirs = flatten(to_plain(spec)), flatten(to_plain(protocol))
+    found = {key: (ours[key], theirs[key]) for key in ours if theirs.get(key, ours[key]) not in (ours[key], unsaid)}
+    return {key: f"{here} (protocol: {there})" for key, (here, there) in found.items()}
 
 
 def declaration(spec: RunSpec) -> dict[str, str]:

@@ -9,7 +9,7 @@ from fairground.spec.load import load_run
 from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec
 from fairground.spec.search_procedure import SearchProcedure
 from fairground.spec.settings import Value
-from fairground.spec.space import LogReal, Range
+from fairground.spec.space import LogReal, Range, range_for
 from fairground.spec.study import DataSpec, MethodSpec, StudySpec
 
 #: as MLRC searched the rate of a loss' own weights
@@ -79,14 +79,13 @@ class StudyJob:
     def ranges(self) -> dict[str, Range]:
         """Return the ranges searched, by dotted setting, in a fixed order."""
         search = self.study.search
-        found: dict[str, Range] = {}
-        if search.space == "tunable":
-            folds, seed = self.study.folds.used, self.study.search_seed
-            found = _tunable(self.spec(seed=seed, fold=folds[0], test=False, unsaid=UNSAID))
+        spec = self.spec(seed=self.study.search_seed, fold=self.study.folds.used[0], test=False, unsaid=UNSAID)
+        found = _tunable(spec) if search.space == "tunable" else {}
         here = self.data.ranges.get(self.method.label, {})
         found |= {**search.ranges, **self.method.ranges}
         found |= {key: span for key, span in here.items() if span is not None}
-        return {key: found[key] for key in sorted(found) if here.get(key, found[key]) is not None}
+        kept = [key for key in sorted(found) if here.get(key, found[key]) is not None]
+        return {key: range_for(key, found[key], _unit_of(spec, key)) for key in kept}
 
     def search_procedure(self) -> SearchProcedure | None:
         """Return how the cell's settings are searched; None where its words say them."""
@@ -130,6 +129,14 @@ def _tunable(spec: RunSpec) -> dict[str, Range]:
     if is_learnable(spec.loss.name) and spec.loss.settings.get("learn_beta") is not False:
         found["optimiser.loss_lr"] = LOSS_RATE
     return found
+
+
+def _unit_of(spec: RunSpec, key: str) -> str | None:
+    """Return the unit that a run states for one of its settings; None for a setting that has no unit."""
+    part, _, setting = key.partition(".")
+    component = getattr(spec, part, None)
+    unit = component.settings.get(f"{setting}_unit") if isinstance(component, ComponentSpec) else None
+    return None if unit is None else str(unit)
 
 
 def _last_wins(words: Iterable[str]) -> list[str]:

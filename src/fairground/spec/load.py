@@ -2,13 +2,15 @@
 
 Layers, later ones winning: the protocol (with what it `extends`), the user's file, the overrides. Inside a layer a
 preset (`loss=margin@mlrc-cub200`) comes before what the layer spells out. Naming another component forgets the settings
-of the one it replaces. A key nobody knows is refused with its origin and the nearest right name.
+of the one it replaces, save how many images of a class a batch holds. A key nobody knows is refused with its origin and
+the nearest right name.
 """
 
 import dataclasses
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -30,6 +32,8 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "evaluation": EvaluationSpec,
 }
 _TOP = ("protocol", "seed")
+#: settings that belong to the protocol rather than to the component, and outlive a change of it
+_KEPT: Mapping[str, tuple[str, ...]] = {"sampler": ("per_class",)}
 
 
 @dataclass
@@ -74,7 +78,8 @@ def run_from_plain(data: Mapping[str, Value], overrides: Sequence[str] = (), *, 
     return _build(draft)
 
 
-def protocol_names() -> dict[str, str]:
+@cache
+def protocol_names() -> Mapping[str, str]:
     """Return the protocols that can be named, each with the first sentence said about it."""
     texts = {name: _protocol_text(name) for name in _protocol_files()}
     return {
@@ -92,12 +97,14 @@ def _protocol_layers(name: str, *, is_parent: bool = False) -> list[tuple[str, d
     return [*above, (f"protocol {name}", _flatten(data, f"protocol {name}"))]
 
 
+@cache
 def _protocol_files() -> list[str]:
     entries = resources.files("fairground.protocols").iterdir()
     names = sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
     return [name for name in names if name != "presets"]
 
 
+@cache
 def _protocol_text(name: str) -> str:
     return resources.files("fairground.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
@@ -163,16 +170,20 @@ def _apply(draft: _Draft, layer: Mapping[str, Value], origin: str) -> None:
 
 
 def _name_part(draft: _Draft, key: str, value: Value, origin: str) -> None:
+    room = ROOM_OF[key]
     if value is None or value == "none":
         require(key in OPTIONAL, f"{origin}: {key} cannot be none")
         name, preset = "none", ""
     else:
         require(isinstance(value, str), f"{origin}: {key} must be a component's name; got {value!r}")
         word, _, preset = str(value).partition("@")
-        name = canonical(ROOM_OF[key], word)
+        name = canonical(room, word)
     if draft.names.get(key) != name:
         draft.names[key] = name
-        for stale in [dotted for dotted in draft.values if dotted.startswith(f"{key}.")]:
+        kept = [
+            f"{key}.{inner}" for inner in _KEPT.get(key, ()) if ":" not in name and inner in settings_of(room, name)
+        ]
+        for stale in [dotted for dotted in draft.values if dotted.startswith(f"{key}.") and dotted not in kept]:
             del draft.values[stale]
     if preset:
         require(key == "loss", f"{origin}: presets are for losses; write {key}={name}")

@@ -3,17 +3,25 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from fairground.errors import require
+
+Unit = Literal["radians", "degrees"]
+#: how many radians each unit is
+_RADIANS: Mapping[Unit, float] = {"radians": 1.0, "degrees": math.pi / 180}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Real:
-    """Any number between `low` and `high`, searched linearly."""
+    """Any number between `low` and `high`, searched linearly.
+
+    `unit` is that of both ends; a setting `x` that has an `x_unit` next to it has ranges with a unit and no others.
+    """
 
     low: float
     high: float
+    unit: Unit | None = None
 
     def __post_init__(self) -> None:
         require(self.low < self.high, f"a range needs low < high; got [{self.low}, {self.high}]")
@@ -70,9 +78,33 @@ def end_of(searched: Range | None, value: object) -> str | None:
     return "lower" if at <= low + slack else "upper" if at >= high - slack else None
 
 
+def range_for(key: str, searched: Range, unit: str | None) -> Range:
+    """Return the range of a setting in the unit its run states; both must have a unit, or neither."""
+    given = searched.unit if isinstance(searched, Real) else None
+    if unit is None:
+        require(given is None, f"the range of {key} is in {given}, and {key} has no unit")
+        return searched
+    require(given is not None, f"the range of {key} needs a unit: unit = 'radians' or 'degrees'; got {searched}")
+    require(unit in _RADIANS, f"{key}_unit must be 'radians' or 'degrees'; got '{unit}'")
+    assert isinstance(searched, Real)
+    assert searched.unit is not None
+    wanted: Unit = "degrees" if unit == "degrees" else "radians"
+    if wanted == searched.unit:
+        return searched
+    ratio = _RADIANS[searched.unit] / _RADIANS[wanted]
+    return Real(low=_short(searched.low * ratio), high=_short(searched.high * ratio), unit=wanted)
+
+
+def _short(value: float) -> float:
+    """Return a number without the last digits, which a change of units makes up: 90, not 90.00000000000001."""
+    return float(f"{value:.14g}")
+
+
 def range_to_plain(span: Range) -> dict[str, Any]:
     """Return a range as JSON-ready data with its kind."""
     values = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(span).items()}
+    if values.get("unit", "") is None:
+        del values["unit"]  # most ranges have none, and studies keep their names
     return {"kind": type(span).__name__, **values}
 
 

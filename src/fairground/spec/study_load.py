@@ -68,9 +68,9 @@ def build_study(data: Mapping[str, Any], *, name: str, origin: str) -> StudySpec
 
 
 def read_range(where: str, said: Any) -> Range:
-    """Return the range a table says: {low, high}, with scale = "log" or whole = true, or {options}."""
+    """Return the range a table says: {low, high}, with scale = "log", whole = true or a unit, or {options}."""
     require(isinstance(said, Mapping), f"{where} must be a range like {{ low = 0, high = 1 }}; got {said!r}")
-    _known(where, "", said, ["low", "high", "scale", "whole", "options"])
+    _known(where, "", said, ["low", "high", "scale", "whole", "unit", "options"])
     if "options" in said:
         require(set(said) == {"options"}, f"{where} has options, so it has no other key")
         return Choice(options=tuple(said["options"]))
@@ -79,9 +79,14 @@ def read_range(where: str, said: Any) -> Range:
     high = check_value(f"{where}.high", "float", said["high"])
     assert isinstance(low, float)
     assert isinstance(high, float)
+    scale = check_value(f"{where}.scale", "Literal['linear', 'log']", said.get("scale", "linear"))
+    if "unit" in said:
+        unit = check_value(f"{where}.unit", "Literal['radians', 'degrees']", said["unit"])
+        is_plain = scale == "linear" and not said.get("whole", False)
+        require(is_plain, f"{where} has a unit, so it is neither whole nor on a log scale")
+        return Real(low=low, high=high, unit="degrees" if unit == "degrees" else "radians")
     if said.get("whole", False):
         return Integer(low=int(low), high=int(high))
-    scale = check_value(f"{where}.scale", "Literal['linear', 'log']", said.get("scale", "linear"))
     return LogReal(low=low, high=high) if scale == "log" else Real(low=low, high=high)
 
 

@@ -19,6 +19,7 @@ from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import shorten
 from fairground.report.palette import Palette
 from fairground.spec.flatten import differing
+from fairground.spec.run import ROOM_OF
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,24 +32,51 @@ Distributions = Mapping[str, Mapping[str, np.ndarray]]
 
 
 def distributions_of(inputs: FigureInputs) -> Distributions:
-    """Return, for each setting that varies with the loss held fixed, the relative performances at each value."""
-    methods = inputs.methods
-    flat = {method.key: inputs.settings(method) for method in methods}
+    """Return, for each factor other than the loss, the relative performances at each of its levels.
+
+    A level holds the methods that differ from another one in this factor alone, everything else being equal.
+    """
+    flat = {method.key: inputs.settings(method) for method in inputs.methods}
     relative = _relative(inputs, flat)
     found: dict[str, dict[str, np.ndarray]] = {}
-    # Parts before their settings: "miner" says more than "miner.lo".
-    for key in sorted(differing(flat.values()), key=lambda key: "." in key):
-        if key == "loss" or key.startswith("loss."):
-            continue
+    for factor, keys in _factors(flat.values()).items():
+        equal: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        for method, spec in flat.items():
+            rest = tuple((key, value) for key, value in spec.items() if key not in keys and not _belongs(key, factor))
+            equal.setdefault(rest, []).append(method)
         levels: dict[str, list[float]] = {}
-        for loss in dict.fromkeys(spec.get("loss") for spec in flat.values()):
-            inside = [method for method in methods if flat[method.key].get("loss") == loss]
-            if len({flat[method.key].get(key) for method in inside}) > 1:
-                for method in inside:
-                    levels.setdefault(flat[method.key].get(key, "none"), []).extend(relative[method.key])
-        if 2 <= len(levels) <= _MOST_LEVELS and not _is_reported(key, found, flat):
-            found[key] = {level: np.array(values) for level, values in levels.items() if values}
-    return {key: levels for key, levels in list(found.items())[:_MOST_FACTORS] if len(levels) > 1}
+        for methods in equal.values():
+            named = {method: _level(flat[method], keys) for method in methods}
+            for method, level in named.items() if len(set(named.values())) > 1 else ():
+                levels.setdefault(level, []).extend(relative[method])
+        kept = {level: np.array(values) for level, values in levels.items() if values}
+        if 2 <= len(kept) <= _MOST_LEVELS:
+            found[factor] = kept
+    return dict(list(found.items())[:_MOST_FACTORS])
+
+
+def _factors(specs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
+    """Return what varies other than the loss: a component with all its settings, or one plain setting."""
+    found: dict[str, list[str]] = {}
+    varying = differing(specs)
+    for key in varying:
+        # A network has an input size of its own: 227 pixels for GoogLeNet.
+        part = "trunk" if key == "transform.side" and "trunk" in varying else key.partition(".")[0]
+        if part != "loss":
+            found.setdefault(part if part in ROOM_OF else key, []).append(key)
+    # One setting of a component that stays the same is the factor itself: `head.embedding_dim`.
+    return {keys[0] if len(keys) == 1 else factor: keys for factor, keys in found.items()}
+
+
+def _belongs(key: str, factor: str) -> bool:
+    return key == factor or key.startswith(f"{factor}.")
+
+
+def _level(spec: Mapping[str, str], keys: Iterable[str]) -> str:
+    """Return one value of a factor: a component's name and those of its settings that vary, such as SPC-2, 4 and 8."""
+    said = [(key, spec[key]) for key in keys if key in spec]
+    words = [value if "." not in key else f"{key.partition('.')[2].replace('_', ' ')} {value}" for key, value in said]
+    return said[0][1] if len(said) == 1 else ", ".join(words) or "none"
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
@@ -77,16 +105,6 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             for level, values in levels.items()
         ),
     )
-
-
-def _is_reported(key: str, found: Iterable[str], flat: Mapping[str, Mapping[str, str]]) -> bool:
-    """Tell whether a setting parts the methods as one that is already shown does, and so would say nothing new."""
-
-    def parted(by: str) -> list[int]:
-        values = [spec.get(by, "none") for spec in flat.values()]
-        return [values.index(value) for value in values]
-
-    return any(parted(key) == parted(other) for other in found)
 
 
 def _relative(inputs: FigureInputs, flat: Mapping[str, Mapping[str, str]]) -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""The score against how many tuples are switched, one line a loss; dashed lines are without.
+"""The score against how many tuples are switched, one line for each setting of a loss; dashed lines are without.
 
 Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figure 7.
@@ -32,12 +32,12 @@ class SwitchCurve:
 
 
 def switch_curves_of(inputs: FigureInputs) -> list[SwitchCurve]:
-    """Return a curve for every loss that was run at two strengths or more."""
-    at: dict[str, dict[float, list[float]]] = {}
-    without: dict[str, list[float]] = {}
+    """Return a curve for every loss, with its settings, that was run at two strengths or more."""
+    at: dict[Loss, dict[float, list[float]]] = {}
+    without: dict[Loss, list[float]] = {}
     for method in inputs.methods:
         settings, scores = inputs.settings(method), inputs.scores(method, inputs.habitual)
-        loss = settings.get("loss", "?")
+        loss = _loss(settings)
         if is_regularised(settings):
             key = "miner.p_switch" if settings.get("miner") == "rho_distance" else "regulariser.p_switch"
             at.setdefault(loss, {}).setdefault(_number(settings.get(key)), []).extend(scores)
@@ -45,13 +45,32 @@ def switch_curves_of(inputs: FigureInputs) -> list[SwitchCurve]:
             without.setdefault(loss, []).extend(scores)
     return [
         SwitchCurve(
-            loss=loss,
+            loss=_label(loss, [*at, *without]),
             at={p: tuple(found[p]) for p in sorted(found) if found[p]},
             without=tuple(without.get(loss, ())),
         )
         for loss, found in at.items()
         if len(found) > 1
     ]
+
+
+#: a loss with all its settings
+Loss = tuple[tuple[str, str], ...]
+
+
+def _loss(settings: Mapping[str, str]) -> Loss:
+    return tuple((key, value) for key, value in settings.items() if key.partition(".")[0] == "loss")
+
+
+def _label(loss: Loss, others: list[Loss]) -> str:
+    """Return the name of a loss, with the settings that tell it from others of that name."""
+    same = [dict(other) for other in others if dict(other).get("loss") == dict(loss).get("loss")]
+    apart = [
+        f"{key.partition('.')[2].replace('_', ' ')} {value}"
+        for key, value in loss
+        if any(other.get(key) != value for other in same)
+    ]
+    return ", ".join([dict(loss).get("loss", "?"), *apart])
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:

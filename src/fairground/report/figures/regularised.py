@@ -42,7 +42,7 @@ def pairs_of(inputs: FigureInputs) -> list[RegularisedPair]:
     for method in inputs.methods:  # best first
         if not is_regularised(inputs.settings(method)):
             continue
-        base = _base(inputs, method, plain)
+        base = base_of(inputs, method, plain)
         if base is not None and base.key not in found:
             without, with_it = (tuple(inputs.scores(one, inputs.habitual)) for one in (base, method))
             if without and with_it:
@@ -73,7 +73,8 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _base(inputs: FigureInputs, method: Method, plain: list[Method]) -> Method | None:
+def base_of(inputs: FigureInputs, method: Method, plain: list[Method]) -> Method | None:
+    """Return the plain method that a regularised one is most like; None where its loss was not run without."""
     mine = inputs.settings(method)
     alike = [other for other in plain if inputs.settings(other).get("loss") == mine.get("loss")]
 

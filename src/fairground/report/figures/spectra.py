@@ -14,9 +14,10 @@ from fairground.records.arrays import array_names, read_arrays
 from fairground.report.drawing import Draw, legend_below, log_axis, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
+from fairground.report.figures.regularised import base_of, is_regularised
 from fairground.report.left_out import leave_out
 from fairground.report.methods import Method
-from fairground.report.palette import N_SERIES, Palette, dash_of
+from fairground.report.palette import DASHES, Dash, Palette, dash_of, series_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,22 +28,40 @@ ARRAY = "spectrum/spectrum"
 
 @dataclass(frozen=True, kw_only=True)
 class Spectrum:
-    """One method's shares of the singular values, descending, averaged over `n_runs`."""
+    """One method's shares of the singular values, descending, averaged over `n_runs`.
+
+    `series` is its colour: a method and the same one with switched tuples share it, and `is_regularised` dashes one.
+    """
 
     label: str
     shares: np.ndarray
     n_runs: int
+    series: int | None
+    is_regularised: bool
 
 
 def spectra_of(inputs: FigureInputs) -> list[Spectrum]:
-    """Return the spectra of the methods that have a colour, from the files of their runs."""
-    found = []
-    for method in inputs.methods[:N_SERIES]:
+    """Return the spectra of all methods, from the files of their runs; colours go to pairs, as far as there are any."""
+    plain = [method for method in inputs.methods if not is_regularised(inputs.settings(method))]
+    found: list[Spectrum] = []
+    ranks: dict[str, int] = {}
+    for method in inputs.methods:
+        switched = is_regularised(inputs.settings(method))
+        base = base_of(inputs, method, plain) if switched else None
         curves = arrays_of(inputs, method, ARRAY)
         length = min((len(curve) for curve in curves), default=0)
         if length:
             shares = np.mean([curve[:length] for curve in curves], axis=0)
-            found.append(Spectrum(label=method.label, shares=shares, n_runs=len(curves)))
+            rank = ranks.setdefault((base or method).key, len(ranks))
+            found.append(
+                Spectrum(
+                    label=method.label,
+                    shares=shares,
+                    n_runs=len(curves),
+                    series=series_of(rank),
+                    is_regularised=switched,
+                )
+            )
     return found
 
 
@@ -78,7 +97,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             f"Each singular value of the training embeddings as a share of their sum, largest first, mean over seeds "
             f"({count(n_runs, 'run')}). A flat line uses all directions. As figure 8 of Roth et al., 2020."
         ),
-        draw=lambda is_narrow: _drawn(spectra, inputs, is_narrow),
+        draw=lambda is_narrow: _drawn(spectra, is_narrow),
         height=4.0,
         narrow_height=3.8,
         columns=("method", "largest share", "10th", "last"),
@@ -88,23 +107,30 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _drawn(spectra: list[Spectrum], inputs: FigureInputs, is_narrow: bool) -> Draw:
+def _dash(spectrum: Spectrum, spectra: list[Spectrum]) -> Dash:
+    """Return the pattern of a line: dashed with switched tuples; where no method switches, that of its colour."""
+    if any(other.is_regularised for other in spectra):
+        return DASHES[1] if spectrum.is_regularised else DASHES[0]
+    return dash_of(spectrum.series)
+
+
+def _drawn(spectra: list[Spectrum], is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         axes = figure.add_subplot()
         plain_axes(axes, palette)
         for spectrum in spectra:
-            series = inputs.series[spectrum.label]
             axes.plot(
                 np.arange(1, len(spectrum.shares) + 1),
                 np.maximum(spectrum.shares, 1e-9),
-                color=palette.colour(series),
-                linestyle=dash_of(series),
+                color=palette.colour(spectrum.series),
+                linestyle=_dash(spectrum, spectra),
                 linewidth=1.8,
             )
         log_axis(axes, "y")
         axes.set_xlabel("singular value, largest first", color=palette.soft)
         axes.set_ylabel("share of the sum", color=palette.soft)
-        entries = [(spectrum.label, inputs.series[spectrum.label]) for spectrum in spectra]
-        legend_below(figure, entries, palette, is_narrow=is_narrow)
+        entries = [(spectrum.label, spectrum.series) for spectrum in spectra]
+        dashes = [_dash(spectrum, spectra) for spectrum in spectra]
+        legend_below(figure, entries, palette, is_narrow=is_narrow, dashes=dashes)
 
     return draw
