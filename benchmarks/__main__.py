@@ -1,7 +1,8 @@
 """Run benchmarks and print their tables: `python -m benchmarks [name ...] [--write]`.
 
 With `--write` each table replaces its own section of docs/benchmarks.md, so that the page is the command's output.
-A benchmark is a module of this folder with a function `tables()` that yields finished tables.
+A benchmark is a module of this folder with a function `tables()` that yields finished tables; a module's `PAGE` names
+another page for them.
 """
 
 import argparse
@@ -28,18 +29,19 @@ def main() -> None:
         metavar="name",
         help=f"which to run, by default all but {', '.join(LONG)}: {', '.join(known)}",
     )
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into the docs")
     arguments = parser.parse_args()
     for name in arguments.names or [name for name in known if name not in LONG]:
         if name not in known:
             parser.error(f"no benchmark '{name}'; there are {', '.join(known)}")
         print(f"## {name}\n\n{_machine()}\n", flush=True)
         text = ""
-        for table in importlib.import_module(f"benchmarks.{name}").tables():
+        module = importlib.import_module(f"benchmarks.{name}")
+        for table in module.tables():
             print(table.markdown(), flush=True)
             text += table.markdown() + "\n"
         if arguments.write and text:
-            _write(name, f"{_machine()}\n\n{text}")
+            _write(name, f"{_machine()}\n\n{text}", getattr(module, "PAGE", PAGE))
 
 
 def _machine() -> str:
@@ -49,12 +51,12 @@ def _machine() -> str:
     return f"{machine}, torch {torch.__version__}. Made by `make bench` (`python -m benchmarks`)."
 
 
-def _write(name: str, text: str) -> None:
-    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else "# Benchmarks\n"
+def _write(name: str, text: str, path: Path) -> None:
+    page = path.read_text(encoding="utf-8") if path.exists() else "# Benchmarks\n"
     section = f"<!-- begin {name} -->\n## {name.capitalize().replace('_', ' ')}\n\n{text}<!-- end {name} -->\n"
     pattern = re.compile(rf"<!-- begin {name} -->\n.*?<!-- end {name} -->\n", re.DOTALL)
     page = pattern.sub(lambda _: section, page) if pattern.search(page) else page.rstrip() + "\n\n" + section
-    PAGE.write_text(page, encoding="utf-8")
+    path.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

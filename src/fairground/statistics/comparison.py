@@ -4,8 +4,8 @@ Formula
     better       the interval of the difference leaves out 0
     equivalent   it holds 0 and lies within ± margin
     unsettled    neither: these runs cannot tell
-    All intervals of a study hold at once (`model`), so that any false "better", and any false "equivalent", appears in at
-    most 1 - level of all studies.
+    All intervals of a study hold at once (`model`), so that any false "better", and any false "equivalent", appears in
+    at most 1 - level of all studies.
 """
 
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ from fairground.statistics.runs import Runs
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Findings:
-    """What a model says of the methods `names`, higher being better; arrays of pairs are in the order of `triu_indices`.
+    """What a model says of the methods `names`, higher being better; pairs are in the order of `triu_indices`.
 
     `half_widths` are those of differences, `mean_half_widths` those of single means; `more_seeds` is 0 for none known.
     """

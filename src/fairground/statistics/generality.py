@@ -1,13 +1,13 @@
-"""Two kinds of generality, told apart: would another training agree, would other test classes agree, and both at once.
+"""Two kinds of generality, kept apart: would another training agree, would other test classes agree, and both at once.
 
 Formula
-    x_isc the mean over the queries of class c, of the run of method i on seed s; w_c the weight of class c, summing to 1
+    x_isc the mean over the queries of class c, run of method i on seed s; w_c the weight of class c, sum_c w_c = 1
     seeds     sum_c w_c x_isc compared over seeds, the test classes being these (`model`)
     classes   x_i.c over seeds, compared over classes, the trainings being these:
               cov(mu_a, mu_b) = C / (C - 1) sum_c w_c^2 (x_a.c - mu_a)(x_b.c - mu_b)
     both      var = V_seeds + V_classes - V_rest, at least the larger of the first two; V_rest, the part of seeds and
               classes crossed, is in both of the first: sum_c w_c^2 var_s(d_sc - d_s.) / S
-    All intervals of a kind hold at once: c is the quantile of the highest |difference| / error over draws of both parts,
+    All intervals of a kind hold at once: c is the quantile of the highest |difference| / error over draws of both,
     from Student's t with C - 1 degrees of freedom for classes and from `reference` for seeds.
 
 Paper

@@ -16,7 +16,7 @@ import numpy as np
 from fairground.statistics.layout import Array
 
 #: how much of the stated rate of errors is spent; the rest is kept for scores that do not scatter like a bell curve
-CAUTION = 0.9
+CAUTION = 0.85
 
 
 def critical_value(law: Array, error: float) -> float:

@@ -4,11 +4,11 @@ Formula
     y_is = mu_i + b_s + e_is, e_is with variance sigma_i^2; b_s is what seed s does to every method that shares it
     A method is blocked when at least two of its seeds are shared with other blocked methods; only blocked methods have
     b_s. A method whose seeds nobody shares is free: what the seed does is part of its scatter.
-    means      mu^ = W y, generalised least squares with var(b) / var(e) = ratio, taken as the nearest of `RATIOS`. On the
-               same seeds these are plain means.
+    means      mu^ = W y, generalised least squares with var(b) / var(e) = ratio, taken as the nearest of `RATIOS`.
+               On the same seeds these are plain means.
     residuals  of the least-squares fit with a fixed effect for each method and each seed;
                Q_i their sum of squares over the runs of method i, d_i its expectation where all sigma_i = 1
-    blocks     MS_b the mean square of seeds adjusted for methods, k_0 its weight of var(b):  E MS_b = sigma^2 + k_0 var(b)
+    blocks     MS_b the mean square of seeds adjusted for methods:  E MS_b = sigma^2 + k_0 var(b)
 
 Paper
     Henderson, "Estimation of variance and covariance components", Biometrics 1953, method III, for MS_b and k_0.
@@ -44,10 +44,10 @@ class Layout:
     @cached_property
     def is_blocked(self) -> Mask:
         """Which methods share at least two seeds with others that do."""
-        kept = np.ones(self.n_methods, dtype=bool)
+        kept: Mask = np.ones(self.n_methods, dtype=bool)
         while True:
             is_shared = self.has_run[kept].sum(axis=0) >= 2
-            found = kept & (self.has_run[:, is_shared].sum(axis=1) >= 2)
+            found: Mask = kept & (self.has_run[:, is_shared].sum(axis=1) >= 2)
             if (found == kept).all():
                 return found
             kept = found
@@ -92,28 +92,33 @@ class Layout:
     @cached_property
     def freedom(self) -> Array:
         """d_i: the degrees of freedom that each method's residuals have."""
-        left = 1 - (self.basis**2).sum(axis=1)
-        return np.maximum(0.0, left @ self.methods)
+        left: Array = (1 - (self.basis**2).sum(axis=1)) @ self.methods
+        return np.maximum(left, 0.0)
 
     @cached_property
     def weights(self) -> Array:
         """W: what each run counts in each mean, (methods, runs)."""
         if self.ratio == 0 or not self.is_blocked.any():
-            return self.methods.T / self.methods.sum(axis=0)[:, None]
+            plain: Array = self.methods.T / self.methods.sum(axis=0)[:, None]
+            return plain
         # (I + ratio Z Z')^-1 M by Woodbury's identity: Z'Z is diagonal, a count of runs a seed.
         shrunk = self.ratio / (1 + self.ratio * self.seeds.sum(axis=0))
         solved = self.methods - self.seeds @ (shrunk[:, None] * (self.seeds.T @ self.methods))
-        return np.linalg.solve(self.methods.T @ solved, solved.T)
+        found: Array = np.linalg.solve(self.methods.T @ solved, solved.T)
+        return found
 
     @cached_property
     def on_seeds(self) -> Array:
         """What each seed counts in each mean, (methods, seeds)."""
-        return self.weights @ self.seeds
+        found: Array = self.weights @ self.seeds
+        return found
 
     @cached_property
     def seed_mean(self) -> Array:
         """What each seed counts in the mean of all blocked methods."""
-        return self.on_seeds[self.is_blocked].mean(axis=0) if self.is_blocked.any() else self.on_seeds[0]
+        # Without blocked methods no seed counts anywhere.
+        found: Array = self.on_seeds[self.is_blocked | ~self.is_blocked.any()].mean(axis=0)
+        return found
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -6,15 +6,15 @@ Formula
                    them. Drawn means of n seeds, and means over N data sets, move too little by sqrt((n - 1) / n) and
                    sqrt((N - 1) / N): both are moved further by as much, and N data sets count as t with N - 1 degrees
                    of freedom.
-    rank interval  R_i ± c s_i, s_i the standard deviation over draws, c the `level` quantile of max_i |R*_i - R_i| / s_i:
-                   the intervals of all methods hold at once
+    rank interval  R_i ± c s_i, s_i the standard deviation over draws, c the `level` quantile of the highest
+                   |R*_i - R_i| / s_i: the intervals of all methods hold at once
     iqm            mean of the middle half of all runs' scores, runs of each data set counting alike in total
     profile        share of runs above a score, runs of each data set counting alike in total
     improvement    methods compared with data sets as blocks, each by its mean over seeds (`compare`)
 
 Paper
-    Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021, for interquartile
-    means and profiles. Field and Welsh, "Bootstrapping clustered data", 2007, for two-stage draws.
+    Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021, for
+    interquartile means and profiles. Field and Welsh, "Bootstrapping clustered data", 2007, for two-stage draws.
     Hesterberg, "What teachers should know about the bootstrap", 2015, for moving draws further.
 """
 
@@ -112,13 +112,14 @@ def over_datasets(
     )
 
 
-def interquartile_mean(values: Array, weights: Array) -> float:
-    """Return the weighted mean of the middle half; values at its edges count in part."""
+def interquartile_means(values: Array, weights: Array) -> Array:
+    """Return the mean of the middle half under each row of weights; values at its edges count in part."""
     order = np.argsort(values, kind="stable")
-    ends = np.cumsum(weights[order]) / weights.sum()
-    starts = np.concatenate([[0.0], ends[:-1]])
+    ends = np.cumsum(weights[:, order], axis=1) / weights.sum(axis=1, keepdims=True)
+    starts = np.hstack([np.zeros((len(ends), 1)), ends[:, :-1]])
     kept = np.clip(np.minimum(ends, 0.75) - np.maximum(starts, 0.25), 0.0, None)
-    return float(kept @ values[order] / kept.sum())
+    found: Array = (kept @ values[order]) / kept.sum(axis=1)
+    return found
 
 
 def profile_of(per_dataset: Sequence[Array], scores: Array) -> Array:
@@ -179,8 +180,8 @@ class _Draws:
         found: Array = mean + np.sqrt(n / (n - 1)) * (drawn - mean)
         return found
 
-    def _iqms(self, method: int) -> list[float]:
-        """Return the interquartile mean of the runs, and of every draw."""
+    def _iqms(self, method: int) -> Array:
+        """Return the interquartile mean of the runs, and then of every draw."""
         rows = [table[method] for table in self.tables]
         keep = [~np.isnan(row) for row in rows]
         values = np.concatenate([row[some] for row, some in zip(rows, keep, strict=True)])
@@ -194,14 +195,4 @@ class _Draws:
             # A draw without any run of this method counts them all alike.
             shares = np.where(total > 0, counts / np.maximum(total, 1), 1 / sizes[i])
             drawn.append(shares * picked[i][:, None])
-        return [interquartile_mean(values, plain), *_interquartile_means(values, np.hstack(drawn))]
-
-
-def _interquartile_means(values: Array, weights: Array) -> list[float]:
-    order = np.argsort(values, kind="stable")
-    sorted_weights = weights[:, order]
-    ends = np.cumsum(sorted_weights, axis=1) / sorted_weights.sum(axis=1, keepdims=True)
-    starts = np.hstack([np.zeros((len(ends), 1)), ends[:, :-1]])
-    kept = np.clip(np.minimum(ends, 0.75) - np.maximum(starts, 0.25), 0.0, None)
-    found: list[float] = ((kept @ values[order]) / kept.sum(axis=1)).tolist()
-    return found
+        return interquartile_means(values, np.vstack([plain, np.hstack(drawn)]))

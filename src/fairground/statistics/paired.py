@@ -18,7 +18,7 @@ from typing import Literal
 from fairground.errors import require
 from fairground.statistics.intervals import LEVEL
 
-Kind = Literal["paired t", "welch t", "clustered t", "sign-flip permutation", "wilcoxon signed-rank"]
+Kind = Literal["paired t", "welch t"]
 
 
 @dataclass(frozen=True, kw_only=True)

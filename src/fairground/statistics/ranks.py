@@ -14,6 +14,7 @@ Paper
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -85,10 +86,11 @@ def friedman_p(table: np.ndarray) -> float:
 
 def nemenyi(k: int, n: int, *, level: float = LEVEL) -> float:
     """Return how far two of k mean ranks over n data sets must lie apart."""
-    return _range_reached(k, level) / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * n))
+    return range_reached(k, level) / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * n))
 
 
-def _range_reached(k: int, level: float) -> float:
+@lru_cache(maxsize=256)
+def range_reached(k: int, level: float) -> float:
     """Return what the range of k standard normal values stays below in `level` of all cases.
 
     P(range < q) = k * integral over the least value z of  pdf(z) (cdf(z + q) - cdf(z))^(k - 1) dz.

@@ -10,7 +10,7 @@ Paper
     studentised range is its special case of equal variances.
 
 To be borne in mind
-    The law depends on who was run on which seed, not on the scores; it is drawn once for each layout, from a fixed seed.
+    The law depends on who was run on which seed, not on the scores. Its draws come from a fixed seed.
 """
 
 from dataclasses import dataclass

@@ -50,7 +50,8 @@ class Runs:
     @property
     def counts(self) -> NDArray[np.int64]:
         """How many runs each method has."""
-        return self.has_run.sum(axis=1)
+        found: NDArray[np.int64] = self.has_run.sum(axis=1)
+        return found
 
     @property
     def averages(self) -> NDArray[np.float64]:
@@ -70,7 +71,7 @@ class Runs:
         columns = [i for i, seed in enumerate(self.seeds) if seed in seeds]
         rows = np.flatnonzero(self.has_run[:, columns].any(axis=1))
         names = tuple(self.names[i] for i in rows)
-        return Runs(names=names, seeds=tuple(self.seeds[i] for i in columns), table=self.table[np.ix_(rows, columns)])
+        return Runs(names=names, seeds=tuple(self.seeds[i] for i in columns), table=self.table[rows][:, columns])
 
 
 def _folds_of(values: Values) -> frozenset[Any] | None:

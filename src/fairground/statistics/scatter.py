@@ -2,7 +2,7 @@
 
 Formula
     s_0^2 = sum_i Q_i / sum_i d_i;   v_i = (PRIOR s_0^2 + Q_i) / (PRIOR + d_i)
-    with Q_i and d_i of `layout`. Three runs know their variance up to a factor of 40, the runs of all methods far better.
+    with Q_i and d_i of `layout`. Three runs know their variance up to a factor of 40, all methods' runs far better.
     seeds: var(b) is taken as MS_b / k_0, which is never too small on average
 
 Paper

@@ -5,9 +5,9 @@ Formula
     V' = sum_i w_i v_i n_i / (n_i + m), and the difference seen then is normal around the one seen now with variance
     V - V'. It settles when its interval leaves out 0 or lies within the margin:
         P(|d'| > h') + P(|d'| < margin - h') >= POWER,   h' = c' sqrt(V')
-    c' falls from c towards its value for known variances, c_0, as (n + 1) / (n + m + 1). The variance itself is known
-    only roughly: the probability is a mean over what it may be, true over estimated as among the draws of `reference`,
-    and m more seeds bring its estimate nearer to the truth.
+    c' falls from c towards its value for known variances, the studentised range's, as (n + 1) / (n + m + 1).
+    The variance itself is known only roughly: the probability is a mean over what it may be, true over estimated as
+    among the draws of `reference`, and m more seeds bring its estimate nearer to the truth.
 
 Paper
     Spiegelhalter, Freedman and Blackburn, "Monitoring clinical trials: conditional or predictive power?", 1986.
@@ -17,7 +17,6 @@ To be borne in mind
 """
 
 import math
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from fairground.statistics.law import CAUTION
 from fairground.statistics.layout import Array
 from fairground.statistics.model import Model
+from fairground.statistics.ranks import range_reached
 from fairground.statistics.scatter import PRIOR
 
 POWER = 0.8
@@ -42,7 +42,7 @@ def more_seeds(model: Model, *, error: float, margin: float) -> NDArray[np.int64
     before = model.pair_errors[:, None] ** 2
     after = before * _shrink(counts, a, b, m)
     fewest = np.minimum(counts[a], counts[b])[:, None]
-    known = known_critical(model.layout.n_methods, error)
+    known = range_reached(model.layout.n_methods, 1 - CAUTION * error) / math.sqrt(2)
     critical = known + np.maximum(0.0, model.critical(error) - known) * (fewest + 1) / (fewest + m + 1)
     difference = np.abs(model.differences)[:, None]
     settled = np.zeros_like(after)
@@ -53,21 +53,6 @@ def more_seeds(model: Model, *, error: float, margin: float) -> NDArray[np.int64
         settled += _settles(difference, spread, half, margin) / len(_CENTRES)
     reached = settled >= POWER
     return np.where(reached.any(axis=1), m[reached.argmax(axis=1)], 0)
-
-
-@lru_cache(maxsize=256)
-def known_critical(n_methods: int, error: float) -> float:
-    """Return c_0: what the highest statistic of equal methods with known variances stays below."""
-    from scipy.special import ndtr
-
-    z = np.linspace(-9, 9, 2001)
-    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
-    low, high = 0.0, 60.0
-    for _ in range(50):
-        width = (low + high) / 2
-        reached = n_methods * float(np.sum(density * (ndtr(z + width) - ndtr(z)) ** (n_methods - 1)))
-        low, high = (width, high) if reached < 1 - CAUTION * error else (low, width)
-    return high / math.sqrt(2)
 
 
 def _steps() -> NDArray[np.int64]:

@@ -14,8 +14,8 @@ Paper
     Biometrika 1987, for powers of n / limit.
 
 Departures from the paper
-    Lan and DeMets use how looks hang together; here their errors are added up, which holds for any way of giving seeds to
-    some methods and not to others.
+    Lan and DeMets use the correlation of looks; here their errors are added up, which holds for any way of giving seeds
+    to some methods and not to others.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -63,8 +63,8 @@ class Plan:
 class Wave:
     """Where a study in waves stands after `n_looks` looks.
 
-    `needs` are the seeds each method in question still has to run; `state` says whether to go on. `comparison` holds for
-    all looks at once, None before the first.
+    `needs` are the seeds each method in question still has to run; `state` says whether to go on. `comparison` holds
+    for all looks at once, None before the first.
     """
 
     comparison: Comparison | None
