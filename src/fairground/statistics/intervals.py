@@ -30,7 +30,7 @@ class Interval:
     high: float | None
     n: int
     level: float
-    kind: Literal["t", "bootstrap"]
+    kind: Literal["t", "bootstrap", "model"]
 
     @property
     def half_width(self) -> float | None:
