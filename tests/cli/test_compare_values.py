@@ -77,3 +77,10 @@ def test_folds_are_averaged_and_data_sets_compared_apart_and_over_all(
 def test_what_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str) -> None:
     assert fairground("compare", "--values", written(tmp_path, text)) == 2
     assert words in capsys.readouterr().err
+
+
+def test_the_example_of_the_docs_is_what_the_command_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "fairness.md").read_text(encoding="utf-8")
+    _, numbers, _, printed, *_ = guide.split("## How to read a verdict")[1].split("```")
+    assert fairground("compare", "--values", written(tmp_path, numbers.removeprefix("text\n"))) == 0
+    assert capsys.readouterr().out == printed.removeprefix("text\n")
