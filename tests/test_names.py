@@ -46,7 +46,6 @@ KEPT = {
     "sampling.distance_histograms.DistanceHistograms.whole": "the whole set, against its parts",
     "statistics.sequential.Plan.looks": "interim looks are the words of sequential analysis",
     "statistics.sequential.Wave.n_looks": "interim looks are the words of sequential analysis",
-    "statistics.bayes.Belief": "goes with the statistics that nothing calls",
     "records.database.told_in_a_sentence": "renamed with the checks of damaged stores",
     "training.checkpoint.Snapshot.facts": "renamed with the checks of damaged checkpoints",
 }

@@ -133,7 +133,7 @@ def test_compare_prints_what_the_command_prints(home, capsys):
     assert found.metric == "map@r"
     assert {row["method"] for row in found.to_dict()["rows"]} == {"triplet", "margin"}
     assert "\\begin{tabular}" in found.to_latex()
-    assert fg.compare(*methods, home=home, quiet=True).to_dict()["verdicts"] == found.to_dict()["verdicts"]
+    assert fg.compare(*methods, home=home, quiet=True).to_dict()["pairs"] == found.to_dict()["pairs"]
     assert capsys.readouterr().out == ""
 
 

@@ -7,7 +7,7 @@ import pytest
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.comparison import ComparisonResult, sentence
-from fairground.statistics.pairwise import pairwise
+from fairground.statistics.compare import compare_values
 from tests.cli.test_commands import fairground
 from tests.fairness.methods import method, searched
 from tests.records.factory import hashed
@@ -33,12 +33,12 @@ def home(tmp_path: Path) -> Path:
 def test_all_runs_of_a_home_in_one_table_with_verdicts(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fairground("compare", "--home", str(home)) == 0
     told = capsys.readouterr().out
-    assert "By MAP@R, paired on shared seeds, corrected over all pairs (Holm):" in told
+    assert "By MAP@R, intervals of all 3 pairs hold at once at 95 %; equivalent is within ±0.50 %:" in told
     for better in ("margin", "triplet"):
         assert f"  {better} is better than contrastive by " in told
-    assert "not separated, difference" in told
+    assert "not settled, difference" in told
     assert "would settle it" in told
-    assert "indistinguishable from the best: " in told
+    assert "? not settled: the best mean and what these runs cannot tell from it." in told
     assert "unfair" not in told
 
 
@@ -63,8 +63,8 @@ def test_runs_by_prefix_methods_by_hash_and_repeats_hinted_at(home: Path, capsys
         f"4 more finished of a method in the table: name it by its hash, {triplet.method}, for all"
     ]
     assert {flag["flag"] for flag in told["flags"]} == {"no_repeats", "seeds"}
-    (verdict,) = told["verdicts"]
-    assert verdict["test"] is None
+    (pair,) = told["pairs"]
+    assert (pair["verdict"], pair["reason"], pair["low"]) == ("unsettled", "too few runs", None)
 
 
 def test_one_metric_is_compared_and_an_unknown_one_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +97,7 @@ def test_anyway_marks_every_row_and_every_verdict(tmp_path: Path, capsys: pytest
     lines = capsys.readouterr().out.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("---"))
     assert all(line.startswith("[unfair] ") for line in lines[start + 1 : start + 4])
-    said = [line for line in lines if "better than" in line or "not separated" in line]
+    said = [line for line in lines if "better than" in line or "not settled" in line]
     assert len([line for line in said if line.startswith("  [unfair] ")]) == 3
     assert any(line.startswith("  optimiser: optimiser.lr: ") for line in lines)
 
@@ -108,7 +108,7 @@ def test_json_of_a_refusal_has_reasons_but_no_numbers(tmp_path: Path, capsys: py
     told = json.loads(capsys.readouterr().out)
     assert not told["is_fair"]
     assert [(d["rule"], d["what"]) for d in told["differences"]] == [("budget", "training.epochs")]
-    assert (told["rows"], told["verdicts"], told["best"]) == ([], [], [])
+    assert (told["rows"], told["pairs"], told["best"]) == ([], [], [])
     assert fairground("compare", "--json", "--anyway", "--home", str(tmp_path)) == 0
     assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
 
@@ -150,18 +150,21 @@ def test_of_many_pairs_those_with_the_best_are_printed():
     assert told.count("is better than") == 7
     assert told.count("  loss7 is better than") == 7
     assert "and 21 pairs without the first method" in told
-    assert len(comparison.plain(is_shown=True)["verdicts"]) == 28
+    assert len(comparison.plain(is_shown=True)["pairs"]) == 28
 
 
 def test_what_would_settle_a_verdict():
-    def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r", word: str = "better") -> str:
-        return sentence(pairwise({"a": a, "b": b})[0], metric, word=word)
+    def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r", has_direction: bool = True) -> str:
+        return sentence(compare_values({"a": a, "b": b}).pairs[0], metric, has_direction=has_direction)
 
     better = said({0: 0.5, 1: 0.52, 2: 0.51}, {0: 0.3, 1: 0.31, 2: 0.31})
-    assert better.startswith("a is better than b by 20.33 [18.90, 21.77] %, p 0.00027, 3 seeds")
-    assert "a is higher than b by" in said({0: 5.0, 1: 5.2, 2: 5.1}, {0: 3.0, 1: 3.1, 2: 3.1}, "seconds", "higher")
+    assert better.startswith("a is better than b by 20.33 [")
+    assert better.endswith("3 seeds")
+    assert "a is higher than b by" in said({0: 5.0, 1: 5.2, 2: 5.1}, {0: 3.0, 1: 3.1, 2: 3.1}, "seconds", False)
     assert said({0: 0.5}, {0: 0.3}).endswith("a verdict needs at least two runs of each")
-    assert said({0: 0.5, 1: 0.6}, {2: 0.5, 3: 0.55}).endswith("run both on the same seeds")
-    assert said({0: 0.5, 1: 0.6}, {0: 0.5, 1: 0.6}).endswith("no number of seeds within reach would settle it")
     close = said({0: 0.5, 1: 0.6, 2: 0.55}, {0: 0.52, 1: 0.55, 2: 0.53})
-    assert "more seeds would settle it, if the difference stays as seen" in close
+    assert "not settled, difference" in close
+    assert "more seeds of each would settle it" in close
+    same = said({0: 0.5, 1: 0.5005, 2: 0.4995}, {0: 0.5001, 1: 0.5, 2: 0.4995})
+    assert "are equivalent: the difference" in same
+    assert "lies within ±0.50 %" in same

@@ -34,7 +34,7 @@ def test_one_run_unequal_runs_and_other_seeds():
 
 def test_a_claim_over_overlapping_intervals():
     near, far = method(level=0.305, spread=0.01), method(loss="margin", level=0.3, spread=0.01)
-    assert "while their intervals overlap" in raised(claims=(("a", "b"),), a=near, b=far)["overlap"]
+    assert "while their own intervals overlap" in raised(claims=(("a", "b"),), a=near, b=far)["overlap"]
     assert raised(a=near, b=far) == {}
     assert raised(claims=(("a", "b"),), a=method(level=0.9), b=far) == {}
     assert "overlap" in raised(claims=(("a", "b"),), a=method(level=0.9, seeds=1), b=method(loss="margin", seeds=1))

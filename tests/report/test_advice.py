@@ -34,32 +34,34 @@ def told(standings, baselines=(UNTRAINED,), *, is_sealed=False):
 
 def test_a_clear_winner_is_taken_and_said_to_be_clear():
     found = told([standing("A", [0.50, 0.51, 0.52], test=[0.40, 0.41, 0.42]), standing("B", [0.30, 0.31, 0.32])])
-    assert found[0] == "Take A: MAP@R 51.00 ± 2.48 % over 3 seeds on the validation classes."
-    assert found[1] == "A is better than B beyond what chance explains."
+    assert found[0] == "Take A: MAP@R 51.00 ± 2.51 % over 3 seeds on the validation classes."
+    assert found[1].startswith("A is better than B by 20.00 [")
     assert found[2] == "Training gained 41.00 points over the untrained network (10.00 %)."
-    assert found[3].startswith("On the test classes, opened once after this choice, A reaches MAP@R 41.00 ± 2.48 %")
+    assert found[3].startswith("On the test classes, opened once after this choice, A reaches MAP@R 41.00 ± 2.49 %")
 
 
-def test_tied_methods_give_way_to_the_cheapest():
+def test_methods_that_may_be_best_give_way_to_the_cheapest():
     fast = standing("fast", [0.500, 0.512, 0.505], seconds=30)
     slow = standing("slow", [0.509, 0.503, 0.511], seconds=60)
     recommendation = recommend([slow, fast], [UNTRAINED])
     assert recommendation.is_cheaper
     assert recommendation.chosen.label == "fast"
     found = told([slow, fast])
-    assert found[0].startswith("Tied: take fast, it is the cheapest, MAP@R 50.57 ±")
-    assert "half" in found[0] or "50 %" in found[0]
+    assert found[0].startswith("Take fast, the cheapest of those that may be best: MAP@R 50.57 ±")
+    assert found[0].endswith("the two are not settled, and fast saves 50 % of the time.")
 
 
-def test_of_tied_methods_of_one_price_the_higher_mean_is_taken_and_seeds_are_counted():
+def test_of_unsettled_methods_of_one_price_the_higher_mean_is_taken_and_seeds_are_counted():
     found = told([standing("A", [0.52, 0.50, 0.51]), standing("B", [0.50, 0.505, 0.50])])
-    assert "It is tied with B and has the highest mean." in found[0]
-    assert found[1].endswith("would separate A from B, if the difference stays as seen.")
+    assert "It is not settled against B and has the highest mean." in found[0]
+    assert found[1].startswith("A and B: not settled, difference 0.83 [")
+    assert found[1].endswith("more seeds of each would settle it.")
 
 
 def test_hundreds_of_seeds_are_not_recommended():
     found = told([standing("A", [0.52, 0.50, 0.511]), standing("B", [0.50, 0.52, 0.510])])
-    assert found[1] == "No number of seeds within reach would separate A from B: choose by cost."
+    assert found[1].startswith("A and B: not settled")
+    assert found[1].endswith(" Choose by cost.")
 
 
 def test_a_cheap_method_that_is_clearly_lower_is_not_taken():
@@ -89,7 +91,7 @@ def test_without_any_trained_method_the_untrained_one_is_all_there_is():
 def test_the_ranking_tells_scores_seeds_epochs_time_and_memory():
     some = [standing("A", [0.5, 0.52], test=[0.4, 0.4]), UNTRAINED]
     assert ranking_of(some, metric="map@r") == [
-        ("A", "51.00 ± 12.71", "40.00 ± 0.00", "2", "6", "60 s", "500 MB"),
+        ("A", "51.00 ± 13.17", "40.00 ± 0.00", "2", "6", "60 s", "500 MB"),
         ("untrained network", "10.00", "sealed", "1", "0", "60 s", "500 MB"),
     ]
     lines = standings_text(some[:1], [UNTRAINED], metric="map@r").splitlines()

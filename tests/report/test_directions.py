@@ -74,12 +74,12 @@ def test_where_nobody_says_nobody_is_marked_or_called_better(metric):
 def test_verdicts_call_the_lower_better_by_a_positive_difference(metric):
     comparison = ComparisonResult.from_records(three(metric, False))
     assert comparison.best == ("margin",)
-    first = comparison.verdicts[0]
+    first = comparison.pairs[0]
     assert (first.a, first.b) == ("margin", "triplet")
-    assert first.test.mean == pytest.approx(0.1017, abs=1e-4)
-    assert comparison.sentence(first).startswith("margin is better than triplet by ")
+    assert first.difference == pytest.approx(-0.1017, abs=1e-4)
+    assert comparison.sentence(first).startswith("margin is better (lower) than triplet by ")
     assert comparison.plain(is_shown=True)["higher_is_better"] is False
-    chances = confidence_of(comparison, comparison.table.values()).chances
+    chances = confidence_of(comparison).chances
     assert (chances[0].label, chances[0].settled_by) == ("margin", "lowest mean")
     assert chances[0].probability > 0.9
 

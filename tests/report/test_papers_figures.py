@@ -270,14 +270,12 @@ def test_cost_is_the_mean_over_runs():
 
 def test_the_diagram_says_what_its_blocks_are():
     figure = critical_difference.figure_of(inputs(make_study()))
-    assert "over 3 seeds as blocks" in figure.sentence
+    assert figure.sentence.startswith("Mean MAP@R over seeds, best on the left;")
     assert "says nothing of others" in figure.sentence
-    over = critical_difference.figure_over(
-        {"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, blocks_are="data set", metric="map@r"
-    )
+    over = critical_difference.figure_over({"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, metric="map@r")
     assert "over 2 data sets as blocks" in over.sentence
     assert over.numbers == (("a", "1.00"), ("b", "2.00"), ("c", "3.00"))
-    assert critical_difference.figure_over({"a": [0.9], "b": [0.5], "c": [0.1]}, blocks_are="seed", metric="r") is None
+    assert critical_difference.figure_over({"a": [0.9], "b": [0.5], "c": [0.1]}, metric="r") is None
 
 
 def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich):

@@ -34,14 +34,14 @@ def test_rows_are_sorted_by_what_the_runs_were_selected_by_and_it_comes_first():
     assert table.row("contrastive").n_done == 3
 
 
-def test_best_is_marked_only_when_paired_tests_separate_it_from_all_others():
+def test_best_is_marked_only_when_nothing_is_open_against_it():
     apart = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
     assert marks(apart) == {"a": "best", "b": ""}
-    # a - b is 0.06, 0.03, 0.00: mean 0.03, t = 1.7; c lies 0.1 below on every seed.
+    # a - b is 0.06, 0.03, 0.00; c lies 0.1 below on every seed.
     level = ResultTable.from_records(
         [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.44, 0.48, 0.52), *runs("c", 0.40, 0.41, 0.42)]
     )
-    assert marks(level) == {"a": "level", "b": "level", "c": ""}
+    assert marks(level) == {"a": "unsettled", "b": "unsettled", "c": ""}
     assert marks(level.without_marks()) == {"a": "", "b": "", "c": ""}
 
 
@@ -54,9 +54,8 @@ def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
 
 
 def test_intervals_that_lie_apart_do_not_make_a_difference_of_two_seeds():
-    # 0.60, 0.61 against 0.50, 0.53: t = 0.09 / 0.01 = 9 with one degree of freedom, p = 0.07.
     table = ResultTable.from_records([*runs("a", 0.60, 0.61), *runs("b", 0.50, 0.53)])
-    assert marks(table) == {"a": "level", "b": "level"}
+    assert marks(table) == {"a": "unsettled", "b": "unsettled"}
 
 
 def test_one_run_is_never_marked_nor_ranked_against():
@@ -68,7 +67,7 @@ def test_one_run_is_never_marked_nor_ranked_against():
 def test_what_is_no_share_is_neither_marked_nor_in_per_cent():
     table = ResultTable.from_records([*runs("a", 3.0, 3.1, metric="density"), *runs("b", 9.0, 9.1, metric="density")])
     assert marks(table, "density") == {"a": "", "b": ""}
-    assert "3.05 ± 0.6353" in formats.text(table)
+    assert "3.05 ± 0.6242" in formats.text(table)
 
 
 def test_validation_scores_are_shown_while_the_test_split_is_sealed():
@@ -108,12 +107,12 @@ def test_an_unknown_method_is_refused():
 
 def test_numbers_are_written_the_same_everywhere():
     table = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
-    # half width: 4.3027 * 0.01 / sqrt(3) = 0.02484
-    assert "51.00 ± 2.48 ★" in formats.text(table)
-    assert "| a | 3 | 51.00 ± 2.48 ★ |" in formats.markdown(table)
-    assert r"a & 3 & $\mathbf{51.00 \pm 2.48}$ \\" in formats.latex(table)
-    assert "in per cent, mean ± half of the 95 % t-interval, over 3 seeds. ★ better than every other method" in (
-        formats.caption(table)
+    assert "51.00 ± 2.51 ★" in formats.text(table)
+    assert "| a | 3 | 51.00 ± 2.51 ★ |" in formats.markdown(table)
+    assert r"a & 3 & $\mathbf{51.00 \pm 2.51}$ \\" in formats.latex(table)
+    assert (
+        "in per cent, mean ± half of the 95 % interval, over 3 seeds. ★ the best mean, with nothing open against it."
+        in (formats.caption(table))
     )
 
 
@@ -138,3 +137,23 @@ def test_hostile_names_stay_text_in_every_format(name):
     cells = next(csv.reader(io.StringIO(formats.csv_text(table).partition("\n")[2])))
     assert not cells[0].startswith(("=", "+", "-", "@"))
     assert r"\frac" not in formats.latex(table)
+
+
+def test_equivalent_and_not_settled_are_two_marks_with_a_legend():
+    close = [*runs("a", 0.5003, 0.5, 0.4998), *runs("b", 0.4999, 0.5002, 0.4996), *runs("c", 0.3, 0.3004, 0.2999)]
+    table = ResultTable.from_records(close)
+    assert marks(table) == {"a": "best", "b": "equivalent", "c": ""}
+    assert "≈ equivalent to the best mean: shown to lie within ±0.50 % of it." in formats.caption(table)
+    assert "Without a mark: some other method is better." in formats.caption(table)
+    assert r"$^{\approx}$" in formats.latex(table)
+    strict = ResultTable.from_records(close, margin=0.01)
+    assert marks(strict) == {"a": "unsettled", "b": "unsettled", "c": ""}
+    assert "? not settled" in formats.caption(strict)
+    assert "≈" not in formats.text(strict)
+
+
+def test_marked_are_those_that_no_other_is_better_than():
+    table = ResultTable.from_records(make_study())
+    for metric in table.metrics:
+        marked = {row.label for row in table.rows if row.cells[metric].mark}
+        assert marked == set(table.comparisons[metric].best)

@@ -17,6 +17,7 @@ from fairground.report.table_formats import latex
 from fairground.spec.declarations import tunable_of
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Range, range_for
+from fairground.statistics.intervals import LEVEL
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -38,7 +39,7 @@ class MethodComparison:
 
     @property
     def best(self) -> tuple[str, ...]:
-        """The methods that cannot be told from the best."""
+        """The methods that no other is better than."""
         return self.result.best
 
     def to_dict(self, *, is_shown: bool = True) -> dict[str, Any]:
@@ -65,17 +66,20 @@ def compare(
     *runs: RunList | Run | str,
     metric: str | None = None,
     anyway: bool = False,
+    level: float = LEVEL,
+    margin: float | None = None,
     home: str | os.PathLike[str] | None = None,
     quiet: bool = False,
 ) -> MethodComparison:
-    """Compare methods fairly and print one table with paired verdicts, or refuse with every reason.
+    """Compare methods fairly and print one table with a verdict on every pair, or refuse with every reason.
 
     `runs` are what `fg.runs` and `fg.train` return, names of runs, or hashes of methods; all finished runs of the home
     when left out. Runs that differ in more than the method raise an `InputError`, unless `anyway` is true: then every
-    row is marked as unfair. `quiet` prints nothing.
+    row is marked as unfair. Intervals of all pairs hold at once at `level`; `margin` is the difference that does not
+    matter, in the unit shown, half a point if left out. `quiet` prints nothing.
     """
     folder = home_folder(home)
-    found = comparison_of(_records(runs, folder), homes=_homes(runs, folder), metric=metric)
+    found = comparison_of(_records(runs, folder), homes=_homes(runs, folder), metric=metric, level=level, margin=margin)
     if not (found.is_fair or anyway):
         raise InputError(f"{found.refusal()}\n`anyway=True` shows the table with every row marked unfair.")
     if not quiet:
@@ -84,13 +88,20 @@ def compare(
 
 
 def comparison_of(
-    records: Iterable[RunRecord], *, homes: Sequence[Path], metric: str | None = None
+    records: Iterable[RunRecord],
+    *,
+    homes: Sequence[Path],
+    metric: str | None = None,
+    level: float = LEVEL,
+    margin: float | None = None,
 ) -> MethodComparison:
     """Return the comparison of the methods of some runs, fair or not, with hints at repeats that lie unused."""
     kept = list(records)
     is_any = any(record.state == "done" for record in kept)
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
-    result = ComparisonResult.from_records(kept, metric=metric, ranges=searched_ranges(kept))
+    result = ComparisonResult.from_records(
+        kept, metric=metric, ranges=searched_ranges(kept), level=level, margin=margin
+    )
     hints = (hint for home in homes for hint in _hints(Store(home), kept))
     return MethodComparison(result=result, hints=tuple(hints))
 

@@ -1,6 +1,7 @@
 """`fairground compare`: whether A is better than B, and whether the two may be compared at all."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,18 +23,51 @@ def compare(
     metric: Annotated[
         str | None, typer.Option("--metric", "-m", help="What to compare by (default: what the runs were selected by).")
     ] = None,
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            "--values",
+            help="Compare the numbers of a CSV file instead of runs: columns method, seed, value, and dataset, fold if "
+            "there are any.",
+        ),
+    ] = None,
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="Of the numbers of --values, less is better.")
+    ] = False,
+    over_datasets: Annotated[
+        bool, typer.Option("--over-datasets", help="With --values: rank the methods over all data sets as well.")
+    ] = False,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            "--margin", help="The difference that does not matter, in the unit shown (default: half a point)."
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option("--level", help="How surely the intervals of all pairs hold at once.")] = 0.95,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Compare methods fairly: one table with paired verdicts, or every reason why there cannot be one.
+    """Compare methods fairly: one table with a verdict on every pair, or every reason why there cannot be one.
 
-    Examples: fairground compare · fairground compare 3f2a 77c1 9b0e · fairground compare --metric recall@1
+    Examples: fairground compare · fairground compare 3f2a 77c1 9b0e · fairground compare --metric recall@1 ·
+    fairground compare --values results.csv --margin 0.3
     """
+    from fairground.errors import require
+
+    if values is not None:
+        require(not runs and metric is None, "--values compares a file's numbers; leave out runs and --metric")
+        _compare_file(
+            values, margin=margin, level=level, is_lower=lower_is_better, is_over=over_datasets, as_json=as_json
+        )
+        return
+    require(not (over_datasets or lower_is_better), "--over-datasets and --lower-is-better belong to --values")
     from fairground.api.compare import comparison_of, records_to_compare
     from fairground.errors import InputError
     from fairground.records.store import Store
 
-    found = comparison_of(records_to_compare(Store(home), runs or []), homes=[home], metric=metric)
+    found = comparison_of(
+        records_to_compare(Store(home), runs or []), homes=[home], metric=metric, level=level, margin=margin
+    )
     is_shown = found.is_fair or anyway
     if as_json:
         print(json.dumps(found.to_dict(is_shown=is_shown)))
@@ -43,3 +77,26 @@ def compare(
         raise InputError(f"{found.refusal()}\n`--anyway` shows the table with every row marked unfair.")
     if not is_shown:
         raise typer.Exit(2)
+
+
+def _compare_file(
+    path: Path, *, margin: float | None, level: float, is_lower: bool, is_over: bool, as_json: bool
+) -> None:
+    from fairground.report import values_file
+    from fairground.statistics.compare import compare_values
+    from fairground.statistics.over_datasets import over_datasets
+
+    read = values_file.read_values(path)
+    found = {
+        dataset: compare_values(values, level=level, margin=margin, higher_is_better=not is_lower)
+        for dataset, values in read.items()
+    }
+    over = over_datasets(read, level=level, margin=margin, higher_is_better=not is_lower) if is_over else None
+    if as_json:
+        plain = [{"dataset": name or None, **values_file.comparison_plain(one)} for name, one in found.items()]
+        aggregated = None if over is None else values_file.over_plain(over)
+        # One data set is the usual case: its pairs are at hand without asking for a data set.
+        print(json.dumps(plain[0] if len(plain) == 1 else {"datasets": plain, "over_datasets": aggregated}))
+        return
+    parts = [values_file.comparison_text(one, dataset=name) for name, one in found.items()]
+    print("\n".join([*parts, *([] if over is None else [values_file.over_text(over)])]), end="")

@@ -6,7 +6,8 @@ from fairground.fairness.evidence import Evidence, seed_of
 from fairground.fairness.rules import compares_samplers
 from fairground.records.record import Provenance, RunRecord
 from fairground.spec.space import end_of
-from fairground.statistics.intervals import t_interval
+from fairground.statistics.compare import compare_values
+from fairground.statistics.comparison import Estimate
 
 Found = Iterator[tuple[tuple[str, ...], str, str]]
 CLUSTERING = ("nmi", "ami", "f1", "purity")
@@ -45,7 +46,7 @@ def other_seeds(evidence: Evidence) -> Found:
     counts = {label: len(found) for label, found in seeds.items()}
     if len(set(counts.values())) > 1:
         text = f"Unequal numbers of runs: {', '.join(f'{label} {count}' for label, count in counts.items())}."
-        yield tuple(counts), text, "Verdicts use the seeds two methods share; run the missing ones."
+        yield tuple(counts), text, "Methods with fewer runs have wider intervals; run the missing ones."
     elif len(set(seeds.values())) > 1:
         why = "On shared seeds chance moves both methods alike and their difference is seen sooner."
         yield tuple(seeds), "The methods were not run on the same seeds.", why
@@ -53,14 +54,22 @@ def other_seeds(evidence: Evidence) -> Found:
 
 def overlapping_claims(evidence: Evidence) -> Found:
     """Claims whose two intervals share a value, or of which one is missing."""
-    # A paired test can rightly separate methods whose own intervals overlap, because shared seeds move both. A reader
-    # who sees only the table cannot know that, so it is said.
+    # The interval of a difference can leave out 0 where two single intervals overlap, because shared seeds move both.
+    # A reader who sees only the table cannot know that, so it is said.
+    values = {label: found for label in evidence.done if (found := evidence.values(label))}
+    known = {method.name: method for method in compare_values(values).methods} if values else {}
     for better, worse in evidence.claims:
-        high, low = list(evidence.values(better).values()), list(evidence.values(worse).values())
-        if high and low and t_interval(high).overlaps(t_interval(low)):
-            text = f"{better} is called better than {worse} while their intervals overlap."
-            why = "Only a paired test on shared seeds can support that; the two means alone do not."
+        if better in known and worse in known and _overlap(known[better], known[worse]):
+            text = f"{better} is called better than {worse} while their own intervals overlap."
+            why = "Only the interval of their difference, which leaves out what both share, supports that."
             yield (better, worse), text, why
+
+
+def _overlap(one: Estimate, other: Estimate) -> bool:
+    """Tell whether two intervals share a value; one that is missing could be anywhere and overlaps all."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return True
+    return one.low <= other.high and other.low <= one.high
 
 
 def on_a_bound(evidence: Evidence) -> Found:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from fairground.errors import require
 from fairground.recommend.standings import MethodStanding
 from fairground.spec.metric_words import goodness
-from fairground.statistics.groups import group_from
-from fairground.statistics.paired import t_test
-from fairground.statistics.pairwise import Verdict, pairwise
+from fairground.statistics.compare import compare_values
+from fairground.statistics.comparison import Comparison
 
 #: level methods may differ by this much at most for the cheaper one to be taken
 EQUAL = 0.01
@@ -21,16 +20,16 @@ SAVING = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """`chosen` is what to take; `leaders` have several seeds, `level` of them cannot be told from the best by its mean.
+    """`chosen` is what to take; `leaders` have several seeds, and no other is better than the `level` ones of them.
 
-    `verdicts` are on the leaders' pairs. `is_baseline` says that training did not beat the network as it was.
+    `comparison` is that of the leaders. `is_baseline` says that training did not beat the network as it was.
     """
 
     chosen: MethodStanding
     best: MethodStanding
     leaders: tuple[MethodStanding, ...]
     level: tuple[MethodStanding, ...]
-    verdicts: tuple[Verdict, ...]
+    comparison: Comparison | None
     baseline: MethodStanding | None
     is_baseline: bool
 
@@ -48,21 +47,20 @@ def recommend(standings: Sequence[MethodStanding], baselines: Sequence[MethodSta
         assert baseline is not None
         return _untrained(baseline)
     leaders = leaders_of(standings)
-    # Turned so that more is better, which is what the tests take for granted.
-    values = {standing.label: _turned(standing) for standing in leaders}
-    verdicts = pairwise(values)
-    group = group_from(values, verdicts)
+    comparison = compare_values(
+        {standing.label: standing.validation for standing in leaders}, higher_is_better=leaders[0].higher_is_better
+    )
     known = {standing.label: standing for standing in leaders}
-    level = tuple(known[label] for label in group.members)
-    best = known[group.best]
+    level = tuple(known[label] for label in comparison.best)
+    best = known[comparison.methods[0].name]
     chosen = _cheapest(best, level)
-    is_baseline = baseline is not None and not _beats(chosen, baseline)
+    is_baseline = baseline is not None and not _beats(chosen, baseline, comparison)
     return Recommendation(
         chosen=baseline if is_baseline and baseline is not None else chosen,
         best=best,
         leaders=leaders,
         level=level,
-        verdicts=tuple(verdicts),
+        comparison=comparison,
         baseline=baseline,
         is_baseline=is_baseline,
     )
@@ -73,10 +71,6 @@ def leaders_of(standings: Sequence[MethodStanding]) -> tuple[MethodStanding, ...
     longest = [standing for standing in standings if standing.epochs == standings[0].epochs]
     several = [standing for standing in longest if len(standing.validation) > 1]
     return tuple(sorted(several or longest, key=lambda standing: -standing.goodness))
-
-
-def _turned(standing: MethodStanding) -> dict[int, float]:
-    return {seed: goodness(value, standing.higher_is_better) for seed, value in standing.validation.items()}
 
 
 def _cheapest(best: MethodStanding, level: Sequence[MethodStanding]) -> MethodStanding:
@@ -90,16 +84,17 @@ def _cheapest(best: MethodStanding, level: Sequence[MethodStanding]) -> MethodSt
     return min(cheaper, key=lambda standing: standing.seconds, default=best)
 
 
-def _beats(chosen: MethodStanding, baseline: MethodStanding) -> bool:
-    """Tell whether training helped: on every seed, or by the mean beyond what chance explains.
+def _beats(chosen: MethodStanding, baseline: MethodStanding, comparison: Comparison) -> bool:
+    """Tell whether training helped: on every seed, or by the interval of the mean.
 
     An untrained network has one score, which every seed is held against.
     """
-    gains = [value - baseline.goodness for value in _turned(chosen).values()]
-    if min(gains) > 0:
+    is_higher = chosen.higher_is_better
+    if min(goodness(value, is_higher) for value in chosen.validation.values()) > baseline.goodness:
         return True
-    low = t_test(gains).low if len(gains) > 1 else None
-    return low is not None and low > 0
+    found = comparison.estimate(chosen.label)
+    nearer = found.low if is_higher else found.high
+    return nearer is not None and goodness(nearer, is_higher) > baseline.goodness
 
 
 def _untrained(baseline: MethodStanding) -> Recommendation:
@@ -108,7 +103,7 @@ def _untrained(baseline: MethodStanding) -> Recommendation:
         best=baseline,
         leaders=(),
         level=(),
-        verdicts=(),
+        comparison=None,
         baseline=baseline,
         is_baseline=True,
     )

@@ -3,14 +3,16 @@
 The order is that of a race: whoever was trained longer comes first, then the better mean on the validation split.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from statistics import fmean
 
 from fairground.records.record import RunRecord, SplitName
 from fairground.spec.metric_words import goodness
-from fairground.statistics.intervals import Interval, t_interval
+from fairground.statistics.compare import compare_values
+from fairground.statistics.intervals import Interval
+from fairground.statistics.mean_interval import mean_interval
 
 Values = dict[int, float]
 
@@ -36,16 +38,6 @@ class MethodStanding:
     def goodness(self) -> float:
         """The mean turned so that more is better."""
         return goodness(self.mean, self.higher_is_better)
-
-    @property
-    def interval(self) -> Interval:
-        """The mean on the validation split with its interval over seeds."""
-        return t_interval(list(self.validation.values()))
-
-    @property
-    def test_interval(self) -> Interval | None:
-        """The mean on the test split with its interval over seeds; None while it is sealed."""
-        return t_interval(list(self.test.values())) if self.test else None
 
     @property
     def seconds(self) -> float:
@@ -95,6 +87,19 @@ def standings_of(
             )
         )
     return sorted(found, key=lambda standing: (-standing.epochs, -standing.goodness))
+
+
+def intervals_of(standings: Sequence[MethodStanding], split: SplitName) -> dict[str, Interval]:
+    """Return each method's mean with its interval over seeds; those trained alike long are compared with each other."""
+    found: dict[str, Interval] = {}
+    for epochs in {standing.epochs for standing in standings}:
+        alike = [standing for standing in standings if standing.epochs == epochs]
+        values = {one.label: some for one in alike if (some := one.validation if split == "validation" else one.test)}
+        comparison = compare_values(values, higher_is_better=alike[0].higher_is_better) if values else None
+        for label in values:
+            interval = None if comparison is None else mean_interval(comparison, label)
+            found |= {} if interval is None else {label: interval}
+    return found
 
 
 def reached(record: RunRecord) -> int:

@@ -1,17 +1,19 @@
 """What a race found, in plain words: what to take, how sure that is, what would make it surer, and what all cost."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from fairground.recommend.recommendation import Recommendation
-from fairground.recommend.standings import MethodStanding
+from fairground.recommend.standings import MethodStanding, intervals_of
+from fairground.report.comparison import sentence
 from fairground.report.headings import duration, heading, show, show_interval, size, unit
 from fairground.report.headline import join_words
-from fairground.statistics.pairwise import Verdict
+from fairground.statistics.comparison import Pair
 
 #: the columns of the ranking
 RANKING = ("method", "validation", "test", "seeds", "epochs", "time of a run", "memory")
-#: nobody runs more seeds than this to tell two methods apart
+#: with more seeds than this to be run, a choice by cost is the better advice
 REACH = 100
 
 
@@ -20,7 +22,7 @@ def advice_of(recommendation: Recommendation, *, metric: str, is_sealed: bool) -
     found = recommendation
     return [
         *_what_to_take(found, metric),
-        *_how_sure(found),
+        *_how_sure(found, metric),
         *_against_baseline(found, metric),
         *_on_test(found, metric, is_sealed),
     ]
@@ -36,11 +38,12 @@ def standings_text(standings: Sequence[MethodStanding], baselines: Sequence[Meth
 
 def ranking_of(standings: Sequence[MethodStanding], *, metric: str) -> list[tuple[str, ...]]:
     """Return the rows of the ranking, a cell for each column of `RANKING`."""
+    validation, test = intervals_of(standings, "validation"), intervals_of(standings, "test")
     return [
         (
             standing.label,
-            show_interval(metric, standing.interval),
-            "sealed" if (test := standing.test_interval) is None else show_interval(metric, test),
+            show_interval(metric, validation[standing.label]),
+            show_interval(metric, test[standing.label]) if standing.label in test else "sealed",
             str(len(standing.validation)),
             str(standing.epochs),
             duration(standing.seconds),
@@ -70,46 +73,48 @@ def standings_plain(standings: Sequence[MethodStanding]) -> list[dict[str, Any]]
 def _what_to_take(found: Recommendation, metric: str) -> list[str]:
     chosen, best = found.chosen, found.best
     if found.is_baseline:
-        return [f"Take the {chosen.label} {_as_it_is(chosen)}: {_score(chosen, metric)} on the validation classes."]
-    if found.is_cheaper:
-        saved = 100 * (1 - chosen.seconds / best.seconds)
         return [
-            f"Tied: take {chosen.label}, it is the cheapest, {_score(chosen, metric)} on the validation classes; "
-            f"{best.label} has {_score(best, metric)}, cannot be told from it, and {saved:.0f} % more of its time "
-            "would be spent for nothing that can be seen."
+            f"Take the {chosen.label} {_as_it_is(chosen)}: {_score(found, chosen, metric)} on the validation classes."
         ]
-    others = [standing.label for standing in found.level if standing.label != chosen.label]
-    most = "highest" if chosen.higher_is_better else "lowest"
-    tied = f" It is tied with {join_words(others)} and has the {most} mean." if others else ""
-    return [f"Take {chosen.label}: {_score(chosen, metric)} on the validation classes.{tied}"]
+    if found.is_cheaper:
+        assert found.comparison is not None
+        saved = 100 * (1 - chosen.seconds / best.seconds)
+        pair = found.comparison.pair(best.label, chosen.label)
+        return [
+            f"Take {chosen.label}, the cheapest of those that may be best: {_score(found, chosen, metric)} on the "
+            f"validation classes. {best.label} has {_score(found, best, metric)}; the two are "
+            f"{'equivalent' if pair.verdict == 'equivalent' else 'not settled'}, and {chosen.label} saves "
+            f"{saved:.0f} % of the time."
+        ]
+    return [f"Take {chosen.label}: {_score(found, chosen, metric)} on the validation classes.{_open_against(found)}"]
 
 
-def _how_sure(found: Recommendation) -> list[str]:
-    if found.is_baseline or not found.leaders:
+def _open_against(found: Recommendation) -> str:
+    """Say which methods are not behind the chosen one, and why it is taken before them."""
+    best = found.chosen
+    if found.comparison is None or len(found.level) < 2 or all(len(one.validation) < 2 for one in found.leaders):
+        return ""
+    others = [standing.label for standing in found.level if standing.label != best.label]
+    verdicts = {label: found.comparison.pair(best.label, label).verdict for label in others}
+    equal = [label for label in others if verdicts[label] == "equivalent"]
+    unsettled = [label for label in others if verdicts[label] == "unsettled"]
+    parts = [f"is equivalent to {join_words(equal)}"] if equal else []
+    parts += [f"is not settled against {join_words(unsettled)}"] if unsettled else []
+    most = "highest" if best.higher_is_better else "lowest"
+    return f" It {', '.join(parts)} and has the {most} mean."
+
+
+def _how_sure(found: Recommendation, metric: str) -> list[str]:
+    if found.is_baseline or found.comparison is None:
         return []
     if all(len(standing.validation) < 2 for standing in found.leaders):
         return ["One seed each cannot tell a better method from a lucky one: give it more time."]
-    words = []
-    for verdict in found.verdicts:
-        if found.best.label not in (verdict.a, verdict.b):
-            continue
-        if verdict.is_separated:
-            words.append(f"{verdict.a} is better than {verdict.b} beyond what chance explains.")
-        else:
-            words.append(_what_would_separate(verdict))
-    return words
+    pairs = [pair for pair in found.comparison.pairs if found.best.label in (pair.a, pair.b)]
+    return [f"{sentence(pair, metric)}.{' Choose by cost.' if _is_out_of_reach(pair) else ''}" for pair in pairs]
 
 
-def _what_would_separate(verdict: Verdict) -> str:
-    more = verdict.more_seeds
-    if len(verdict.differences) < 2:
-        return f"{verdict.a} and {verdict.b} share too few seeds to be told apart."
-    if more is None or more > REACH:
-        return f"No number of seeds within reach would separate {verdict.a} from {verdict.b}: choose by cost."
-    return (
-        f"{more} more seed{'' if more == 1 else 's'} would separate {verdict.a} from {verdict.b}, if the difference "
-        "stays as seen."
-    )
+def _is_out_of_reach(pair: Pair) -> bool:
+    return not pair.is_settled and pair.low is not None and (pair.more_seeds or inf) > REACH
 
 
 def _against_baseline(found: Recommendation, metric: str) -> list[str]:
@@ -120,7 +125,7 @@ def _against_baseline(found: Recommendation, metric: str) -> list[str]:
     if found.is_baseline:
         return [
             f"Training did not beat the {baseline.label}, so use that: {best.label}, the best of those trained, has "
-            f"{_score(best, metric)}. More time, or more images of more classes, may change that."
+            f"{_score(found, best, metric)}. More time, or more images of more classes, may change that."
         ]
     return [f"Training gained {gain} over the {baseline.label} ({show(metric, baseline.mean)}{unit(metric)})."]
 
@@ -128,7 +133,7 @@ def _against_baseline(found: Recommendation, metric: str) -> list[str]:
 def _on_test(found: Recommendation, metric: str, is_sealed: bool) -> list[str]:
     if is_sealed:
         return ["The test classes are still sealed: they are opened once, when the race is over."]
-    interval = found.chosen.test_interval
+    interval = intervals_of(_shown(found), "test").get(found.chosen.label)
     if interval is None:
         return []
     return [
@@ -141,10 +146,14 @@ def _as_it_is(standing: MethodStanding) -> str:
     return "as they are" if standing.label.endswith("s") else "as it is"
 
 
-def _score(standing: MethodStanding, metric: str) -> str:
-    n = len(standing.validation)
+def _shown(found: Recommendation) -> list[MethodStanding]:
+    return [*found.leaders, *([] if found.baseline is None else [found.baseline])]
+
+
+def _score(found: Recommendation, standing: MethodStanding, metric: str) -> str:
+    n, interval = len(standing.validation), intervals_of(_shown(found), "validation")[standing.label]
     over = f" over {n} seeds" if n > 1 else ""
-    return f"{heading(metric)} {show_interval(metric, standing.interval)}{unit(metric)}{over}"
+    return f"{heading(metric)} {show_interval(metric, interval)}{unit(metric)}{over}"
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -1,11 +1,11 @@
-"""Is A better than B, and how sure is that: table, paired verdicts and fairness, for people and programs.
+"""Is A better than B, and how sure is that: table, verdicts and fairness, for people and programs.
 
 The fairness rules come first. What they find unfair is not shown, or, if somebody insists, shown with every
 row and every verdict marked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairground.catalogue import nearest
@@ -17,10 +17,11 @@ from fairground.records.record import RunRecord
 from fairground.report.headings import heading, shorten, show, unit
 from fairground.report.methods import methods_of
 from fairground.report.table_formats import text as table_text
-from fairground.report.tables import ResultTable, TableRow, turned
+from fairground.report.tables import ResultTable, TableRow
 from fairground.spec.space import Range
-from fairground.statistics.groups import group_from
-from fairground.statistics.pairwise import Verdict, pairwise
+from fairground.statistics.comparison import Comparison, Pair
+from fairground.statistics.intervals import LEVEL
+from fairground.statistics.sentences import sentence_of
 
 #: what every row and verdict of an unfair table begins with
 UNFAIR = "[unfair] "
@@ -30,12 +31,11 @@ MOST_TO_READ = 15
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonResult:
-    """Whether some methods may be compared, their table, a verdict on each pair, and who is level with the best."""
+    """Whether some methods may be compared, their table, and by `metric` the comparison of them."""
 
     fairness: FairnessResult
     table: ResultTable
-    verdicts: tuple[Verdict, ...]
-    best: tuple[str, ...]
+    comparison: Comparison
     metric: str
 
     @classmethod
@@ -46,36 +46,47 @@ class ComparisonResult:
         metric: str | None = None,
         ranges: Mapping[str, Range] | None = None,
         names: Mapping[str, str] | None = None,
+        level: float = LEVEL,
+        margin: float | None = None,
     ) -> "ComparisonResult":
         """Compare the methods of some runs by `metric`, or by what the runs were selected by; folds are averaged.
 
-        `names` says what to call a method, by its hash once folds are averaged.
+        `names` says what to call a method, by its hash once folds are averaged. `margin` is in the unit shown.
         """
         runs = join_folds(records)
         methods = {method.label: method for method in methods_of(runs, names)}
-        table = ResultTable.from_records(runs, names=names)
+        table = ResultTable.from_records(runs, names=names, level=level, margin=margin)
         if metric is not None:
             hint = nearest(metric, table.metrics)
             known = ", ".join(table.metrics)
             require(
                 metric in table.metrics, f"no {table.split} score '{metric}' in these runs.{hint} There are {known}."
             )
-            table = ResultTable.from_records(runs, metrics=(metric,), names=names)
+            table = ResultTable.from_records(runs, metrics=(metric,), names=names, level=level, margin=margin)
         metric = table.primary
         evidence = Evidence(methods={key: m.records for key, m in methods.items()}, metric=metric, split=table.split)
-        values = {label: found for label in methods if (found := evidence.values(label))}
-        require(len(values) > 0, "no run has finished, so there is nothing to compare")
-        higher_is_better = table.higher_is_better[metric]
-        values = turned(values, higher_is_better)
-        verdicts = pairwise(values)
+        comparison = table.comparisons.get(metric)
+        require(comparison is not None, "no run has finished, so there is nothing to compare")
+        assert comparison is not None
         # Where nobody says which way is better, nobody is called better.
-        claims = [(v.a, v.b) for v in verdicts if v.is_separated] if higher_is_better is not None else []
+        has_direction = table.higher_is_better[metric] is not None
+        claims = [(pair.a, pair.b) for pair in comparison.pairs if pair.verdict == "better" and has_direction]
         fairness = compare(evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges)
         if not fairness.is_fair:
             marked = {method.key: UNFAIR + label for label, method in methods.items()}
-            table = ResultTable.from_records(runs, metrics=table.metrics, names=marked)
-        best = group_from(values, verdicts).members if higher_is_better is not None else ()
-        return cls(fairness=fairness, table=table, verdicts=tuple(verdicts), best=best, metric=metric)
+            table = ResultTable.from_records(runs, metrics=table.metrics, names=marked, level=level, margin=margin)
+            table = table.without_marks()
+        return cls(fairness=fairness, table=table, comparison=comparison, metric=metric)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every two methods, the leading one first."""
+        return self.comparison.pairs
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """Every method that no other is better than; nobody where nobody says which way is better."""
+        return self.comparison.best if self.has_direction else ()
 
     @property
     def is_fair(self) -> bool:
@@ -90,14 +101,12 @@ class ComparisonResult:
         """Return table, verdicts, flags and hints for a terminal."""
         mark = "" if self.is_fair else UNFAIR
         lines = [table_text(self.table)]
-        if self.verdicts:
-            lines.append(f"By {heading(self.metric)}, paired on shared seeds, corrected over all pairs (Holm):")
-        shown = self.verdicts_to_read()
-        lines += _listed(mark + self.sentence(verdict) for verdict in shown)
-        if len(shown) < len(self.verdicts):
-            lines += _listed([f"and {len(self.verdicts) - len(shown)} pairs without the first method: --json has all"])
-        if len(self.best) > 1:
-            lines += _listed([f"{mark}indistinguishable from the best: {', '.join(self.best)}"])
+        if self.pairs:
+            lines.append(self.how_to_read())
+        shown = self.pairs_to_read()
+        lines += _listed(mark + self.sentence(pair) for pair in shown)
+        if len(shown) < len(self.pairs):
+            lines += _listed([f"and {len(self.pairs) - len(shown)} pairs without the first method: --json has all"])
         for title, rows in (
             ("Unfair, and shown anyway:", _differences(self.fairness)),
             ("To be borne in mind:", [f"{flag.flag}: {flag}" for flag in self.fairness.flags]),
@@ -106,21 +115,28 @@ class ComparisonResult:
             lines += ["", title, *_listed(rows)] if rows else []
         return "\n".join(lines) + "\n"
 
-    def verdicts_to_read(self) -> list[Verdict]:
-        """Return all verdicts while they are few, otherwise those on the method with the best mean."""
-        if len(self.verdicts) <= MOST_TO_READ:
-            return list(self.verdicts)
-        first = self.verdicts[0].a
-        return [verdict for verdict in self.verdicts if first in (verdict.a, verdict.b)]
+    def how_to_read(self) -> str:
+        """Return by what the methods are compared and what a verdict promises."""
+        found, n_pairs = self.comparison, len(self.pairs)
+        margin = f"{show(self.metric, found.margin)}{unit(self.metric)}"
+        at_once = f"intervals of all {n_pairs} pairs hold at once" if n_pairs > 1 else "the interval holds"
+        return f"By {heading(self.metric)}, {at_once} at {100 * found.level:g} %; equivalent is within ±{margin}:"
+
+    def pairs_to_read(self) -> list[Pair]:
+        """Return all pairs while they are few, otherwise those of the method with the best mean."""
+        if len(self.pairs) <= MOST_TO_READ:
+            return list(self.pairs)
+        leader = self.comparison.methods[0].name
+        return [pair for pair in self.pairs if leader in (pair.a, pair.b)]
 
     @property
     def has_direction(self) -> bool:
         """Tell whether anybody says which way the metric is better."""
         return self.table.higher_is_better[self.metric] is not None
 
-    def sentence(self, verdict: Verdict) -> str:
+    def sentence(self, pair: Pair) -> str:
         """Return a verdict in words."""
-        return sentence(verdict, self.metric, word="better" if self.has_direction else "higher")
+        return sentence(pair, self.metric, has_direction=self.has_direction)
 
     def plain(self, *, is_shown: bool) -> dict[str, Any]:
         """Return everything as JSON-ready data; rows and verdicts only when they may be shown."""
@@ -132,30 +148,20 @@ class ComparisonResult:
             "differences": [dict(vars(difference)) for difference in self.fairness.differences],
             "flags": [dict(vars(flag)) for flag in self.fairness.flags],
             "rows": [_plain_row(row, self.table.metrics) for row in self.table.rows] if is_shown else [],
-            "verdicts": [_plain_verdict(verdict) for verdict in self.verdicts] if is_shown else [],
+            "level": self.comparison.level,
+            "margin": self.comparison.margin,
+            "pairs": [plain_pair(pair, self.sentence(pair)) for pair in self.pairs] if is_shown else [],
             "best": list(self.best) if is_shown else [],
         }
 
 
-def sentence(verdict: Verdict, metric: str, *, word: str = "better") -> str:
-    """Return a verdict in words: better, or not separated and how many more seeds would settle it."""
-    a, b, test = shorten(verdict.a, 60), shorten(verdict.b, 60), verdict.test
-    if test is None:
-        return f"{a} and {b}: not separated; a verdict needs at least two runs of each"
-    span = "" if test.low is None or test.high is None else f" [{show(metric, test.low)}, {show(metric, test.high)}]"
-    by = f"{show(metric, test.mean)}{span}{unit(metric)}, p {verdict.adjusted_p:.2g}, {test.n} seeds"
-    if verdict.is_separated:
-        return f"{a} is {word} than {b} by {by}"
-    return f"{a} and {b}: not separated, difference {by}; {_what_would_settle(verdict)}"
-
-
-def _what_would_settle(verdict: Verdict) -> str:
-    if len(verdict.differences) < 2:
-        return "run both on the same seeds"
-    more = verdict.more_seeds
-    if more is None:
-        return "no number of seeds within reach would settle it"
-    return f"about {more} more seed{'s' if more != 1 else ''} would settle it, if the difference stays as seen"
+def sentence(pair: Pair, metric: str, *, has_direction: bool = True) -> str:
+    """Return a verdict in words, numbers as the metric is shown."""
+    short = replace(pair, a=shorten(pair.a, 60), b=shorten(pair.b, 60))
+    found = sentence_of(short, show=lambda value: show(metric, value), unit=unit(metric))
+    better = f"{short.a} is better than "
+    is_claim = not has_direction and found.startswith(better)
+    return f"{short.a} is higher than {found.removeprefix(better)}" if is_claim else found
 
 
 def _differences(fairness: FairnessResult) -> list[str]:
@@ -178,18 +184,20 @@ def _plain_row(row: TableRow, metrics: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
-    test = verdict.test
+def plain_pair(pair: Pair, words: str) -> dict[str, Any]:
+    """Return a pair with its verdict as JSON-ready data."""
     return {
-        "a": verdict.a,
-        "b": verdict.b,
-        "is_separated": verdict.is_separated,
-        "adjusted_p": verdict.adjusted_p,
-        "difference": None if test is None else test.mean,
-        "low": None if test is None else test.low,
-        "high": None if test is None else test.high,
-        "n": 0 if test is None else test.n,
-        "test": None if test is None else test.kind,
-        "cliffs_delta": verdict.delta,
-        "more_seeds": verdict.more_seeds,
+        "a": pair.a,
+        "b": pair.b,
+        "difference": pair.difference,
+        "low": pair.low,
+        "high": pair.high,
+        "p": pair.p,
+        "p_alone": pair.p_alone,
+        "verdict": pair.verdict,
+        "reason": pair.reason,
+        "n_a": pair.n_a,
+        "n_b": pair.n_b,
+        "more_seeds": pair.more_seeds,
+        "sentence": words,
     }

@@ -21,6 +21,11 @@ def show(metric: str, value: float) -> str:
     return f"{100 * value:.2f}" if is_share(metric) else f"{value:.4g}"
 
 
+def in_unit(metric: str, shown: float) -> float:
+    """Return a number in the unit of the scores from one in the unit they are shown in."""
+    return shown / 100 if is_share(metric) else shown
+
+
 def show_interval(metric: str, interval: Interval) -> str:
     """Return `mean ± half width`, or the mean alone when one value has no interval."""
     half = interval.half_width

@@ -1,9 +1,9 @@
-"""The question and the headline, one sentence each, saying no more than the paired tests allow."""
+"""The question and the headline, one sentence each, saying no more than the comparison found."""
 
 from collections.abc import Sequence
 from typing import Literal
 
-from fairground.report.headings import heading, show_interval, unit
+from fairground.report.headings import heading, is_share, show, show_interval, unit
 from fairground.report.tables import ResultTable, TableRow
 
 #: which models of a study's folds a table is about; nothing where there is no choice
@@ -43,18 +43,36 @@ def headline_of(table: ResultTable, *, unfair: str | None = None) -> str:
             f"{top.label} has the {table.extreme} score, {_score(table, top)}{where}, "
             "but one seed cannot tell a better method from a lucky one: run more seeds."
         )
-    mark = top.cells[table.primary].mark
-    if mark == "best":
+    return f"{top.label} {_standing(table, top, others, where)}."
+
+
+def _standing(table: ResultTable, top: TableRow, others: Sequence[TableRow], where: str) -> str:
+    """Return how the leader stands against the others, by the marks of the table."""
+    metric, comparison = table.primary, table.comparisons[table.primary]
+    marked = {
+        mark: [row.label for row in others if row.cells[metric].mark == mark]
+        for mark in ("equivalent", "unsettled", "")
+    }
+    if table.higher_is_better.get(metric) is None:
+        return f"has the {table.extreme} mean, {_score(table, top)}{where}; nobody says which way is better"
+    if len(marked[""]) == len(others):
+        pair = comparison.pair(top.label, others[0].label)
+        ahead = f"{show(metric, abs(pair.difference))}{' points' if is_share(metric) else ''}"
         return (
-            f"{top.label} is best: {_score(table, top)}{where}; paired tests on shared seeds, corrected over all "
-            f"pairs, separate it from every other method, the next being {others[0].label} with "
-            f"{_number(table, others[0])}."
+            f"is best: {_score(table, top)}{where}; it is better than every other method, the next being "
+            f"{others[0].label} with {_number(table, others[0])}, {ahead} behind"
         )
-    level = [row.label for row in others if row.cells[table.primary].mark == mark != ""]
-    return (
-        f"{top.label} has the {table.extreme} mean, {_score(table, top)}{where}, but is not separated from "
-        f"{join_words(level)}: paired tests on shared seeds do not tell them apart."
-    )
+    parts = [f"has the {table.extreme} mean, {_score(table, top)}{where}"]
+    if equal := marked["equivalent"]:
+        within = f"{show(metric, comparison.margin)}{unit(metric)}"
+        parts.append(f"{join_words(equal)} {_is(equal)} equivalent to it, within ±{within}")
+    if unsettled := marked["unsettled"]:
+        parts.append(f"{join_words(unsettled)} {_is(unsettled)} not settled against it")
+    return "; ".join(parts)
+
+
+def _is(labels: Sequence[str]) -> str:
+    return "is" if len(labels) == 1 else "are"
 
 
 def join_words(words: Sequence[str], *, most: int = 3) -> str:

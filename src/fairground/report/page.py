@@ -29,6 +29,7 @@ from fairground.report.sections import Drawing, Section, sections_of
 from fairground.report.summary import Summary
 from fairground.report.table_formats import MARKS
 from fairground.report.tables import ResultTable
+from fairground.spec.metric_words import goodness
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -108,14 +109,18 @@ def figures_of_sections(sections: Sequence[Section]) -> ReportFigure | None:
         return None
     metric = metrics.pop()
     means = [
-        {label: sum(found.values()) / len(found) for label, found in section.table.goodness().items()}
+        {
+            method.name: goodness(method.mean, section.table.higher_is_better.get(metric))
+            for method in section.table.comparisons[metric].methods
+        }
         for section in sections
+        if metric in section.table.comparisons
     ]
-    labels = [label for label in means[0] if all(label in found for found in means)]
+    labels = [label for label in means[0] if all(label in found for found in means)] if means else []
     if any(section.table.higher_is_better.get(metric) is None for section in sections) or not labels:
         return None
     return critical_difference.figure_over(
-        {label: [found[label] for found in means] for label in labels}, blocks_are="data set", metric=metric
+        {label: [found[label] for found in means] for label in labels}, metric=metric
     )
 
 

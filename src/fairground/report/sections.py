@@ -118,7 +118,7 @@ def _section(anchor: str, key: SectionKey, runs: RunSet, *, models: Models) -> S
         curves_drawn=_draw_curves(curves, anchor),
         notes=notes_of(table),
         comparison=comparison,
-        confidence=None if comparison is None else confidence_of(comparison, _values(comparison, table)),
+        confidence=None if comparison is None else confidence_of(comparison),
         published=compare_with_published(runs.records, labels),
         figures=[
             (figure, Drawing(wide=figure.wide(anchor), narrow=figure.narrow(anchor)))
@@ -138,12 +138,6 @@ def _labels(records: Sequence[RunRecord], table: ResultTable) -> dict[str, str]:
         label = next((known[run.name] for run in group if run.name in known), "?")
         found |= {run.name: known.get(run.name, label) for run in group}
     return found
-
-
-def _values(comparison: ComparisonResult, table: ResultTable) -> dict[str, dict[int, float]]:
-    """Return the table's values under the names the comparison uses, which are not marked unfair."""
-    found = table.values(comparison.metric)
-    return found if comparison.is_fair else {label.removeprefix(UNFAIR): values for label, values in found.items()}
 
 
 def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:

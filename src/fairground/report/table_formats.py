@@ -3,15 +3,12 @@
 import csv
 import io
 import re
-from typing import TYPE_CHECKING
 
-from fairground.report.headings import clean, heading, is_share, shorten, show_interval
+from fairground.report.headings import clean, heading, is_share, shorten, show, show_interval, unit
 from fairground.report.tables import ResultTable, TableCell, TableRow
 
-if TYPE_CHECKING:
-    pass
-
-MARKS = {"best": "★", "level": "≈", "": ""}
+MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}
+LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$", "": ""}
 
 
 def caption(table: ResultTable) -> str:
@@ -19,21 +16,39 @@ def caption(table: ResultTable) -> str:
     shares = "in per cent, " if all(is_share(metric) for metric in table.metrics) else ""
     counts = sorted({row.n_done for row in table.rows if row.n_done})
     seeds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) if counts else "no"
-    spread = (
-        f"mean ± half of the {100 * table.level:g} % t-interval" if counts[-1:] > [1] else "single runs, no interval"
-    )
+    spread = f"mean ± half of the {100 * table.level:g} % interval" if counts[-1:] > [1] else "single runs, no interval"
     text = f"Scores on the {table.split} classes, {shares}{spread}, over {seeds} seed{'' if counts == [1] else 's'}."
-    return f"{text} {legend(table)}".strip()
+    return " ".join(part for part in (text, _adjusted(table), legend(table)) if part)
 
 
 def legend(table: ResultTable) -> str:
     """Return what the marks in the table mean, as far as they occur."""
     marks = {cell.mark for row in table.rows for cell in row.cells.values()}
-    words = {
-        "best": "★ better than every other method: paired on shared seeds, corrected over all pairs (Holm).",
-        "level": "≈ the best mean and what no such test separates from it.",
+    margins = {
+        f"±{show(metric, table.comparisons[metric].margin)}{unit(metric)}"
+        for metric in table.metrics
+        if any(row.cells[metric].mark == "equivalent" for row in table.rows)
     }
-    return " ".join(text for mark, text in words.items() if mark in marks)
+    words = {
+        "best": "★ the best mean, with nothing open against it.",
+        "equivalent": f"≈ equivalent to the best mean: shown to lie within {' or '.join(sorted(margins))} of it.",
+        "unsettled": "? not settled: the best mean and what these runs cannot tell from it.",
+    }
+    found = [text for mark, text in words.items() if mark in marks]
+    is_any_beaten = any(
+        cell.interval is not None and not cell.mark and table.higher_is_better[metric] is not None
+        for row in table.rows
+        for metric, cell in row.cells.items()
+    )
+    beaten = ["Without a mark: some other method is better."] if found and is_any_beaten else []
+    return " ".join([*found, *beaten])
+
+
+def _adjusted(table: ResultTable) -> str:
+    """Say so where a mean is not the plain average of the runs."""
+    methods = [method for found in table.comparisons.values() for method in found.methods]
+    is_adjusted = any(abs(method.mean - method.average) > 1e-9 * abs(method.average) for method in methods)
+    return "Means are adjusted for the seeds that some methods lack." if is_adjusted else ""
 
 
 def text(table: ResultTable) -> str:
@@ -105,7 +120,7 @@ def _latex_cell(metric: str, cell: TableCell) -> str:
         return "--"
     number = show_interval(metric, cell.interval).replace("±", r"\pm")
     inner = rf"\mathbf{{{number}}}" if cell.mark == "best" else number
-    return f"${inner}$" + (r"$^{\approx}$" if cell.mark == "level" else "")
+    return f"${inner}$" + LATEX_MARKS[cell.mark]
 
 
 def _escape_markdown(label: str) -> str:

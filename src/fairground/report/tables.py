@@ -1,9 +1,10 @@
-"""The result table: methods by metrics, each cell a mean with its interval, and who is separated from the best.
+"""The result table: methods by metrics, each cell a mean with its interval, and how it stands against the best.
 
-A cell is marked best only if the paired tests on shared seeds, corrected over all pairs, separate it from every other
-method. Otherwise the best mean and all methods that no test separates from it are marked `level`. Nothing is marked
-when a method has one run only: one run cannot tell a better method from a lucky one. Nor is anything where nobody says
-which way a number is better; such rows are sorted with the highest first.
+Every metric has one comparison (`statistics.compare`), from which its means, intervals and marks are read. Marked are
+the methods that no other is better than: `best` the leader once nothing is open, `equivalent` what is shown to be
+within the margin of the leader, `unsettled` the leader and what these runs cannot tell from it. Nothing is marked when
+a method has one run only: one run cannot tell a better method from a lucky one. Nor is anything where nobody says which
+way a number is better; such rows are sorted with the highest first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,12 +15,14 @@ from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
+from fairground.report.headings import in_unit
 from fairground.report.methods import Method, methods_of
-from fairground.spec.metric_words import goodness
-from fairground.statistics.groups import best_group
-from fairground.statistics.intervals import LEVEL, Interval, t_interval
+from fairground.statistics.compare import compare_values
+from fairground.statistics.comparison import Comparison
+from fairground.statistics.intervals import LEVEL, Interval
+from fairground.statistics.mean_interval import mean_interval
 
-Mark = Literal["best", "level", ""]
+Mark = Literal["best", "equivalent", "unsettled", ""]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +53,8 @@ class TableRow:
 class ResultTable:
     """Rows are sorted by `primary`, the metric the runs were selected by; methods without a finished run come last.
 
-    `higher_is_better` says of each metric what its scores say; None where nobody does.
+    `higher_is_better` says of each metric what its scores say; None where nobody does. `comparisons` are those of the
+    metrics that a finished run has.
     """
 
     metrics: tuple[str, ...]
@@ -59,6 +63,7 @@ class ResultTable:
     split: SplitName
     level: float
     rows: tuple[TableRow, ...]
+    comparisons: Mapping[str, Comparison]
 
     @classmethod
     def from_records(
@@ -70,10 +75,12 @@ class ResultTable:
         names: Mapping[str, str] | None = None,
         primary: str | None = None,
         level: float = LEVEL,
+        margin: float | None = None,
     ) -> "ResultTable":
         """Make the table; `split` left out means test, or validation while the test split is sealed.
 
-        `primary` says by which metric to sort, if not by the one the runs were selected by.
+        `primary` says by which metric to sort, if not by the one the runs were selected by. `margin` is the difference
+        that does not matter, in the unit shown; half a point if left out.
         """
         methods = methods_of(records, names)
         split = split or _opened_split(methods)
@@ -86,17 +93,40 @@ class ResultTable:
         # What the runs were selected by comes first, unless the caller chose the columns.
         metrics = found if metrics or not primary else (primary, *(metric for metric in found if metric != primary))
         directions = {metric: _direction(methods, metric) for metric in metrics}
-        columns = {metric: _column(methods, metric, split, level, directions[metric]) for metric in metrics}
+        by_metric = {
+            metric: {method.label: some for method in methods if (some := values_by_seed(method, metric, split))}
+            for metric in metrics
+        }
+        comparisons = {
+            metric: compare_values(
+                some,
+                level=level,
+                margin=None if margin is None else in_unit(metric, margin),
+                higher_is_better=directions[metric] is not False,
+            )
+            for metric, some in by_metric.items()
+            if some
+        }
+        marks = {metric: marks_of(one) if directions[metric] is not None else {} for metric, one in comparisons.items()}
         rows = [
             TableRow(
                 method=method,
                 n_done=len(method.done),
                 n_runs=len(method.records),
-                cells={metric: columns[metric][i] for metric in metrics},
+                cells={
+                    metric: TableCell(
+                        values=tuple(method.values(metric, split)),
+                        interval=mean_interval(comparisons[metric], method.label) if metric in comparisons else None,
+                        mark=marks.get(metric, {}).get(method.label, ""),
+                    )
+                    for metric in metrics
+                },
             )
-            for i, method in enumerate(methods)
+            for method in methods
         ]
-        rows.sort(key=lambda row: _rank(row.cells.get(primary), directions.get(primary)))
+        ranked = [one.name for one in comparisons[primary].methods] if primary in comparisons else []
+        place = {label: i for i, label in enumerate(ranked)}
+        rows.sort(key=lambda row: place.get(row.label, len(place)))
         return cls(
             metrics=metrics,
             higher_is_better=directions,
@@ -104,6 +134,7 @@ class ResultTable:
             split=split,
             level=level,
             rows=tuple(rows),
+            comparisons=comparisons,
         )
 
     def row(self, label: str) -> TableRow:
@@ -118,10 +149,6 @@ class ResultTable:
         chosen = metric or self.primary
         found = {row.label: values_by_seed(row.method, chosen, self.split) for row in self.rows}
         return {label: values for label, values in found.items() if values}
-
-    def goodness(self, metric: str | None = None) -> dict[str, dict[int, float]]:
-        """Return each method's value by seed, turned so that more is better."""
-        return turned(self.values(metric), self.higher_is_better.get(metric or self.primary))
 
     @property
     def extreme(self) -> str:
@@ -165,21 +192,6 @@ def _direction(methods: Sequence[Method], metric: str) -> bool | None:
     return next((direction for direction in said if direction is not None), None)
 
 
-def _column(
-    methods: Sequence[Method], metric: str, split: SplitName, level: float, higher_is_better: bool | None
-) -> list[TableCell]:
-    values = [tuple(method.values(metric, split)) for method in methods]
-    intervals = [t_interval(some, level=level) if some else None for some in values]
-    marks: list[Mark] = [""] * len(methods)
-    if higher_is_better is not None:
-        values_of = {str(i): values_by_seed(method, metric, split) for i, method in enumerate(methods)}
-        marks = _marks(list(turned(values_of, higher_is_better).values()), level)
-    return [
-        TableCell(values=some, interval=interval, mark=mark)
-        for some, interval, mark in zip(values, intervals, marks, strict=True)
-    ]
-
-
 def values_by_seed(method: Method, metric: str, split: SplitName) -> dict[int, float]:
     """Return the metric of a method's finished runs by seed; runs that share a seed are averaged."""
     found: dict[int, list[float]] = {}
@@ -190,24 +202,12 @@ def values_by_seed(method: Method, metric: str, split: SplitName) -> dict[int, f
     return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
 
 
-def turned(values: Mapping[str, Mapping[int, float]], higher_is_better: bool | None) -> dict[str, dict[int, float]]:
-    """Return values by method and seed turned so that more is better, as the statistics take for granted."""
-    return {
-        label: {seed: goodness(value, higher_is_better) for seed, value in found.items()}
-        for label, found in values.items()
-    }
-
-
-def _marks(values: Sequence[Mapping[int, float]], level: float) -> list[Mark]:
-    known = {str(i): found for i, found in enumerate(values) if found}
-    if len(known) < 2 or any(len(found) == 1 for found in known.values()):
-        return [""] * len(values)
-    members = best_group(known, level=level).members
-    mark: Mark = "best" if len(members) == 1 else "level"
-    return [mark if str(i) in members else "" for i in range(len(values))]
-
-
-def _rank(cell: TableCell | None, higher_is_better: bool | None) -> tuple[bool, float]:
-    if cell is None or cell.interval is None:
-        return True, 0.0
-    return False, -goodness(cell.interval.mean, higher_is_better)
+def marks_of(comparison: Comparison) -> dict[str, Mark]:
+    """Return the marks of the methods that no other is better than; none when a method has one run only."""
+    if len(comparison.methods) < 2 or any(method.n == 1 for method in comparison.methods):
+        return {}
+    leader, *others = comparison.best
+    found: dict[str, Mark] = {}
+    for label in others:
+        found[label] = "equivalent" if comparison.pair(leader, label).verdict == "equivalent" else "unsettled"
+    return {leader: "unsettled" if "unsettled" in found.values() else "best", **found}

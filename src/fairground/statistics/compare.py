@@ -11,7 +11,7 @@ import numpy as np
 
 from fairground.errors import require
 from fairground.statistics.comparison import Comparison
-from fairground.statistics.findings import Findings, conclude
+from fairground.statistics.findings import ModelFindings, conclude
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.model import Model, fit
 from fairground.statistics.runs import Runs, Values
@@ -65,8 +65,8 @@ def fit_repeated(runs: Runs, *, higher_is_better: bool) -> Model | None:
     return fit(oriented.select(np.array(ordered, dtype=np.int64))) if ordered else None
 
 
-def _findings(model: Model, *, error: float, level: float, margin: float) -> Findings:
-    return Findings(
+def _findings(model: Model, *, error: float, level: float, margin: float) -> ModelFindings:
+    return ModelFindings(
         names=model.names,
         means=model.means,
         half_widths=model.critical(error) * model.pair_errors,

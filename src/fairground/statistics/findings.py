@@ -11,7 +11,7 @@ from fairground.statistics.runs import Runs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Findings:
+class ModelFindings:
     """What a model says of the methods `names`, higher being better; pairs are in the order of `triu_indices`.
 
     `half_widths` are those of differences, `mean_half_widths` those of single means; `more_seeds` is 0 for none known.
@@ -41,7 +41,7 @@ class Findings:
 
 
 def conclude(
-    runs: Runs, findings: Findings | None, *, level: float, margin: float, higher_is_better: bool
+    runs: Runs, findings: ModelFindings | None, *, level: float, margin: float, higher_is_better: bool
 ) -> Comparison:
     """Return the comparison of all methods of `runs`; those without findings have a mean and nothing else."""
     sign = 1.0 if higher_is_better else -1.0

@@ -26,7 +26,7 @@ import numpy as np
 from fairground.errors import require
 from fairground.statistics.compare import check_settings, compare_runs, default_margin, fit_repeated
 from fairground.statistics.comparison import Comparison
-from fairground.statistics.findings import Findings, conclude
+from fairground.statistics.findings import ModelFindings, conclude
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.law import critical_value, p_values, shares_of_best, t_statistics
 from fairground.statistics.layout import Array
@@ -109,12 +109,12 @@ class _ClassPart:
         #: errors of means that come from the choice of classes, (draws, methods)
         self.errors: Array = (z * np.sqrt(np.maximum(sizes, 0.0))) @ vectors.T
 
-    def alone(self, level: float) -> Findings:
+    def alone(self, level: float) -> ModelFindings:
         """Return what classes say, the trainings being these."""
         nothing = np.zeros_like(self.errors)
         return self._findings(self.squares, nothing, nothing, np.ones_like(self.squares), level)
 
-    def with_seeds(self, level: float) -> Findings:
+    def with_seeds(self, level: float) -> ModelFindings:
         """Return what seeds and classes say at once."""
         seeds = self.model.pair_errors**2
         rest = np.minimum(self._rest(), np.minimum(self.squares, seeds))
@@ -134,7 +134,7 @@ class _ClassPart:
             found.append(float(self.weights**2 @ crossed.var(axis=0, ddof=1)) / len(shared))
         return np.array(found)
 
-    def _findings(self, squares: Array, seeds: Array, own_seeds: Array, left: Array, level: float) -> Findings:
+    def _findings(self, squares: Array, seeds: Array, own_seeds: Array, left: Array, level: float) -> ModelFindings:
         """`left` is the share of the variance over classes that seeds do not hold already."""
         model, errors = self.model, np.sqrt(squares)
         a, b = model.layout.pairs
@@ -146,7 +146,7 @@ class _ClassPart:
             alone[i :: len(a)] = t[i :: len(a)]
         statistics = t_statistics(model.differences, errors)
         law = np.sort(highest)
-        return Findings(
+        return ModelFindings(
             names=model.names,
             means=model.means,
             half_widths=critical_value(law, 1 - level) * errors,

@@ -26,7 +26,7 @@ class Interval:
     high: float | None
     n: int
     level: float
-    kind: Literal["t"]
+    kind: Literal["t", "model"]
 
     @property
     def half_width(self) -> float | None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from fairground.statistics.law import critical_value, p_values, shares_of_best, t_statistics
 from fairground.statistics.layout import Array, Layout
-from fairground.statistics.reference import Reference, reference_of
+from fairground.statistics.reference import ReferenceLaw, reference_of
 from fairground.statistics.runs import Runs
 from fairground.statistics.scatter import Scatter, scatter_of, seed_ratio
 
@@ -32,7 +32,7 @@ class Model:
     layout: Layout
     means: Array
     scatter: Scatter
-    reference: Reference
+    reference: ReferenceLaw
 
     @property
     def differences(self) -> Array:

@@ -30,7 +30,7 @@ _BLOCK = 250_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reference:
+class ReferenceLaw:
     """`highest` and `alone` ascend; `errors` (draws, methods) are errors of means in standard errors.
 
     `common` is the error that all blocked methods share, in its standard errors; `variances` ascends and holds by what
@@ -44,14 +44,14 @@ class Reference:
     variances: Array
 
 
-def reference_of(layout: Layout, ratio: float = 0.0) -> Reference:
+def reference_of(layout: Layout, ratio: float = 0.0) -> ReferenceLaw:
     """Return the law of a layout where var(b) / var(e) is about `ratio`; the last few are kept."""
     index = int(layout.choose(np.array(ratio)))
     return _reference(layout.has_run.tobytes(), layout.n_methods, layout.choices[index].ratio)
 
 
 @lru_cache(maxsize=48)
-def _reference(has_run: bytes, n_methods: int, ratio: float) -> Reference:
+def _reference(has_run: bytes, n_methods: int, ratio: float) -> ReferenceLaw:
     mask: Mask = np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1)
     layout = Layout(has_run=mask)
     random = np.random.default_rng(16)
@@ -61,13 +61,13 @@ def _reference(has_run: bytes, n_methods: int, ratio: float) -> Reference:
     highest, alone, errors, variances = (np.concatenate(part) for part in zip(*parts, strict=True))
     freedom = layout.block_basis.shape[1]
     common = random.standard_t(freedom, size=DRAWS) if freedom else np.zeros(DRAWS)
-    return Reference(
+    return ReferenceLaw(
         highest=np.sort(highest), alone=np.sort(alone), errors=errors, common=common, variances=np.sort(variances)
     )
 
 
 def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> tuple[Array, Array, Array, Array]:
-    """Return what `Reference` holds of n studies: highest and single statistics, errors of means, factors."""
+    """Return what `ReferenceLaw` holds of n studies: highest and single statistics, errors of means, factors."""
     k = layout.n_methods
     rows, _ = layout.cells
     spread = np.geomspace(SPREAD**-0.5, SPREAD**0.5, k) if k > 1 else np.ones(1)
