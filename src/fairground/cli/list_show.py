@@ -37,7 +37,7 @@ def list_things(
     elif room == "protocols":
         from fairground.spec.load import protocol_names
 
-        found = protocol_names()
+        found = dict(protocol_names())
     elif room in ("rules", "flags"):
         found = _fairness(room)
     else:
