@@ -81,7 +81,7 @@ def test_no_epoch_is_trained_twice_and_the_test_split_is_opened_once_for_the_lea
     rivals = [run.name for standing in (*found.standings[:2], *found.baselines) for run in standing.runs]
     assert opened == set(rivals)
     assert found.standings[2].test == {}
-    assert found.standings[0].test_interval is not None
+    assert found.standings[0].test != {}
     first_opening = min(number for number, line in enumerate(lines) if line.endswith("opened"))
     assert all(line.endswith("opened") for line in lines[first_opening:])
 
@@ -134,7 +134,7 @@ def test_after_an_interrupt_what_is_known_is_told_with_the_test_split_sealed(tmp
     found = running.result_so_far()
     assert found.is_sealed
     assert found.recommendation.chosen.label == "SupCon"
-    assert found.standings[0].test_interval is None
+    assert found.standings[0].test == {}
 
 
 def test_other_settings_of_the_leading_objectives_join_when_they_are_better(tmp_path):

@@ -41,7 +41,7 @@ class ScoreRow(NamedTuple):
     value: float
 
 
-class Summary(NamedTuple):
+class RunSummary(NamedTuple):
     """What a list shows of a run, read without its whole record; `scores` by split and metric."""
 
     name: str

@@ -97,6 +97,8 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         try:
             with zipfile.ZipFile(file) as archive:
                 yield archive
+        except DataError:
+            raise
         except _FAULTS as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise DataError(f"{path} is not a readable .npz file: {reason}") from error

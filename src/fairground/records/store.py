@@ -21,7 +21,7 @@ from typing import Unpack
 
 from fairground.catalogue import nearest
 from fairground.errors import InputError, StoreError, require
-from fairground.records.answers import Event, Filters, ScoreRow, Summary, where
+from fairground.records.answers import Event, Filters, RunSummary, ScoreRow, where
 from fairground.records.database import is_writable, open_database, open_unwritable, told_in_a_sentence, transaction
 from fairground.records.integrity import (
     ADVICE,
@@ -107,7 +107,7 @@ class Store:
                 warn_of_damage(self.path, damaged_record(rows[lost], lost))
             yield from map(RunRecord.from_json, self._texts((*row, rows[row[0]]) for row in found))
 
-    def summaries(self, **filters: Unpack[Filters]) -> list[Summary]:
+    def summaries(self, **filters: Unpack[Filters]) -> list[RunSummary]:
         """Return what a list shows of the runs that match, in the order they were stored; no record is read."""
         rows = self._rows(filters)
         found = {number: (text, digest) for number, text, digest in self._read(_SCORES)} if rows else {}
@@ -117,7 +117,7 @@ class Store:
             if digest_of(row.number, text) != digest:
                 warn_of_damage(self.path, damaged_record(row.columns[0], row.number))
                 continue
-            summaries.append(Summary._make((*row.columns[: _SEED + 1], json.loads(text))))
+            summaries.append(RunSummary._make((*row.columns[: _SEED + 1], json.loads(text))))
         return summaries
 
     def since(self, mark: int) -> tuple[int, list[RunRecord]]:

@@ -173,7 +173,7 @@ def _mend_folders(root: Path, records: list[RunRecord], done: Repair) -> None:
         if not path.is_dir() or record is None:
             continue
         folder = RunFolder(root, path.name)
-        if is_own_spec(record.spec, folder.name) and not _is_whole(folder):
+        if is_own_spec(record.spec, folder.name) and not _is_complete(folder):
             write_atomically(folder.spec, json.dumps(dict(record.spec), indent=1).encode())
             done.specs += 1
         if not folder.record.exists():
@@ -181,7 +181,7 @@ def _mend_folders(root: Path, records: list[RunRecord], done: Repair) -> None:
         done.swept += sweep(folder.path, older_than=ANY_AGE) + sweep(folder.checkpoints, older_than=ANY_AGE)
 
 
-def _is_whole(folder: RunFolder) -> bool:
+def _is_complete(folder: RunFolder) -> bool:
     try:
         return is_own_spec(read_json(folder.spec, error=StoreError), folder.name)
     except StoreError:

@@ -119,7 +119,7 @@ class _ClassPart:
         seeds = self.model.pair_errors**2
         rest = np.minimum(self._rest(), np.minimum(self.squares, seeds))
         left = np.divide(self.squares - rest, self.squares, out=np.zeros_like(seeds), where=self.squares > 0)
-        return self._findings(seeds + self.squares - rest, self.model.errors(), self.model.mean_errors(), left, level)
+        return self._findings(seeds + self.squares - rest, self.model.errors, self.model.mean_errors, left, level)
 
     def _rest(self) -> Array:
         """Return V_rest of each pair, from the seeds its methods share; 0, which is wider, for fewer than two."""

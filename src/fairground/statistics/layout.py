@@ -15,7 +15,7 @@ Paper
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +92,8 @@ class Layout:
     @cached_property
     def freedom(self) -> Array:
         """d_i: the degrees of freedom that each method's residuals have."""
-        left: Array = (1 - (self.basis**2).sum(axis=1)) @ self.methods
-        return np.maximum(left, 0.0)
+        left = 1 - (self.basis**2).sum(axis=1)
+        return np.maximum(0.0, left @ self.methods)
 
     @cached_property
     def weights(self) -> Array:
@@ -163,3 +163,13 @@ class Layout:
     def choose(self, ratios: Array) -> NDArray[np.int64]:
         """Return which of the `choices` fits each var(b) / var(e)."""
         return np.searchsorted(_BOUNDS, ratios) if len(self.choices) > 1 else np.zeros(np.shape(ratios), dtype=np.int64)
+
+
+def layout_of(has_run: Mask) -> Layout:
+    """Return the layout of plain means; the last few are kept, as their algebra costs more than most comparisons."""
+    return _layout(has_run.tobytes(), int(has_run.shape[0]))
+
+
+@lru_cache(maxsize=48)
+def _layout(has_run: bytes, n_methods: int) -> Layout:
+    return Layout(has_run=np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1))

@@ -14,11 +14,12 @@ Paper
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from fairground.statistics.law import critical_value, p_values, shares_of_best, t_statistics
-from fairground.statistics.layout import Array, Layout
+from fairground.statistics.layout import Array, Layout, layout_of
 from fairground.statistics.reference import ReferenceLaw, reference_of
 from fairground.statistics.runs import Runs
 from fairground.statistics.scatter import Scatter, scatter_of, seed_ratio
@@ -56,17 +57,19 @@ class Model:
         law = self.reference.alone if is_alone else self.reference.highest
         return p_values(law, t_statistics(self.differences, self.pair_errors))
 
+    @cached_property
     def errors(self) -> Array:
-        """Return how far each mean may be from the truth, but for what all blocked methods share, (draws, methods)."""
+        """How far each mean may be from the truth, but for what all blocked methods share, (draws, methods)."""
         layout, scatter = self.layout, self.scatter
         found: Array = self.reference.errors * np.sqrt(
             layout.own_weights @ scatter.own + layout.own_seed_weight * scatter.seeds
         )
         return found
 
+    @cached_property
     def mean_errors(self) -> Array:
-        """Return how far each mean by itself may be from the truth, (draws, methods)."""
-        blocked, errors = self.layout.is_blocked, self.errors()
+        """How far each mean by itself may be from the truth, (draws, methods)."""
+        blocked, errors = self.layout.is_blocked, self.errors
         if not blocked.any():
             return errors
         shared = math.sqrt(float(self.scatter.seeds) * float((self.layout.seed_mean**2).sum()))
@@ -75,16 +78,16 @@ class Model:
 
     def half_widths(self, level: float) -> Array:
         """Return half the length of the interval of each mean."""
-        return np.quantile(np.abs(self.mean_errors()), level, axis=0)
+        return np.quantile(np.abs(self.mean_errors), level, axis=0)
 
     def probabilities(self) -> Array:
         """Return how probably each method is the best; they sum to 1."""
-        return shares_of_best(self.means + self.errors())
+        return shares_of_best(self.means + self.errors)
 
 
 def fit(runs: Runs) -> Model:
     """Fit the model to methods that have at least two runs each."""
-    plain = Layout(has_run=runs.has_run)
+    plain = layout_of(runs.has_run)
     y = runs.table[plain.cells]
     # Centred, so that the residuals keep their digits.
     scatter = scatter_of(plain, y - y.mean())

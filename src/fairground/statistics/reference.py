@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fairground.statistics.layout import Array, Layout, Mask
+from fairground.statistics.layout import Array, Layout, layout_of
 from fairground.statistics.scatter import Scatter, scatter_of, seed_ratio
 
 DRAWS = 20_000
@@ -52,8 +52,7 @@ def reference_of(layout: Layout, ratio: float = 0.0) -> ReferenceLaw:
 
 @lru_cache(maxsize=48)
 def _reference(has_run: bytes, n_methods: int, ratio: float) -> ReferenceLaw:
-    mask: Mask = np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1)
-    layout = Layout(has_run=mask)
+    layout = layout_of(np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1))
     random = np.random.default_rng(16)
     n_runs = len(layout.cells[0])
     step = max(1, min(DRAWS, _BLOCK // max(n_runs, len(layout.pairs[0]), 1)))

@@ -33,7 +33,8 @@ class Runs:
         require(len(values) > 0, "there is nothing to compare: no method was given")
         for name, found in values.items():
             require(len(found) > 0, f"method '{name}' has no value to compare")
-        seeds = tuple(dict.fromkeys(seed for found in values.values() for seed in found))
+        # In one order, so that sums have the same digits in whatever order runs are given.
+        seeds = tuple(sorted({seed for found in values.values() for seed in found}, key=_place_of_seed))
         place = {seed: i for i, seed in enumerate(seeds)}
         table = np.full((len(values), len(seeds)), math.nan)
         folds = _folds_of(values)
@@ -72,6 +73,11 @@ class Runs:
         rows = np.flatnonzero(self.has_run[:, columns].any(axis=1))
         names = tuple(self.names[i] for i in rows)
         return Runs(names=names, seeds=tuple(self.seeds[i] for i in columns), table=self.table[rows][:, columns])
+
+
+def _place_of_seed(seed: Any) -> tuple[bool, float, str]:
+    is_number = isinstance(seed, int | float)
+    return not is_number, float(seed) if is_number else 0.0, str(seed)
 
 
 def _folds_of(values: Values) -> frozenset[Any] | None:
