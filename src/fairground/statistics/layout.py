@@ -92,8 +92,8 @@ class Layout:
     @cached_property
     def freedom(self) -> Array:
         """d_i: the degrees of freedom that each method's residuals have."""
-        left = 1 - (self.basis**2).sum(axis=1)
-        return np.maximum(0.0, left @ self.methods)
+        left: Array = (1 - (self.basis**2).sum(axis=1)) @ self.methods
+        return np.maximum(left, 0.0)
 
     @cached_property
     def weights(self) -> Array:
