@@ -66,7 +66,7 @@ class Reader:
 
 
 @dataclass
-class ModelFindings:
+class FuzzFindings:
     """What came of the cases, the slowest of them, and every traceback once."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -95,9 +95,9 @@ def tables() -> Iterator[Table]:
     )
 
 
-def fuzz(reader: Reader, n_cases: int, place: Path, *, seed: int = 0) -> ModelFindings:
+def fuzz(reader: Reader, n_cases: int, place: Path, *, seed: int = 0) -> FuzzFindings:
     """Return what a reader made of so many changed files."""
-    found = ModelFindings()
+    found = FuzzFindings()
     _write(reader, place)
     reader.read(place)  # what is not changed must be read, or nothing behind the first check would be reached
     for number in range(n_cases):
@@ -105,7 +105,7 @@ def fuzz(reader: Reader, n_cases: int, place: Path, *, seed: int = 0) -> ModelFi
     return found
 
 
-def one_case(reader: Reader, draw: random.Random, place: Path, found: ModelFindings) -> str:
+def one_case(reader: Reader, draw: random.Random, place: Path, found: FuzzFindings) -> str:
     """Change one file, read, and note what came of it."""
     _write(reader, place)
     hurt = draw.choice(sorted(reader.changed))

@@ -29,11 +29,11 @@ def open_regular(path: Path, *, error: type[FairgroundError] = InputError, what:
         mode = os.fstat(handle).st_mode
         require(stat.S_ISREG(mode), _complaint(path, what, f"it is {_kind(mode)}, not a plain file"), error)
         return os.fdopen(handle, "rb")
-    except (OSError, ValueError) as failure:
-        raise error(_complaint(path, what, _reason(failure))) from failure
-    except FairgroundError:
+    except FairgroundError:  # before ValueError, because our refusals are ValueErrors too
         os.close(handle)
         raise
+    except (OSError, ValueError) as failure:
+        raise error(_complaint(path, what, _reason(failure))) from failure
 
 
 @contextmanager

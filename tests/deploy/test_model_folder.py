@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from fairground.cli.main import app
 from fairground.deploy.model import Embedder
 from fairground.deploy.model_folder import open_model, write_model
-from fairground.deploy.onnx_file import example_inputs
+from fairground.deploy.onnx_export import example_inputs
 from fairground.errors import FairgroundError
 
 

@@ -7,7 +7,7 @@ import random
 import resource
 
 import pytest
-from benchmarks.fuzz import MEGABYTES, SECONDS, Findings, one_case, readers
+from benchmarks.fuzz import MEGABYTES, SECONDS, FuzzFindings, one_case, readers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -44,7 +44,7 @@ def test_all_readers_are_here(known):
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_changed_file_is_read_or_refused_in_a_sentence(name, known, tmp_path):
-    found, before = Findings(), _megabytes()
+    found, before = FuzzFindings(), _megabytes()
     known[name].read(_sound(known[name], tmp_path / "sound"))
 
     @settings(

@@ -9,7 +9,7 @@ from fairground.api.run import Run, RunList
 from fairground.api.words import Setting, words_of
 from fairground.catalogue import canonical, nearest
 from fairground.errors import require
-from fairground.records.answers import Filters
+from fairground.records.filters import Filters
 from fairground.records.record import RunRecord, State
 from fairground.records.store import Store
 from fairground.spec.load import parse_overrides

@@ -17,7 +17,7 @@ from fairground.deploy.from_run import model_of_run
 from fairground.deploy.metadata import ModelMetadata
 from fairground.deploy.model import UsableModel
 from fairground.deploy.model_card import card_of
-from fairground.deploy.onnx_file import write_onnx
+from fairground.deploy.onnx_export import write_onnx
 from fairground.deploy.shape_check import require_fitting
 from fairground.errors import DataError, FairgroundError, InputError, require
 from fairground.files import read_bytes, read_text

@@ -8,7 +8,7 @@ import numpy as np
 from fairground.catalogue import nearest
 from fairground.errors import DataError, require
 from fairground.evaluation.bootstrap import Bootstrap
-from fairground.evaluation.groups import GroupRule
+from fairground.evaluation.excluded_pairs import GroupRule
 from fairground.evaluation.scores import Average, Evaluation, Lone, evaluate_in_detail
 from fairground.evaluation.view import Distance, EmbeddingView
 from fairground.files import reading

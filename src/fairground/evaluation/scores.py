@@ -10,7 +10,7 @@ from fairground.contracts.metric import ClusteringMetric, Metric, RankingMetric,
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
-from fairground.evaluation.groups import GroupRule
+from fairground.evaluation.excluded_pairs import GroupRule
 from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.relevance import RelevanceFunction
 from fairground.evaluation.view import Distance, EmbeddingView

@@ -18,7 +18,7 @@ from fairground.contracts.metric import Contingency, Ranking, Verification
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
 from fairground.evaluation.arrangement import arranged, arranged_on_device
-from fairground.evaluation.groups import GroupRule, coded_groups
+from fairground.evaluation.excluded_pairs import GroupRule, coded_groups
 from fairground.evaluation.relevance import Relevance, RelevanceFunction, relevance_of
 from fairground.functional.spectral import singular_values
 from fairground.retrieval.contingency import contingency

@@ -1,4 +1,4 @@
-"""A record or an event as rows of the store's tables, and which record of a run is the current one."""
+"""A record or an event as rows of the store's tables."""
 
 import getpass
 import os
@@ -6,25 +6,22 @@ import platform
 import re
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal
 
 from fairground.errors import StoreError, require
+from fairground.records.current_record import Outcome, outcome_of
 from fairground.records.layout import COLUMNS, digest_of, sum_of
 from fairground.records.record import RunRecord
 from fairground.spec.identity import canonical_json
 
-#: what became of a record: made the run's current one, was there already, or is kept in the history only
-Outcome = Literal["current", "repeated", "history"]
 CURRENT_OF_NAME = """SELECT id, json, body.digest FROM body JOIN record ON record.id = body.record
                      WHERE is_current = 1 AND name = ?"""
 
 
 def insert_record(connection: sqlite3.Connection, record: RunRecord) -> Outcome:
-    """Write a record inside the caller's transaction, by the rules told in `store`."""
+    """Write a record inside the caller's transaction, by the rules of `current_record`."""
     old = _current(connection, record.name)
-    outcome = _outcome(old, record) if old else "current"
+    outcome = outcome_of(old, record) if old else "current"
     if outcome == "repeated":
         return outcome
     if outcome == "current":
@@ -98,22 +95,6 @@ def _enter(connection: sqlite3.Connection, what: str, *, plus: str, minus: str =
     )
     new = sum_of(row[0], plus=plus, minus=minus)
     connection.execute("UPDATE ledger SET n = n + ?, total = ? WHERE what = ?", (n, new, what))
-
-
-def _outcome(old: RunRecord, new: RunRecord) -> Outcome:
-    if old.state != "done":
-        return "current"
-    if new.state != "done":
-        return "history"
-    if new.digits() == old.digits():
-        return "repeated"
-    return "current" if _extends(new, old) else "history"
-
-
-def _extends(new: RunRecord, old: RunRecord) -> bool:
-    """Tell whether `new` is `old` with further scores and nothing else changed."""
-    scores = [{(score.metric, score.split, score.value) for score in record.scores} for record in (old, new)]
-    return scores[0] < scores[1] and replace(new, scores=old.scores).digits() == old.digits()
 
 
 def insert_event(connection: sqlite3.Connection, kind: str, run: str | None, detail: str) -> None:

@@ -3,12 +3,8 @@
 One SQLite file in WAL mode under the root folder (`docs/records.md` argues why). Any number of processes may read and
 write at once; a process killed at any byte loses at most the row it was writing.
 
-A run has one current record, the one `get` and `records` answer with; every other stays in its history:
-    - a finished run (done) supersedes an earlier failed, diverged or pruned one, and never the other way round;
-    - among unfinished records the latest is current;
-    - a second done with the same digits is the same news and is not stored again;
-    - a second done with the same digits and further scores (the test split opened later) supersedes the first;
-    - a second done with other digits is kept in the history and noted as an event of kind `disagreement`.
+A run has one current record (`current_record`), the one `get` and `records` answer with; every other stays in its
+history.
 """
 
 import json
@@ -21,8 +17,9 @@ from typing import Unpack
 
 from fairground.catalogue import nearest
 from fairground.errors import InputError, StoreError, require
-from fairground.records.answers import Event, Filters, RunSummary, ScoreRow, where
+from fairground.records.current_record import Outcome
 from fairground.records.database import is_writable, open_database, open_unwritable, told_in_a_sentence, transaction
+from fairground.records.filters import Event, Filters, RunSummary, ScoreRow, where
 from fairground.records.integrity import (
     ADVICE,
     Row,
@@ -35,7 +32,7 @@ from fairground.records.integrity import (
 from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of
 from fairground.records.record import RunRecord, SplitName
 from fairground.records.record_copy import write_copy
-from fairground.records.rows import CURRENT_OF_NAME, Outcome, insert_event, insert_event_row, insert_record
+from fairground.records.rows import CURRENT_OF_NAME, insert_event, insert_event_row, insert_record
 
 FILE_NAME = "records.sqlite"
 _CHUNK = 500

@@ -24,8 +24,8 @@ from typing import Any
 
 from fairground.errors import DataError, StoreError, require
 from fairground.files import read_bytes, reading
-from fairground.records.answers import Event
 from fairground.records.artefacts import is_temporary, write_atomically
+from fairground.records.filters import Event
 from fairground.records.record import RunRecord
 from fairground.records.sealed_json import sealed, unsealed
 from fairground.records.store import Store

@@ -1,28 +1,23 @@
 """The result table: methods by metrics, each cell a mean with its interval, and how it stands against the best.
 
-Every metric has one comparison (`statistics.compare`), from which its means, intervals and marks are read. Marked are
-the methods that no other is better than: `best` the leader once nothing is open, `equivalent` what is shown to be
-within the margin of the leader, `unsettled` the leader and what these runs cannot tell from it. Nothing is marked when
-a method has one run only: one run cannot tell a better method from a lucky one. Nor is anything where nobody says which
-way a number is better; such rows are sorted with the highest first.
+Every metric has one comparison (`statistics.compare`), from which its means, intervals and `marks` are read. Rows of a
+metric of which nobody says which way is better are sorted with the highest first and have no marks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
 from fairground.report.headings import in_unit
+from fairground.report.marks import Mark, marks_of
 from fairground.report.methods import Method, methods_of
 from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison
 from fairground.statistics.intervals import LEVEL, Interval
 from fairground.statistics.mean_interval import mean_interval
-
-Mark = Literal["best", "equivalent", "unsettled", ""]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,14 +195,3 @@ def values_by_seed(method: Method, metric: str, split: SplitName) -> dict[int, f
         if value is not None:
             found.setdefault(seed_of(record), []).append(value)
     return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
-
-
-def marks_of(comparison: Comparison) -> dict[str, Mark]:
-    """Return the marks of the methods that no other is better than; none when a method has one run only."""
-    if len(comparison.methods) < 2 or any(method.n == 1 for method in comparison.methods):
-        return {}
-    leader, *others = comparison.best
-    found: dict[str, Mark] = {}
-    for label in others:
-        found[label] = "equivalent" if comparison.pair(leader, label).verdict == "equivalent" else "unsettled"
-    return {leader: "unsettled" if "unsettled" in found.values() else "best", **found}

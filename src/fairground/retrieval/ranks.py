@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.retrieval import rank_counts, rank_thresholds
+from fairground.retrieval import rank_thresholds, tile_loops
 from fairground.retrieval.rank_thresholds import Thresholds
 from fairground.retrieval.search_plan import SearchPlan, TileWorker
 from fairground.retrieval.threads import share_out, share_stretches
@@ -93,7 +93,7 @@ class _Block:
         def work(task: int, workspace: TileWorker) -> None:
             row, column = divmod(task, n_columns)
             tile, first, last = self._tile(row, column, workspace, n_kept=n_kept)
-            rank_counts.read_thresholds(tile, first, last - first, column * edge, self.offsets, self.where, self.scores)
+            tile_loops.read_thresholds(tile, first, last - first, column * edge, self.offsets, self.where, self.scores)
 
         share_out(wanted, self.plan.workspace, work, self.threads)
 
@@ -117,7 +117,7 @@ class _Block:
         def count(row: int, column: int, workspace: TileWorker, product: np.ndarray | None) -> None:
             tile, first, last = self._tile(row, column, workspace, product)
             numbers = index[column * edge : (column + 1) * edge]
-            rank_counts.count_tile(tile, first, last - first, column * edge, numbers, above, workspace.counts)
+            tile_loops.count_tile(tile, first, last - first, column * edge, numbers, above, workspace.counts)
 
         def work(task: tuple[int, int], workspace: TileWorker) -> None:
             row, column = task
@@ -127,7 +127,7 @@ class _Block:
 
         workspaces = share_out(tasks, lambda: self.plan.workspace(len(self.where)), work, self.threads)
         counts: np.ndarray = sum((workspace.counts for workspace in workspaces[1:]), workspaces[0].counts)
-        rank_counts.accumulate(self.offsets, counts)
+        tile_loops.accumulate(self.offsets, counts)
         return counts
 
     def _thresholds(self) -> Thresholds:

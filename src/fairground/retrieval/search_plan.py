@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairground.retrieval import rank_counts
+from fairground.retrieval import tile_loops
 from fairground.retrieval.duplicate_rows import DuplicateRows
 from fairground.retrieval.tiles import Tiles, multiply
 
@@ -67,7 +67,7 @@ class SearchPlan:
         """
         result = product
         if self.canonical(row, column) != (row, column):
-            rank_counts.transpose(product, workspace.scores)
+            tile_loops.transpose(product, workspace.scores)
             result = workspace.scores
         if self.duplicates is not None:
             if result is product:
@@ -86,7 +86,7 @@ class SearchPlan:
 
     def _leave_out(self, row: int, column: int, scores: np.ndarray) -> None:
         rows = slice(row * self.edge, (row + 1) * self.edge)
-        rank_counts.forbid_own(scores, self.own[rows], column * self.edge)
+        tile_loops.forbid_own(scores, self.own[rows], column * self.edge)
         if self.query_groups is not None and self.reference_groups is not None:
             columns = slice(column * self.edge, (column + 1) * self.edge)
-            rank_counts.forbid_groups(scores, self.query_groups[rows], self.reference_groups[columns])
+            tile_loops.forbid_groups(scores, self.query_groups[rows], self.reference_groups[columns])

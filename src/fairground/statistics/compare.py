@@ -11,11 +11,11 @@ import numpy as np
 
 from fairground.errors import require
 from fairground.statistics.comparison import Comparison
-from fairground.statistics.findings import ModelFindings, conclude
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.model import Model, fit
 from fairground.statistics.runs import Runs, Values
 from fairground.statistics.seeds_needed import more_seeds
+from fairground.statistics.verdicts import ModelFindings, conclude
 
 
 def compare_values(

@@ -26,13 +26,13 @@ import numpy as np
 from fairground.errors import require
 from fairground.statistics.compare import check_settings, compare_runs, default_margin, fit_repeated
 from fairground.statistics.comparison import Comparison
-from fairground.statistics.findings import ModelFindings, conclude
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.law import critical_value, p_values, shares_of_best, t_statistics
 from fairground.statistics.layout import Array
 from fairground.statistics.model import Model
 from fairground.statistics.reference import DRAWS
 from fairground.statistics.runs import Runs
+from fairground.statistics.verdicts import ModelFindings, conclude
 
 #: each method's mean over the queries of every class, by seed
 PerClass = Mapping[str, Mapping[Any, Sequence[float] | Array]]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from fairground.errors import SealError, require
-from fairground.records.answers import Event
+from fairground.records.filters import Event
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.identity import canonical_json

@@ -1,0 +1,23 @@
+"""Which methods of a table are marked: ★ best, ≈ equivalent to the best, ? not settled.
+
+Marked are the methods that no other is better than: `best` the leader once nothing is open, `equivalent` what is shown
+to be within the margin of the leader, `unsettled` the leader and what these runs cannot tell from it. Nothing is marked
+when a method has one run only: one run cannot tell a better method from a lucky one.
+"""
+
+from typing import Literal
+
+from fairground.statistics.comparison import Comparison
+
+Mark = Literal["best", "equivalent", "unsettled", ""]
+
+
+def marks_of(comparison: Comparison) -> dict[str, Mark]:
+    """Return the marks of the methods that no other is better than; none when a method has one run only."""
+    if len(comparison.methods) < 2 or any(method.n == 1 for method in comparison.methods):
+        return {}
+    leader, *others = comparison.best
+    found: dict[str, Mark] = {}
+    for label in others:
+        found[label] = "equivalent" if comparison.pair(leader, label).verdict == "equivalent" else "unsettled"
+    return {leader: "unsettled" if "unsettled" in found.values() else "best", **found}
