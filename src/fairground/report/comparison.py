@@ -71,7 +71,9 @@ class ComparisonResult:
         # Where nobody says which way is better, nobody is called better.
         has_direction = table.higher_is_better[metric] is not None
         claims = [(pair.a, pair.b) for pair in comparison.pairs if pair.verdict == "better" and has_direction]
-        fairness = compare(evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges)
+        fairness = compare(
+            evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges, comparison=comparison
+        )
         if not fairness.is_fair:
             marked = {method.key: UNFAIR + label for label, method in methods.items()}
             table = ResultTable.from_records(runs, metrics=table.metrics, names=marked, level=level, margin=margin)
@@ -120,7 +122,8 @@ class ComparisonResult:
         found, n_pairs = self.comparison, len(self.pairs)
         margin = f"{show(self.metric, found.margin)}{unit(self.metric)}"
         at_once = f"intervals of all {n_pairs} pairs hold at once" if n_pairs > 1 else "the interval holds"
-        return f"By {heading(self.metric)}, {at_once} at {100 * found.level:g} %; equivalent is within ±{margin}:"
+        over = "" if self.table.waves is None else " over all looks"
+        return f"By {heading(self.metric)}, {at_once}{over} at {100 * found.level:g} %; equivalent is within ±{margin}:"
 
     def pairs_to_read(self) -> list[Pair]:
         """Return all pairs while they are few, otherwise those of the method with the best mean."""

@@ -60,4 +60,6 @@ def _settled_by(found: ComparisonResult, method: Estimate) -> str:
     pair = found.comparison.pair(leader, method.name)
     if pair.is_settled:
         return "equivalent" if pair.verdict == "equivalent" else "settled"
+    if pair.prospect != "advised":
+        return {"follow": "more follow", "limit": "limit reached", "none": "no more"}[pair.prospect]
     return "none within reach" if pair.more_seeds is None else f"about {pair.more_seeds} more"

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from fairground.report.headings import heading, is_share, show, show_interval, unit
+from fairground.report.headings import heading, show, show_interval, unit
 from fairground.report.tables import ResultTable, TableRow
+from fairground.spec.metric_words import is_share
 
 #: which models of a study's folds a table is about; nothing where there is no choice
 Models = Literal["separated", "concatenated", ""]

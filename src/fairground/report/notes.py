@@ -44,7 +44,7 @@ def _too_few(table: ResultTable) -> list[str]:
     found = []
     if single:
         found.append(f"One run only: {join_words(single)}. Without repeats there is no interval and nothing is marked.")
-    elif len(counts) > 1:
+    elif len(counts) > 1 and table.waves is None:
         found.append(f"The methods have {min(counts)} to {max(counts)} finished runs each; an equal number is fairer.")
     return found
 

@@ -4,8 +4,9 @@ import csv
 import io
 import re
 
-from fairground.report.headings import clean, heading, is_share, shorten, show, show_interval, unit
+from fairground.report.headings import clean, heading, shorten, show, show_interval, unit
 from fairground.report.tables import ResultTable, TableCell, TableRow
+from fairground.spec.metric_words import is_share
 
 MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}
 LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$", "": ""}

@@ -9,15 +9,14 @@ from dataclasses import dataclass, replace
 
 from fairground.catalogue import nearest
 from fairground.errors import require
-from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
-from fairground.report.headings import in_unit
+from fairground.report.compare_methods import MethodComparer
 from fairground.report.marks import Mark, marks_of
 from fairground.report.methods import Method, methods_of
-from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison
 from fairground.statistics.intervals import LEVEL, Interval
 from fairground.statistics.mean_interval import mean_interval
+from fairground.study.wave_status import WaveStatus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +48,7 @@ class ResultTable:
     """Rows are sorted by `primary`, the metric the runs were selected by; methods without a finished run come last.
 
     `higher_is_better` says of each metric what its scores say; None where nobody does. `comparisons` are those of the
-    metrics that a finished run has.
+    metrics that a finished run has; `waves` says how far seeds were added in waves, where they were.
     """
 
     metrics: tuple[str, ...]
@@ -59,6 +58,7 @@ class ResultTable:
     level: float
     rows: tuple[TableRow, ...]
     comparisons: Mapping[str, Comparison]
+    waves: WaveStatus | None = None
 
     @classmethod
     def from_records(
@@ -89,16 +89,12 @@ class ResultTable:
         metrics = found if metrics or not primary else (primary, *(metric for metric in found if metric != primary))
         directions = {metric: _direction(methods, metric) for metric in metrics}
         by_metric = {
-            metric: {method.label: some for method in methods if (some := values_by_seed(method, metric, split))}
+            metric: {method.label: some for method in methods if (some := method.by_seed(metric, split))}
             for metric in metrics
         }
+        comparer = MethodComparer.for_methods(methods, level=level, margin=margin)
         comparisons = {
-            metric: compare_values(
-                some,
-                level=level,
-                margin=None if margin is None else in_unit(metric, margin),
-                higher_is_better=directions[metric] is not False,
-            )
+            metric: comparer.compare(metric, some, is_higher=directions[metric] is not False)
             for metric, some in by_metric.items()
             if some
         }
@@ -127,7 +123,8 @@ class ResultTable:
             higher_is_better=directions,
             primary=primary,
             split=split,
-            level=level,
+            level=comparer.level,
+            waves=comparer.waves,
             rows=tuple(rows),
             comparisons=comparisons,
         )
@@ -142,7 +139,7 @@ class ResultTable:
     def values(self, metric: str | None = None) -> dict[str, dict[int, float]]:
         """Return each method's value by seed, of the methods that have any."""
         chosen = metric or self.primary
-        found = {row.label: values_by_seed(row.method, chosen, self.split) for row in self.rows}
+        found = {row.label: row.method.by_seed(chosen, self.split) for row in self.rows}
         return {label: values for label, values in found.items() if values}
 
     @property
@@ -185,13 +182,3 @@ def _primary(methods: Sequence[Method], metrics: Sequence[str]) -> str:
 def _direction(methods: Sequence[Method], metric: str) -> bool | None:
     said = (record.higher_is_better(metric) for method in methods for record in method.done)
     return next((direction for direction in said if direction is not None), None)
-
-
-def values_by_seed(method: Method, metric: str, split: SplitName) -> dict[int, float]:
-    """Return the metric of a method's finished runs by seed; runs that share a seed are averaged."""
-    found: dict[int, list[float]] = {}
-    for record in method.done:
-        value = record.score(metric, split)
-        if value is not None:
-            found.setdefault(seed_of(record), []).append(value)
-    return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}

@@ -18,6 +18,9 @@ Verdict = Literal["better", "equivalent", "unsettled"]
 #: why a verdict is what it is
 Reason = Literal["interval leaves out 0", "within margin", "separated alone", "interval holds 0", "too few runs"]
 
+#: what would settle a pair: seeds that are advised; of a study in waves, seeds that follow, none beyond the limit, none
+Prospect = Literal["advised", "follow", "limit", "none"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -47,6 +50,7 @@ class Pair:
 
     `low` and `high` hold for all pairs of the study at once and `p` is corrected for all of them; `p_alone` is not.
     `more_seeds` is how many more both need; None where the pair is settled or none within reach would settle it.
+    `prospect` says whether they are advised or a study in waves sees to them.
     """
 
     a: str
@@ -66,6 +70,7 @@ class Pair:
     margin: float
     level: float
     higher_is_better: bool
+    prospect: Prospect = "advised"
 
     @property
     def is_settled(self) -> bool:

@@ -15,7 +15,8 @@ def sentence_of(pair: "Pair", *, show: Show | None = None, unit: str = "") -> st
     show = show or shown_like(pair)
     seeds = f"{pair.n_a} seeds" if pair.n_a == pair.n_b else f"{pair.n_a} and {pair.n_b} seeds"
     if pair.low is None or pair.high is None:
-        return f"{pair.a} and {pair.b}: not settled; a verdict needs at least two runs of each"
+        needed = "at least two runs of each" if pair.prospect == "advised" else "the first look at all methods"
+        return f"{pair.a} and {pair.b}: not settled; a verdict needs {needed}"
     size = sorted((pair.low, pair.high), reverse=not pair.higher_is_better)
     by = f"{show(abs(pair.difference))} [{', '.join(show(_ahead(pair, end)) for end in size)}]{unit}"
     if pair.verdict == "better":
@@ -80,6 +81,13 @@ def _why(pair: "Pair") -> str:
 
 
 def _what_would_settle(pair: "Pair") -> str:
+    in_waves = {
+        "follow": "more seeds of both follow",
+        "limit": "both have the most seeds this study gives",
+        "none": "this study gives them no more seeds",
+    }
+    if pair.prospect in in_waves:
+        return in_waves[pair.prospect]
     if pair.more_seeds is None:
         return "no number of seeds within reach would settle it"
     return f"about {pair.more_seeds} more seed{'s' if pair.more_seeds != 1 else ''} of each would settle it"
