@@ -252,9 +252,9 @@ def _sequential() -> Table:
         title="Seeds in waves",
         note=(
             f"{N_SEQUENTIAL:,} studies each, of at most {plan.limit} seeds, looked at after "
-            f"{', '.join(map(str, plan.looks))}: {plan.first} seeds of every method, then {plan.wave} more of those in question. One method leads by so many standard "
-            "deviations. A fixed design gives every method the same number of seeds, looks once, and finds the best "
-            "as often."
+            f"{', '.join(map(str, plan.looks))}: {plan.first} seeds of every method, then {plan.wave} more of those in "
+            "question. One method leads by so many standard deviations. A fixed design gives every method the same "
+            "number of seeds, looks once, and finds the best as often."
         ),
         header=(
             "methods",
