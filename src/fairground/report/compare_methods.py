@@ -1,4 +1,4 @@
-"""By which law the methods of a table are compared: a fixed number of seeds, or waves until it was settled.
+"""By which law the methods of a table are compared: over seeds, a fixed number or in waves, over classes or both.
 
 Runs say in their records how their seeds were found. Where all of them were given by one procedure, every look it took
 is paid for, whatever metric is compared.
@@ -7,13 +7,16 @@ is paid for, whatever metric is compared.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from fairground.errors import require
 from fairground.fairness.evidence import seed_of
+from fairground.report.class_scores import ClassScores, PerClassScores
 from fairground.report.methods import Method
 from fairground.spec.metric_words import in_unit
 from fairground.spec.seed_procedure import SeedProcedure
 from fairground.statistics.compare import compare_values
-from fairground.statistics.comparison import Comparison
+from fairground.statistics.comparison import Comparison, GeneralityKind
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.sequential import Wave, compare_in_waves
 from fairground.study.final_runs import plan_of_waves, wave_of
@@ -22,22 +25,46 @@ from fairground.study.wave_status import WaveStatus
 
 @dataclass(frozen=True, kw_only=True)
 class MethodComparer:
-    """Compares some methods by any metric; `margin` is in the unit shown. `wave` is there if seeds came in waves."""
+    """Compares some methods by any metric; `margin` is in the unit shown. `wave` is there if seeds came in waves.
 
+    `over` says over what verdicts hold: other trainings, other test classes (from `classes`), or both at once.
+    """
+
+    methods: Sequence[Method]
     level: float
     margin: float | None
     procedure: SeedProcedure | None
     wave: Wave | None
     waves: WaveStatus | None
+    over: GeneralityKind = "seeds"
+    classes: ClassScores | None = None
 
     @classmethod
     def for_methods(
-        cls, methods: Sequence[Method], *, level: float = LEVEL, margin: float | None = None
+        cls,
+        methods: Sequence[Method],
+        *,
+        level: float = LEVEL,
+        margin: float | None = None,
+        over: GeneralityKind = "seeds",
+        classes: ClassScores | None = None,
     ) -> "MethodComparer":
         """Return the comparer of methods by what the records of their runs say."""
         procedure = _procedure(methods)
         if procedure is None:
-            return cls(level=level, margin=margin, procedure=None, wave=None, waves=None)
+            return cls(
+                methods=methods,
+                level=level,
+                margin=margin,
+                procedure=None,
+                wave=None,
+                waves=None,
+                over=over,
+                classes=classes,
+            )
+        require(
+            over == "seeds", f"runs made in waves are compared over seeds; generality must be 'seeds'; got '{over}'"
+        )
         said = procedure.plan.level
         require(
             level in (LEVEL, said),
@@ -47,7 +74,11 @@ class MethodComparer:
         values = {method.label: method.by_seed(procedure.metric, "test") for method in methods}
         wave = _wave(methods, values, procedure)
         waves = WaveStatus.from_wave(wave, values)
-        return cls(level=said, margin=margin, procedure=procedure, wave=wave, waves=waves)
+        return cls(methods=methods, level=said, margin=margin, procedure=procedure, wave=wave, waves=waves)
+
+    def can_compare(self, metric: str) -> bool:
+        """Tell whether there is what a comparison by this metric needs."""
+        return self.over == "seeds" or not self._per_class(metric).missing
 
     def compare(self, metric: str, values: Mapping[str, Mapping[int, float]], *, is_higher: bool) -> Comparison:
         """Compare the methods by their values by seed."""
@@ -55,9 +86,17 @@ class MethodComparer:
         if shown is None and procedure is not None and metric == procedure.metric:
             shown = procedure.plan.margin
         margin = None if shown is None else in_unit(metric, shown)
+        if self.over != "seeds":
+            found = self._per_class(metric).generality(level=self.level, margin=margin, is_higher=is_higher)
+            return found.over(self.over)
         if self.wave is None:
             return compare_values(values, level=self.level, margin=margin, higher_is_better=is_higher)
         return compare_in_waves(values, self.wave, margin=margin, higher_is_better=is_higher)
+
+    def _per_class(self, metric: str) -> PerClassScores:
+        if self.classes is None:
+            return PerClassScores(values={}, weights=np.empty(0), missing="the runs' files are not at hand")
+        return self.classes.of(metric, self.methods)
 
 
 def _procedure(methods: Sequence[Method]) -> SeedProcedure | None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.records.record import RunRecord, SplitName
+from fairground.report.class_scores import ClassScores
 from fairground.report.compare_methods import MethodComparer
 from fairground.report.marks import Mark, marks_of
 from fairground.report.methods import Method, methods_of
-from fairground.statistics.comparison import Comparison
+from fairground.statistics.comparison import Comparison, GeneralityKind
 from fairground.statistics.intervals import LEVEL, Interval
 from fairground.statistics.mean_interval import mean_interval
 from fairground.study.wave_status import WaveStatus
@@ -71,28 +72,30 @@ class ResultTable:
         primary: str | None = None,
         level: float = LEVEL,
         margin: float | None = None,
+        over: GeneralityKind = "seeds",
+        classes: ClassScores | None = None,
     ) -> "ResultTable":
         """Make the table; `split` left out means test, or validation while the test split is sealed.
 
         `primary` says by which metric to sort, if not by the one the runs were selected by. `margin` is the difference
-        that does not matter, in the unit shown; half a point if left out.
+        that does not matter, in the unit shown; half a point if left out. `over` says over what intervals hold, from
+        `classes` where that is not seeds alone; metrics without scores by class are then left out.
         """
         methods = methods_of(records, names)
         split = split or _opened_split(methods)
         found = tuple(metrics or _metrics_of(methods, split))
-        require(
-            primary is None or primary in found,
-            f"no {split} score '{primary}' in these runs.{nearest(primary or '', found)} There are {', '.join(found)}.",
-        )
+        if primary is not None:
+            refuse_unknown_metric(methods, primary)
         primary = primary or _primary(methods, found)
         # What the runs were selected by comes first, unless the caller chose the columns.
         metrics = found if metrics or not primary else (primary, *(metric for metric in found if metric != primary))
+        comparer = MethodComparer.for_methods(methods, level=level, margin=margin, over=over, classes=classes)
+        metrics = tuple(metric for metric in metrics if metric == primary or comparer.can_compare(metric))
         directions = {metric: _direction(methods, metric) for metric in metrics}
         by_metric = {
             metric: {method.label: some for method in methods if (some := method.by_seed(metric, split))}
             for metric in metrics
         }
-        comparer = MethodComparer.for_methods(methods, level=level, margin=margin)
         comparisons = {
             metric: comparer.compare(metric, some, is_higher=directions[metric] is not False)
             for metric, some in by_metric.items()
@@ -159,6 +162,14 @@ class ResultTable:
     def has_marks(self) -> bool:
         """Tell whether any cell is marked, so that the marks need explaining."""
         return any(cell.mark for row in self.rows for cell in row.cells.values())
+
+
+def refuse_unknown_metric(methods: Sequence[Method], metric: str) -> None:
+    """Refuse a metric that no run has, suggesting the nearest right one."""
+    split = _opened_split(methods)
+    found = _metrics_of(methods, split)
+    there = f"There are {', '.join(found)}."
+    require(metric in found, f"no {split} score '{metric}' in these runs.{nearest(metric, found)} {there}")
 
 
 def _opened_split(methods: Sequence[Method]) -> SplitName:
