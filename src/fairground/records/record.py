@@ -93,7 +93,10 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where the numbers come from: code, packages, machine, threads, data, time and memory."""
+    """Where the numbers come from: code, packages, machine, threads, data, time and memory.
+
+    `cpu_seconds` are those of all threads, and hardly depend on what else the machine does; 0 where nobody counted.
+    """
 
     fairground: str
     packages: Mapping[str, str]
@@ -104,6 +107,7 @@ class Provenance:
     started: str
     wall_seconds: float
     peak_memory_bytes: int
+    cpu_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

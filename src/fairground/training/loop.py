@@ -73,7 +73,10 @@ class Training:
             if self.doctor is not None:
                 self.doctor.load_tensors(watched)
             self.clock = begin(
-                started=progress.started, earlier_seconds=progress.seconds, earlier_peak=progress.peak_memory
+                started=progress.started,
+                earlier_seconds=progress.seconds,
+                earlier_peak=progress.peak_memory,
+                earlier_cpu=progress.cpu_seconds,
             )
         return snapshot is not None
 
@@ -220,6 +223,7 @@ class Training:
 
     def _save(self) -> None:
         self.progress.seconds, self.progress.peak_memory = self.clock.seconds(), self.clock.peak()
+        self.progress.cpu_seconds = self.clock.cpu_seconds()
         watched = {} if self.doctor is None else self.doctor.tensors()
         self.checkpoints.save(self.progress.step, take_snapshot(self.parts, self.progress, watched))
 
