@@ -28,6 +28,7 @@ from fairground.cli import (
     study,
     train,
     watch,
+    weights,
 )
 from fairground.errors import FairgroundError, PictureError
 
@@ -61,6 +62,7 @@ app.command("protocol")(protocol.protocol)
 app.command("published")(published.published)
 app.add_typer(data.app, name="data")
 app.add_typer(store.app, name="store")
+app.add_typer(weights.app, name="weights")
 
 
 def main() -> None:
