@@ -8,9 +8,9 @@ Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020: the rows "pretrained" of their tables.
 
 Departures from the paper
-    They fit mean, deviation and axes on the set that is evaluated. That is a look at the test split, which a run never
-    takes; here the training split is used. `fairground.evaluation.pretrained` does it their way. With
-    `training.epochs=0` this head gives the pretrained row; otherwise it is trained on from there.
+    They fit mean, deviation and axes on the set that is evaluated, which is a look at the test images; here the
+    training split is used. `evaluation.principal_axes` does it their way. With `training.epochs=0` this head gives the
+    pretrained row; otherwise it is trained on from there.
 """
 
 from collections.abc import Iterable

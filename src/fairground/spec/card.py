@@ -47,7 +47,8 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "selection": _selection(spec),
         "metrics": ", ".join(spec.evaluation.metrics),
         "analyses of the training split": ", ".join(spec.evaluation.analyses) or "none",
-        "embeddings when measured": _NORMALISE[spec.evaluation.normalise]
+        "embeddings when measured": _axes(spec)
+        + _NORMALISE[spec.evaluation.normalise]
         + f"; queries without a classmate are {_LONE[spec.evaluation.lone]}",
         "test split": _test(spec),
         "seed": str(spec.seed),
@@ -65,6 +66,11 @@ _NORMALISE: Mapping[bool | None, str] = {
     False: "raw",
 }
 _LONE: Mapping[str, str] = {"drop": "left out", "zero": "counted as misses"}
+
+
+def _axes(spec: RunSpec) -> str:
+    axes = spec.evaluation.principal_axes
+    return f"on {axes} principal axes of the EVALUATED IMAGES, labels unseen; " if axes else ""
 
 
 def _part(part: ComponentSpec | None) -> str:

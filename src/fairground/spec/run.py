@@ -80,7 +80,8 @@ class EvaluationSpec:
     `select_on` test is for protocols that say so, as that of Roth et al. does; `report` best_of_each is their habit of
     taking each metric's own best epoch. `test` false leaves the test split sealed for good: a trial of a search is
     judged on validation alone. `analyses` are made of the training split, once, with the selected weights. Metrics that
-    need clusters are averaged over k-means from `clustering_seeds` seeds.
+    need clusters are averaged over k-means from `clustering_seeds` seeds. `principal_axes` above 0 is MLRC's way with
+    networks that are not trained: embeddings are measured on so many principal axes of the evaluated images themselves.
     """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
@@ -92,9 +93,11 @@ class EvaluationSpec:
     lone: Literal["drop", "zero"] = "drop"
     normalise: bool | None = None
     clustering_seeds: int = field(default=1, metadata=LATER)
+    principal_axes: int = field(default=0, metadata=LATER)
 
     def __post_init__(self) -> None:
         _integer("evaluation.clustering_seeds", self.clustering_seeds, 1)
+        _integer("evaluation.principal_axes", self.principal_axes, 0)
         require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
         require(
             self.select_by in self.metrics,
@@ -132,6 +135,11 @@ class RunSpec:
     def __post_init__(self) -> None:
         _integer("seed", self.seed, 0)
         require(self.seed < 2**63, f"seed must be below 2**63; got {self.seed}")
+        require(
+            self.evaluation.principal_axes == 0 or self.training.epochs == 0,
+            "evaluation.principal_axes is for networks that are not trained: say training.epochs=0, or leave it at 0; "
+            f"got {self.evaluation.principal_axes} axes and {self.training.epochs} epochs",
+        )
 
 
 #: which room each part of a run lives in
