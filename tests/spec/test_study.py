@@ -67,6 +67,20 @@ def test_a_study_extends_another_and_may_take_entries_away(tmp_path):
     assert (study.repeats, study.search.trials) == (7, 4)
 
 
+def test_a_study_extends_a_file_that_lies_in_its_folder(tmp_path):
+    (tmp_path / "base.toml").write_text('extends = "tiny"\nrepeats = 7\n', encoding="utf-8")
+    study = load_study(said(tmp_path, 'extends = "base.toml"\nquestion = "again?"\n'))
+    assert (study.repeats, study.search.trials, study.question) == (7, 4, "again?")
+    with pytest.raises(InputError, match="base"):
+        load_study(said(tmp_path, 'extends = "other_base.toml"\n'))
+
+
+def test_a_trial_does_not_watch_the_test_split_its_final_runs_do():
+    (cell, *_) = jobs_of(load_study("tiny", changes=["evaluation.watch_test=true"]))
+    assert not cell.spec(seed=0, test=False).evaluation.watch_test
+    assert cell.spec(seed=0, test=True).evaluation.watch_test
+
+
 def test_changes_reach_the_study_its_budget_or_its_runs():
     study = load_study("tiny", changes=["repeats=5", "search.trials=9", "training.epochs=3", "data.path=x"])
     assert (study.repeats, study.search.trials, study.budget.epochs) == (5, 9, 3)

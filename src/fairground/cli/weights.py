@@ -9,6 +9,8 @@ import typer
 
 from fairground.cli.options import AsJson
 
+HELP_ORDER = 185
+
 app = typer.Typer(
     help="Ready-made weights: list what each trunk can load and whether it is here; check a file; convert a package.",
     no_args_is_help=False,

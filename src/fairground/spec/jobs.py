@@ -65,7 +65,7 @@ class StudyJob:
             spec.evaluation.select_on == "validation",
             f"{self.label}: protocol {spec.protocol} selects on the test split, so nothing can be searched under it",
         )
-        return replace(spec, evaluation=replace(spec.evaluation, test=False))
+        return replace(spec, evaluation=replace(spec.evaluation, test=False, watch_test=False))
 
     def _placed(self, words: Iterable[str]) -> list[str]:
         return [word.replace("{data}", self.data.label) for word in words]
