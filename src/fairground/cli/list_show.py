@@ -11,6 +11,7 @@ from fairground.cli.options import HOME, AsJson, Home
 HELP_ORDER = 150
 
 if TYPE_CHECKING:
+    from fairground.records.filters import RunSummary
     from fairground.records.record import RunRecord
 
 
@@ -66,22 +67,22 @@ def _list_runs(home: Path, as_json: bool) -> None:
     from fairground.records.folders import run_folders
     from fairground.records.store import Store
 
-    records = {record.name: record for record in Store(home).records()}
-    states = {name: records[name].state if name in records else "unfinished" for name in {*run_folders(home), *records}}
+    runs = {run.name: run for run in Store(home).summaries()}
+    states = {name: runs[name].state if name in runs else "unfinished" for name in {*run_folders(home), *runs}}
     if as_json:
         print(json.dumps(states, sort_keys=True))
         return
+    lines = []
     for name, state in sorted(states.items()):
-        about = _about(records[name]) if name in records else f"go on with: fairground resume {name}"
-        print(f"{name}  {state:<10}  {about}")
+        about = _about(runs[name]) if name in runs else f"go on with: fairground resume {name}"
+        lines.append(f"{name}  {state:<10}  {about}")
+    # At once: twenty thousand calls would take longer than reading the store.
+    print("\n".join(lines), end="\n" if lines else "")
 
 
-def _about(record: "RunRecord") -> str:
-    parts = [record.spec["loss"], record.spec["miner"], record.spec["data"]]
-    names = [str(part["name"]) for part in parts if isinstance(part, dict)]
-    metric = "map@r" if record.selection is None else record.selection.metric
-    score = record.score(metric)
-    return f"{' '.join(names)} seed {record.spec['seed']}" + ("" if score is None else f"  test {metric} {score:.4f}")
+def _about(run: "RunSummary") -> str:
+    names = " ".join(name for name in (run.loss, run.miner, run.dataset) if name)
+    return f"{names} seed {run.seed}" + ("" if run.score is None else f"  test {run.metric} {run.score:.4f}")
 
 
 def show(

@@ -95,7 +95,7 @@ def on_a_bound(evidence: Evidence) -> Found:
 
 def _bounds_hit(record: RunRecord, evidence: Evidence) -> Iterator[tuple[str, float, str]]:
     ranges = {**evidence.ranges, **({} if record.search is None else record.search.ranges)}
-    for part, settings in record.spec.items():
+    for part, settings in record.spec.items() if ranges else ():
         if isinstance(settings, dict):
             for key, value in settings.items():
                 names = (f"{part}.{key}", f"{part}.{settings.get('name')}.{key}")
