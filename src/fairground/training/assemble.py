@@ -25,6 +25,7 @@ from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, Training
 from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.build import build, build_dataset, build_split
 from fairground.training.external import ExternalLoss, ExternalMiner
+from fairground.training.frozen_stages import n_frozen_stages, require_stage_to_mix
 from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel
@@ -174,8 +175,13 @@ def build_model(
         body = build("trunk", trunk, {"channels": channels})
     with _seeded(seed, "init_head"):
         top = build("head", head, {"n_features": body.n_features})
-    is_mixed = training.precision == "mixed"
-    model = EmbeddingModel(trunk=body, head=top, freeze_batch_norm=training.freeze_batch_norm, is_mixed=is_mixed)
+    model = EmbeddingModel(
+        trunk=body,
+        head=top,
+        freeze_batch_norm=training.freeze_batch_norm,
+        is_mixed=training.precision == "mixed",
+        n_frozen=n_frozen_stages(training.trainable, body, trunk.name),
+    )
     if training.compile:
         # In place: the names of the weights, and with them checkpoints, stay what they are.
         model.trunk.compile()
@@ -218,6 +224,7 @@ def _regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser 
         f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
     )
     found.check_loss(loss)
+    require_stage_to_mix(found, spec.training.trainable)
     return found
 
 
