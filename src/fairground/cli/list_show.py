@@ -8,6 +8,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home
 
+HELP_ORDER = 150
+
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
 
@@ -123,3 +125,6 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
     origin = record.provenance
     memory = origin.peak_memory_bytes / 2**20
     print(f"  {origin.wall_seconds:.1f} s, {memory:.0f} MB, {origin.threads} threads, fairground {origin.fairground}")
+
+
+COMMANDS = {"list": list_things, "show": show}
