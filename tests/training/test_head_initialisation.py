@@ -21,8 +21,9 @@ def spec_of(*overrides: str) -> RunSpec:
 
 
 def test_a_pca_head_gives_centred_uncorrelated_embeddings_of_the_training_split() -> None:
-    parts = assemble(spec_of("head=pca", "head.embedding_dim=6"))
-    start_head(parts)
+    spec = spec_of("head=pca", "head.embedding_dim=6")
+    parts = assemble(spec)
+    start_head(parts, spec)
     model = parts.model.eval()
     with torch.no_grad():
         embeddings = model(parts.transform.evaluate(parts.table.images, parts.parts.train)).double()

@@ -90,7 +90,7 @@ class Training:
 
     def begin(self) -> None:
         """Measure the untrained model and stand ready for the first batch."""
-        start_head(self.parts)
+        start_head(self.parts, self.spec)
         sampler = self.parts.loader.sampler
         if sampler.needs_embeddings:
             sampler.fill(self.embed(self.parts.parts.train).cpu())
