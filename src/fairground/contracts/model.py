@@ -54,12 +54,10 @@ class Trunk(nn.Module, ABC):
 class Head(nn.Module, ABC):
     """Features to embeddings; constructors take `*, n_features: int, embedding_dim: int`.
 
-    A head that starts from the data sets `needs_features`; training then calls `fit` once before the first step. Where
-    nothing is left of the weights it was made with, it sets `fit_replaces_all`.
+    A head that starts from the data sets `needs_features`; training then calls `fit` once before the first step.
     """
 
     needs_features: ClassVar[bool] = False
-    fit_replaces_all: ClassVar[bool] = False
     embedding_dim: int
 
     def fit(self, blocks: Iterable[Tensor]) -> None:

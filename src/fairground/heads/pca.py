@@ -28,7 +28,6 @@ class PcaHead(Head):
     """`embedding_dim` is the number of axes kept; `standardise` divides by the deviation of each feature first."""
 
     needs_features: ClassVar[bool] = True
-    fit_replaces_all: ClassVar[bool] = True
 
     def __init__(self, *, n_features: int, embedding_dim: int = 128, standardise: bool = True) -> None:
         super().__init__()

@@ -1,49 +1,41 @@
 """A head that starts from the data is shown the trunk's features of the training split, once, before the first step.
 
-The same data, trunk and settings give the same start, so a process that makes many runs fits the head once.
+Where the features are ready-made, no weight and no seed decides what the head starts from: the many runs of a study
+that one process makes share it.
 """
 
-import hashlib
-from collections import OrderedDict
+from collections.abc import Hashable, Mapping
 
-import torch
 from torch import Tensor
 
+from fairground.contracts.model import Head
 from fairground.evaluation.embed import embed_blocks
-from fairground.spec.identity import canonical_json, to_plain
-from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
 
-#: starts kept at once, each as large as the head
-_KEPT = 8
-_starts: "OrderedDict[str, dict[str, Tensor]]" = OrderedDict()
+#: the weights that heads started from, by all that decides them; a few are enough, for studies go set by set
+_STARTS: dict[Hashable, Mapping[str, Tensor]] = {}
+_MOST_STARTS = 4
 
 
-def start_head(parts: Assembled, spec: RunSpec) -> None:
+def start_head(parts: Assembled) -> None:
     """Fit the head where it asks to be; what it learns are weights, so a checkpoint holds them."""
-    model = parts.model
-    if not model.head.needs_features:
+    head = parts.model.head
+    if not head.needs_features:
         return
-    key = _key(parts, spec)
-    if key in _starts:
-        model.head.load_state_dict(_starts[key])
-    else:
-        rows = parts.parts.train
-        model.head.fit(embed_blocks(model.trunk, parts.table.images, rows, parts.transform, device=parts.device))
-        _starts[key] = {name: tensor.detach().clone() for name, tensor in model.head.state_dict().items()}
-    _starts.move_to_end(key)
-    while len(_starts) > _KEPT:
-        _starts.popitem(last=False)
+    is_fixed = not parts.table.images.is_picture and not parts.model.trunk.state_dict()
+    key = (parts.data_fingerprint, parts.split_fingerprint, _settings(head)) if is_fixed else None
+    if key in _STARTS:
+        head.load_state_dict(_STARTS[key])
+        return
+    rows = parts.parts.train
+    head.fit(embed_blocks(parts.model.trunk, parts.table.images, rows, parts.transform, device=parts.device))
+    if key is not None:
+        if len(_STARTS) >= _MOST_STARTS:
+            _STARTS.pop(next(iter(_STARTS)))
+        _STARTS[key] = {name: tensor.detach().cpu().clone() for name, tensor in head.state_dict().items()}
 
 
-def _key(parts: Assembled, spec: RunSpec) -> str:
-    """Return a hash of all that a start depends on."""
-    plain = to_plain(spec)
-    named = {name: plain[name] for name in ("data", "split", "transform", "trunk", "head", "training")}
-    words = [parts.data_fingerprint, parts.split_fingerprint, str(parts.device), torch.get_num_threads()]
-    digest = hashlib.sha256(canonical_json({**named, "": words}).encode())
-    trunk, head = parts.model.trunk, parts.model.head
-    drawn = {} if head.fit_replaces_all else head.state_dict()
-    for name, tensor in (*trunk.state_dict().items(), *drawn.items()):
-        digest.update(name.encode() + tensor.cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()
+def _settings(head: Head) -> Hashable:
+    """Return what tells heads of ready-made features apart: their kind and their plain settings."""
+    plain = {name: value for name, value in vars(head).items() if isinstance(value, (int, float, str))}
+    return type(head), tuple(sorted(plain.items()))
