@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fairground.spec.flatten import flatten
 from fairground.spec.identity import to_plain
-from fairground.spec.run import ComponentSpec, RunSpec
+from fairground.spec.run import ComponentSpec, RunSpec, TrainingSpec
 from fairground.spec.settings import Value
 
 
@@ -32,7 +32,7 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "data": _part(spec.data),
         "split": _part(spec.split),
         "preprocessing": _part(spec.transform),
-        "network": _part(spec.trunk),
+        "network": _part(spec.trunk) + _trainable(training),
         "batch norm": _BATCH_NORM[training.freeze_batch_norm],
         "head": _part(spec.head),
         "loss": _part(spec.loss),
@@ -71,6 +71,15 @@ _LONE: Mapping[str, str] = {"drop": "left out", "zero": "counted as misses"}
 def _axes(spec: RunSpec) -> str:
     axes = spec.evaluation.principal_axes
     return f"on {axes} principal axes of the EVALUATED IMAGES, labels unseen; " if axes else ""
+
+
+def _trainable(training: TrainingSpec) -> str:
+    if training.trainable == "all":
+        return ""
+    count = training.trainable.partition(":")[2]
+    what = f"only the last {count} stages of it train" if count else "none of it trains"
+    views = f"{training.views} augmented views of each image kept" if training.views else "augmented anew in each step"
+    return f"; {what}, {views}"
 
 
 def _part(part: ComponentSpec | None) -> str:

@@ -1,5 +1,6 @@
 """One run, fully said: what is trained on what, how, and how it is judged."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -52,6 +53,9 @@ class TrainingSpec:
     """How long, how large, and when to stop. `batches_per_epoch` 0 means one natural pass over the training split.
 
     `precision` mixed multiplies in bfloat16 where the hardware has it; `compile` hands the network to torch.compile.
+    `trainable` says which stages of the trunk train besides the head: all, the last N (last:N), or none (head). The
+    others run once: their outputs for `views` augmented views of each image are kept on disk, and epochs train the
+    rest from them. With `views` 0 nothing is kept, and every step augments anew.
     """
 
     batch_size: int = 128
@@ -63,8 +67,16 @@ class TrainingSpec:
     gradient_chunk: int = 0
     precision: Literal["full", "mixed"] = "full"
     compile: bool = False
+    trainable: str = field(default="all", metadata=LATER)
+    views: int = field(default=4, metadata=LATER)
 
     def __post_init__(self) -> None:
+        _integer("training.views", self.views, 0)
+        require(
+            re.fullmatch(r"all|head|last:[1-9][0-9]*", self.trainable) is not None,
+            "training.trainable must be all, head, or last:N for the last N stages of the trunk, like last:2; got "
+            f"{self.trainable!r}",
+        )
         _integer("training.batch_size", self.batch_size, 1)
         _integer("training.epochs", self.epochs, 0)
         _integer("training.batches_per_epoch", self.batches_per_epoch, 0)

@@ -15,6 +15,7 @@ from fairground.records.provenance import peak_memory
 from fairground.spec.load import run_from_plain
 from fairground.spec.seeds import child_seed
 from fairground.training.assemble import assemble
+from fairground.training.cached_views import prepare_inputs
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Listener, Training, measure
 from fairground.training.run import run_job
@@ -38,7 +39,7 @@ def probe_cost(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[
     # The first time imports half of torch; workers stay, and race with all of it in memory.
     parts = assemble(spec)
     start = time.monotonic() - begun
-    parts.table.images.prepare(lambda done, total: tell({"kind": "prepare", "done": done, "of": total}))
+    parts = prepare_inputs(parts, spec, listen=tell)
     with tempfile.TemporaryDirectory() as folder, torch.random.fork_rng(devices=[]):
         torch.manual_seed(child_seed(spec.seed, "global"))
         training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(Path(folder)))

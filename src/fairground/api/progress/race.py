@@ -52,6 +52,8 @@ def _bars(state: "RaceState", metric: str) -> Iterator[tuple[Watch, OnRecord]]:
             progress.update(overall, completed=state.seconds(), status=f"{left // 60}:{left % 60:02d} left")
             if event.get("kind") == "prepare":
                 progress.update(overall, description=f"preparing images, {event['done']} of {event['of']}")
+            if event.get("kind") == "cache":
+                progress.update(overall, description=f"running frozen stages, {event['done']} of {event['of']}")
             if event.get("kind") == "batch":
                 progress.update(overall, description="time")
             bars.watch(event, lambda run: state.labels.get(run, run))

@@ -21,11 +21,21 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
         yield lambda event: _line(event, select_by)
 
 
+def cache_line(event: Mapping[str, Any]) -> str:
+    """Say what the outputs of frozen stages will take and where, or how far they are."""
+    if event["done"] == 0:
+        size = f"{event['bytes'] / 1e6:,.1f} MB"
+        return f"running the frozen stages once over {event['of']:,} views of images: {size} in {event['folder']}"
+    return f"kept {event['done']:,} of {event['of']:,} views ({event['images_per_second']:.0f} images/s)"
+
+
 def _line(event: Mapping[str, Any], select_by: str) -> None:
     if event["kind"] == "warning":
         print(f"warning: {event['sentence']}", file=sys.stderr)
     elif event["kind"] == "prepare":
         print(f"prepared {event['done']} of {event['of']} images", file=sys.stderr)
+    elif event["kind"] == "cache":
+        print(cache_line(event), file=sys.stderr)
     elif event["kind"] == "epoch":
         score = event["validation"].get(select_by)
         shown = "" if score is None else f"  validation {select_by} {score:.4f}"
@@ -58,6 +68,12 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
                 is_ready = event["done"] == event["of"]
                 words = title if is_ready else f"preparing images, {event['done']} of {event['of']}"
                 progress.update(task, total=event["of"], completed=event["done"], description=words)
+            elif event["kind"] == "cache":
+                if event["done"] == 0:
+                    progress.console.print(cache_line(event))
+                words = title if event["done"] == event["of"] else "running the frozen stages"
+                speed = f"{event['images_per_second']:.0f}"
+                progress.update(task, total=event["of"], completed=event["done"], description=words, speed=speed)
             elif event["kind"] == "epoch":
                 score = event["validation"].get(select_by)
                 progress.update(task, score="-" if score is None else f"{score:.4f}")
