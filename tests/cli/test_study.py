@@ -216,3 +216,28 @@ def test_a_study_says_what_failed_and_ends_accordingly(tmp_path, capsys, good, b
     plain = json.loads(capsys.readouterr().out)
     assert sum(plain["failures"].values()) == (0 if code == 0 else plain["runs"] - plain["done"])
     assert (plain["page"] is None) == (code == 1)
+
+
+def test_a_study_runs_until_settled_and_says_who_got_how_many_seeds(begun, capsys):
+    words = ("until_settled.first=2", "until_settled.wave=1", "until_settled.limit=3")
+    path = str(begun / "mine.toml")
+    assert fairground("study", "plan", path, "--until-settled", *words, *options(begun)) == 0
+    assert "8 trainings to search, at most 12 after selection" in capsys.readouterr().out
+    assert fairground("study", path, "--until-settled", *words, *options(begun), "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    home = ("--home", str(begun / "home"))
+    assert fairground("study", "status", found["hash"], *home, "--json") == 0
+    state = json.loads(capsys.readouterr().out)
+    wave = state["waves"]["toy"]
+    assert wave["state"] in ("settled", "limit")
+    n_seeds = {job["method"]: job["separated"]["map@r"]["n"] for job in found["jobs"]}
+    assert wave["seeds"] == n_seeds
+    assert fairground("study", "status", found["hash"], *home) == 0
+    said = capsys.readouterr().out
+    assert (
+        "seeds in waves until settled by map@r: 2 for every method, then 1 more for those in question, 3 at most"
+        in said
+    )
+    assert "appears in at most 5 % of such studies" in said
+    assert fairground("reproduce", found["hash"], *options(begun)) == 2
+    assert "adds seeds in waves (until_settled)" in capsys.readouterr().err

@@ -72,9 +72,18 @@ def test_classes_count_by_their_queries():
 
 
 def test_refusals():
-    with pytest.raises(InputError, match="at least 2 runs of every method; 'a' has 1"):
+    with pytest.raises(InputError, match="at least 2 runs of a method; got 1"):
         generality_of({"a": {0: [1.0, 2.0]}})
     with pytest.raises(InputError, match="the same classes"):
         generality_of({"a": {0: [1.0, 2.0], 1: [1.0]}})
     with pytest.raises(InputError, match="at least 2 of them"):
         generality_of({"a": {0: [1.0], 1: [1.0]}})
+
+
+def test_a_method_of_one_run_is_listed_without_a_verdict():
+    data = study(np.random.default_rng(4), 3, 3, 20, seeds=0.1, classes=0.2, rest=0.2, lead=2.0)
+    data["m2"] = {0: data["m2"][0]}
+    found = generality_of(data).both
+    assert found.pair("m0", "m1").verdict == "better"
+    assert found.pair("m0", "m2").reason == "too few runs"
+    assert [method.name for method in found.repeated.methods] == ["m0", "m1"]

@@ -4,12 +4,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from fairground.api.home import home_folder
 from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
 from fairground.errors import InputError, require
+from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.comparison import ComparisonResult
@@ -17,6 +18,7 @@ from fairground.report.table_formats import latex
 from fairground.spec.declarations import tunable_of
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Range, range_for
+from fairground.statistics.comparison import GeneralityKind
 from fairground.statistics.intervals import LEVEL
 
 
@@ -68,6 +70,7 @@ def compare(
     anyway: bool = False,
     level: float = LEVEL,
     margin: float | None = None,
+    generality: GeneralityKind = "seeds",
     home: str | os.PathLike[str] | None = None,
     quiet: bool = False,
 ) -> MethodComparison:
@@ -76,10 +79,18 @@ def compare(
     `runs` are what `fg.runs` and `fg.train` return, names of runs, or hashes of methods; all finished runs of the home
     when left out. Runs that differ in more than the method raise an `InputError`, unless `anyway` is true: then every
     row is marked as unfair. Intervals of all pairs hold at once at `level`; `margin` is the difference that does not
-    matter, in the unit shown, half a point if left out. `quiet` prints nothing.
+    matter, in the unit shown, half a point if left out. `generality` says what verdicts hold for beyond these runs:
+    other trainings ("seeds"), other test "classes", or "both" at once. `quiet` prints nothing.
     """
     folder = home_folder(home)
-    found = comparison_of(_records(runs, folder), homes=_homes(runs, folder), metric=metric, level=level, margin=margin)
+    found = comparison_of(
+        _records(runs, folder),
+        homes=_homes(runs, folder),
+        metric=metric,
+        level=level,
+        margin=margin,
+        generality=generality,
+    )
     if not (found.is_fair or anyway):
         raise InputError(f"{found.refusal()}\n`anyway=True` shows the table with every row marked unfair.")
     if not quiet:
@@ -94,13 +105,23 @@ def comparison_of(
     metric: str | None = None,
     level: float = LEVEL,
     margin: float | None = None,
+    generality: GeneralityKind = "seeds",
 ) -> MethodComparison:
     """Return the comparison of the methods of some runs, fair or not, with hints at repeats that lie unused."""
+    kinds = get_args(GeneralityKind)
+    require(generality in kinds, f"generality must be one of {', '.join(kinds)}; got '{generality}'")
     kept = list(records)
     is_any = any(record.state == "done" for record in kept)
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
+    folders = [RunFolder(home, record.name) for home in homes for record in kept] if generality != "seeds" else []
     result = ComparisonResult.from_records(
-        kept, metric=metric, ranges=searched_ranges(kept), level=level, margin=margin
+        kept,
+        metric=metric,
+        ranges=searched_ranges(kept),
+        level=level,
+        margin=margin,
+        over=generality,
+        folders={folder.path.name: folder for folder in folders if folder.path.is_dir()},
     )
     hints = (hint for home in homes for hint in _hints(Store(home), kept))
     return MethodComparison(result=result, hints=tuple(hints))

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -39,6 +39,13 @@ def compare(
     over_datasets: Annotated[
         bool, typer.Option("--over-datasets", help="With --values: rank the methods over all data sets as well.")
     ] = False,
+    generality: Annotated[
+        Literal["seeds", "classes", "both"],
+        typer.Option(
+            "--generality",
+            help="What verdicts hold for beyond these runs: other trainings (seeds), other test classes, or both.",
+        ),
+    ] = "seeds",
     margin: Annotated[
         float | None,
         typer.Option(
@@ -52,12 +59,13 @@ def compare(
     """Compare methods fairly: one table with a verdict on every pair, or every reason why there cannot be one.
 
     Examples: fairground compare · fairground compare 3f2a 77c1 9b0e · fairground compare --metric recall@1 ·
-    fairground compare --values results.csv --margin 0.3
+    fairground compare --generality both · fairground compare --values results.csv --margin 0.3
     """
     from fairground.errors import require
 
     if values is not None:
-        require(not runs and metric is None, "--values compares a file's numbers; leave out runs and --metric")
+        is_bare = not runs and metric is None and generality == "seeds"
+        require(is_bare, "--values compares a file's numbers; leave out runs, --metric and --generality")
         _compare_file(
             values, margin=margin, level=level, is_lower=lower_is_better, is_over=over_datasets, as_json=as_json
         )
@@ -68,7 +76,12 @@ def compare(
     from fairground.records.store import Store
 
     found = comparison_of(
-        records_to_compare(Store(home), runs or []), homes=[home], metric=metric, level=level, margin=margin
+        records_to_compare(Store(home), runs or []),
+        homes=[home],
+        metric=metric,
+        level=level,
+        margin=margin,
+        generality=generality,
     )
     is_shown = found.is_fair or anyway
     if as_json:

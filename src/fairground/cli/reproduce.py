@@ -37,11 +37,17 @@ def reproduce(
     """
     from fairground.api.executors import ExecutorOptions
     from fairground.api.reproduce import repeat_run
+    from fairground.errors import require
     from fairground.study.folder import find_begun
 
     options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
     study = find_begun(home, what)
     if study is not None:
+        require(
+            study.until_settled is None,
+            f"study {study.name} adds seeds in waves (until_settled) and has no number of repeats: "
+            f"`fairground study resume {study.name}` goes on with it",
+        )
         more = replace(study, repeats=max(repeats, study.repeats))
         run_study(more, home, options, storage, as_json=as_json, is_quiet=quiet or as_json)
         return

@@ -34,6 +34,14 @@ def study(
     gpus: Gpus = 0.0,
     address: Address = None,
     storage: Storage = None,
+    until_settled: Annotated[
+        bool,
+        typer.Option(
+            "--until-settled",
+            help="Add seeds in waves, only to the methods still in question, until it is settled which is best. "
+            "until_settled.limit=15 and so on change the rule.",
+        ),
+    ] = False,
     measure: Annotated[
         bool, typer.Option("--measure", help="With plan: make the first run of every method, to measure what it costs.")
     ] = False,
@@ -55,6 +63,8 @@ def study(
 
     Or: fairground study laptop/mlrc --workers 4 repeats=5 search.trials=16
 
+    Or: fairground study tiny --until-settled until_settled.limit=9 until_settled.margin=1
+
     Or: fairground study my_study.toml --executor ray --storage postgresql+psycopg://user@host/db
     """
     action, rest = (words[0], words[1:]) if words[0] in ACTIONS else ("run", words)
@@ -64,6 +74,7 @@ def study(
     from fairground.api.executors import ExecutorOptions
     from fairground.api.study import find_study
 
+    rest = [*rest[:1], *(["until_settled=true"] if until_settled else []), *rest[1:]]
     found = find_study(rest, home, is_begun=action in ("resume", "status"))
     options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
     if action == "status":
@@ -102,14 +113,16 @@ def _plan(
     seconds, size = plan.seconds(options.workers), plan.bytes()
     if as_json:
         rows = [dict(vars(row)) for row in plan.rows]
-        totals = {"search_runs": plan.n_search, "final_runs": plan.n_final, "seconds": seconds, "bytes": size}
+        counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
+        totals = {**counts, "seconds": seconds, "bytes": size}
         print(json.dumps({"study": plan.study, **totals, "jobs": rows}))
         return
     width = max(len(row.job) for row in plan.rows)
     for row in plan.rows:
         cost = "" if row.seconds is None else f"  {row.seconds:.1f} s per run"
         print(f"{row.job:<{width}}  {row.n_search:>5} search + {row.n_final:>4} final  {row.n_settings} settings{cost}")
-    print(f"{plan.n_search:,} trainings to search, {plan.n_final:,} after selection")
+    most = "at most " if plan.is_most else ""
+    print(f"{plan.n_search:,} trainings to search, {most}{plan.n_final:,} after selection")
     if seconds is None or size is None:
         print("how long and how much disk is unknown here: --measure makes the first run of every method to measure it")
     else:
@@ -123,21 +136,27 @@ def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: boo
     from fairground.spec.study import study_hash
     from fairground.study.folder import folder_of
     from fairground.study.select import Seal
-    from fairground.study.status import status_of
+    from fairground.study.status import status_of, waves_so_far
 
     is_begun = folder_of(found, home).spec.exists()
     rows = status_of(found, home=home, storage=storage) if is_begun else []
+    waves = waves_so_far(found, home=home) if is_begun else {}
     events = Store(home).events(run=study_hash(found))
     openings = Seal(Store(home), found).openings()
     if as_json:
         state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
         jobs = [dict(vars(row)) for row in rows]
+        state["waves"] = {data: dict(vars(wave)) for data, wave in waves.items()}
         print(json.dumps({**state, "jobs": jobs, "events": [dict(vars(event)) for event in events]}))
         return
     print(f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}")
     for row in rows:
         states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "no trials"
         print(f"  {row.job}: {states}, of {row.n_trials}; final runs {row.final_done} of {row.final_wanted}")
+    if found.seed_procedure is not None:
+        print(f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}")
+        for data, wave in waves.items():
+            print(f"  {data}: {wave.sentence}")
     if openings:
         first = openings[0]
         print(f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}")
