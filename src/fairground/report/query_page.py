@@ -24,8 +24,8 @@ _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Shown:
-    """Something with a name and, if any, a small PNG or JPEG."""
+class Shown:
+    """Something with a name and, if any, a small PNG or JPEG: nothing else is shown as a picture."""
 
     longest: ClassVar[int] = 60
     name: str
@@ -43,7 +43,7 @@ class _Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found(_Shown):
+class Found(Shown):
     """One neighbour; `is_right` says whether it has the query's class, None where that is not known."""
 
     label: str | None
@@ -57,7 +57,7 @@ class Found(_Shown):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Searched(_Shown):
+class Searched(Shown):
     """One query and what was found, most similar first; `decision` is in a few words.
 
     `is_right` says whether it is right, None where the query's class `truth` is not known or there is no decision.
@@ -80,21 +80,22 @@ class Searched(_Shown):
 def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: Path) -> Path:
     """Write the page and return its path; `lead` says what is decided and how often that is wrong."""
     require(len(searched) > 0, "there is nothing to show: there was no query")
-    page = (
-        _environment()
-        .get_template("answers.html")
-        .render(
-            title=clean(title),
-            lead=clean(lead),
-            searched=searched[:MOST],
-            n_left_out=max(0, len(searched) - MOST),
-            style=(_TEMPLATES / "answers.css").read_text(encoding="utf-8"),
-            light=css_variables(LIGHT),
-            dark=css_variables(DARK),
-        )
+    page = rendered_page(
+        "answers.html",
+        title=clean(title),
+        lead=clean(lead),
+        searched=searched[:MOST],
+        n_left_out=max(0, len(searched) - MOST),
     )
     write_atomically(out, page.encode("utf-8", "replace"))
     return out
+
+
+def rendered_page(template: str, **values: object) -> str:
+    """Return a page of pictures from a template, with the style and the colours of all of them."""
+    style = (_TEMPLATES / "answers.css").read_text(encoding="utf-8")
+    colours = {"light": css_variables(LIGHT), "dark": css_variables(DARK)}
+    return _environment().get_template(template).render(style=style, **colours, **values)
 
 
 def _uri(picture: bytes | None) -> str | None:
