@@ -49,26 +49,50 @@ def check(
     dataset: Annotated[
         str | None, typer.Option("--dataset", "-d", help="Which data set PATH is, like cub200; guessed if left out.")
     ] = None,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Also rank images whose labels are suspect; photographs take a network.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write an HTML page with the suspect images; implies --labels.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write every finding into a table.")] = None,
+    clean: Annotated[
+        Path | None,
+        typer.Option("--write-clean", help="Write a table of the images without copies and unreadable files (.csv)."),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Read every image and look for leaks: unreadable files, copies and near copies, classes shared by splits.
 
-    Ends with 1 and a loud sentence when train and test share classes; with 0 otherwise, whatever else was found.
+    --labels ranks images that lie nearer to another class than to their own. Ends with 1 and a loud sentence when train
+    and test share classes; with 0 otherwise, whatever else was found.
 
     Examples: fairground data check my_photos/ · fairground data check table.csv split=listed ·
-    fairground data check CUB_200_2011/ --dataset cub200
+    fairground data check CUB_200_2011/ --dataset cub200 · fairground data check my_photos/ --page suspects.html
     """
     asked, split = _parts(path, words or [], dataset)
     from fairground.api.progress.counts import counted
-    from fairground.audit.audit import audit
+    from fairground.audit.audit import audit_in_detail
+    from fairground.audit.label_suspects import label_suspects, readable_table
+    from fairground.cli.data_findings import print_suspects, print_written, write_asked
+    from fairground.training.build import build_dataset
 
+    opened = build_dataset(asked)
     with counted("looking at images", is_quiet=quiet) as tell:
-        found = audit(asked, split, lambda done, of: tell("", done, of))
+        found, rows = audit_in_detail(opened, split, lambda done, of: tell("", done, of))
+        table, readable = readable_table(opened, list(rows.faults))
+        suspects = None
+        if labels or page is not None:
+            suspects = label_suspects(table, readable, lambda done, of: tell("judging labels", done, of))
+    written = write_asked(opened, table, rows, suspects or (), page=page, csv=csv, clean=clean)
     if as_json:
-        print(json.dumps(dataclasses.asdict(found)))
+        named = None if suspects is None else [dataclasses.asdict(one) for one in suspects]
+        print(json.dumps({**dataclasses.asdict(found), "label_suspects": named}))
     else:
         _print(found, asked.name)
+        print_suspects(suspects, len(readable))
+        print_written(written)
     for failure in found.failures:
         print(f"fairground: {failure}", file=sys.stderr)
     if found.failures:

@@ -44,7 +44,7 @@ def card_of(metadata: ModelMetadata) -> str:
             "```",
             "fairground embed THIS_FOLDER my_pictures -o embeddings.npz",
             "fairground index THIS_FOLDER my_pictures -o my_index",
-            "fairground query my_index picture.jpg --page matches.html",
+            "fairground query my_index picture.jpg --page found.html",
             "```",
             "",
             "```",
@@ -100,8 +100,8 @@ def _thresholds(metadata: ModelMetadata) -> list[str]:
     return [
         *(f"- {found.sentence()}" for found in metadata.thresholds),
         "",
-        "The rates are of single pairs. A query compared with N images of other classes lets about N times the first "
-        "rate through.",
+        "The rates are of single pairs: is this the same class as that? Whether a picture is in a collection at all is "
+        "decided by `fairground query`, at the size of the collection.",
     ]
 
 
