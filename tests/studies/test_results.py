@@ -135,4 +135,4 @@ def test_pages_and_records_agree(tmp_path: Path) -> None:
 def test_every_study_of_the_records_is_a_file_and_every_page_says_where_it_comes_from() -> None:
     for page in pages_of(RESULTS / "records"):
         for study in page.studies:
-            assert (ROOT / "studies" / f"{study}.toml").is_file()
+            assert any((ROOT / "studies" / f"{study}.{kind}").is_file() for kind in ("toml", "py"))
