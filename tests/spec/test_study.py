@@ -38,7 +38,10 @@ def test_a_file_says_a_study_and_is_named_by_its_stem(tmp_path):
     [
         (SMALL.replace("repeats", "repeat"), "no key 'repeat'. Did you mean 'repeats'?"),
         (SMALL + "[search]\ntrails = 5\n", "no key 'search.trails'. Did you mean 'trials'?"),
-        (SMALL + "[search]\nsampler = 'grid'\n", "search.sampler must be one of 'gp', 'tpe', 'random'; got 'grid'"),
+        (
+            SMALL + "[search]\nsampler = 'sobol'\n",
+            "search.sampler must be one of 'gp', 'tpe', 'random', 'grid'; got 'sobol'",
+        ),
         (SMALL + "[search]\ntrials = -1\n", "search.trials must be at least 0; got -1"),
         (SMALL + "[folds]\nn = 4\nuse = [0, 4]\n", "folds.use must name folds in 0..3, each once; got [0, 4]"),
         (SMALL + "[search]\npruning = 'median'\n", "search.prune_after must be below the number of folds, 1"),

@@ -8,6 +8,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home
 
+HELP_ORDER = 150
+
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
 
@@ -126,3 +128,6 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
         f" ({origin.cpu_seconds:.1f} s of processor)" if origin.cpu_seconds else ""
     )
     print(f"  {took}, {memory:.0f} MB, {origin.threads} threads, fairground {origin.fairground}")
+
+
+COMMANDS = {"list": list_things, "show": show}
