@@ -11,9 +11,9 @@ Paper
 
 Departures from the paper
     The paper has no `cosine_weight`. The authors' code lets it fall from 1,000 to 5 in the course of training; here it
-    is 5 from the first step, and `margin` is 2 by default, not 4. By the letter of the paper (weight 0) a network that is
-    trained from scratch shrinks its embeddings to nothing: the multiplied angle makes the own class' logit the lowest,
-    and length is the quickest way out. `scale` is added.
+    is 5 from the first step, and `margin` is 2 by default, not 4. By the letter of the paper (weight 0) a network that
+    is trained from scratch shrinks its embeddings to nothing: the multiplied angle makes the own class' logit the
+    lowest, and length is the quickest way out. `scale` is added.
     Angles stay a little away from 0 and pi, where the slope of arccos is infinite.
 """
 
