@@ -119,11 +119,12 @@ class Correlation:
 
 def rank_correlation(x: np.ndarray, y: np.ndarray) -> Correlation:
     """Return Spearman's correlation of two columns, methods resampled."""
-    low, high = resampled(len(x), lambda rows: _spearman(x[rows], y[rows]))
-    return Correlation(value=_spearman(x, y), low=low, high=high)
+    low, high = resampled(len(x), lambda rows: spearman(x[rows], y[rows]))
+    return Correlation(value=spearman(x, y), low=low, high=high)
 
 
-def _spearman(x: np.ndarray, y: np.ndarray) -> float:
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """Return Spearman's correlation; not a number where a column is constant."""
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return float("nan")
     ranks = stats.rankdata(x), stats.rankdata(y)

@@ -106,6 +106,8 @@ def _clustered(record: RunRecord, home: Path, known: ExportedRun | None) -> dict
     if before and all(value is not None for value in before.values()):
         return {metric: value for metric, value in before.items() if value is not None}
     path = RunFolder(home, record.name).embeddings
+    if not path.is_file():
+        return {}
     arrays = read_arrays(path, ["embeddings", "labels"])
     return dict(evaluate(arrays["embeddings"], arrays["labels"], CLUSTERED))
 

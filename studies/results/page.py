@@ -97,6 +97,11 @@ class Page:
         return "\n".join(lines)
 
 
+def verdict_of(*, holds: bool, fails: bool) -> Verdict:
+    """Return the verdict of a rule that may decide neither way."""
+    return "holds" if holds else "does not hold" if fails else "cannot tell"
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table; the first column is text, the others are numbers."""
     marks = ["---", *("---:" for _ in header[1:])]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from studies.results.arithmetic import Spread, spread_of
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import Table, by_data, finals, means, untrained, values
 
@@ -87,7 +87,7 @@ def _answer(data: str, compared: Comparison, spread: Spread) -> Answer:
     low, high = (
         sorted((abs(pair.low), abs(pair.high))) if pair.low * pair.high > 0 else (0.0, max(-pair.low, pair.high))
     )
-    verdict = "holds" if high < BOUND else "does not hold" if low > BOUND else "cannot tell"
+    verdict = verdict_of(holds=high < BOUND, fails=low > BOUND)
     sentence = (
         f"The median method ({median.name}) lies {points(pair.difference)} points of MAP@R below the best "
         f"({best.name}), "
@@ -149,7 +149,7 @@ def _spread_table(spreads: dict[str, Spread], frozen: dict[str, float | None]) -
 
 
 def _dots(compared: Comparison, values_of: Table) -> list[Dot]:
-    found = []
+    found: list[Dot] = []
     for one in compared.methods:
         single = list(values_of[one.name].values())
         half = one.half_width or 0.0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from studies.results.arithmetic import Correlation, rank_correlation
 from studies.results.figures import scatter_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, table
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import by_data, finals, means, values
 
@@ -86,7 +86,7 @@ def _pairs(runs: Sequence[ExportedRun]) -> tuple[list[float], list[float]]:
 
 
 def _answer(data: str, rho: Correlation) -> Answer:
-    verdict = "holds" if rho.high < 0 else "does not hold" if rho.low > -0.3 else "cannot tell"
+    verdict = verdict_of(holds=rho.high < 0, fails=rho.low > -0.3)
     return Answer(data=data, verdict=verdict, sentence=f"Rank correlation of Recall@1 with ρ: {rho}.")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from studies.results.arithmetic import Mean, mean_of
 from studies.results.figures import line_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import Table, by_data, finals, means, values
 
@@ -79,7 +79,7 @@ def gains_of(recall: Table) -> dict[str, Mean]:
 
 
 def _answer(data: str, gain: Mean) -> Answer:
-    verdict = "holds" if gain.low > 0 else "does not hold" if gain.high < BOUND else "cannot tell"
+    verdict = verdict_of(holds=gain.low > 0, fails=gain.high < BOUND)
     ends = interval(gain.low, gain.high)
     sentence = f"Mean gain in Recall@1 over the five losses: {_signed(gain.mean)} points, interval {ends}."
     return Answer(data=data, verdict=verdict, sentence=sentence)

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from studies.results.arithmetic import Mean, mean_of
 from studies.results.figures import line_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import by_data, finals
 
@@ -83,7 +83,7 @@ def _gain(runs: Sequence[ExportedRun]) -> Mean:
 
 
 def _answer(data: str, gain: Mean) -> Answer:
-    verdict = "holds" if gain.low > 0 else "does not hold" if gain.high < 0.001 else "cannot tell"
+    verdict = verdict_of(holds=gain.low > 0, fails=gain.high < 0.001)
     sentence = (
         f"Mean difference in test Recall@1: {100 * gain.mean:+.2f} points, interval {interval(gain.low, gain.high)}."
     )

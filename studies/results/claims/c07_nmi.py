@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from studies.results.arithmetic import Mean, mean_of
 from studies.results.figures import line_panels
-from studies.results.page import Answer, Page, Picture, Section, interval, points, table
+from studies.results.page import Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import values
 
@@ -85,9 +85,7 @@ def _answer(kind: str, nmi: Mean, ami: Mean) -> Answer:
         f"NMI rises by {points(nmi.mean)} points {interval(nmi.low, nmi.high)}, AMI by {points(ami.mean)} "
         f"{interval(ami.low, ami.high)}."
     )
-    return Answer(
-        data=kind, verdict="holds" if holds else "does not hold" if fails else "cannot tell", sentence=sentence
-    )
+    return Answer(data=kind, verdict=verdict_of(holds=holds, fails=fails), sentence=sentence)
 
 
 def _table(runs: Sequence[ExportedRun]) -> str:

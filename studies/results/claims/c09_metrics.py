@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from studies.results.arithmetic import Correlation, rank_correlation
+from studies.results.arithmetic import Correlation, rank_correlation, spearman
 from studies.results.figures import scatter_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, table
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import by_data, finals, means, values
 
@@ -79,7 +79,7 @@ def _pairs(runs: Sequence[ExportedRun]) -> tuple[list[float], list[float]]:
 
 
 def _answer(data: str, one: Correlation) -> Answer:
-    verdict = "holds" if one.low > 0.8 else "does not hold" if one.high < 0.8 else "cannot tell"
+    verdict = verdict_of(holds=one.low > 0.8, fails=one.high < 0.8)
     return Answer(data=data, verdict=verdict, sentence=f"Rank correlation of Recall@1 and MAP@R over methods: {one}.")
 
 
@@ -92,6 +92,4 @@ def _table(runs: Sequence[ExportedRun]) -> str:
 
 
 def _plain(runs: Sequence[ExportedRun], x: str, y: str) -> float:
-    left, right = _columns(runs, x, y)
-    ranks = [np.argsort(np.argsort(column)) for column in (left, right)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return spearman(*_columns(runs, x, y))

@@ -6,7 +6,7 @@ from statistics import fmean
 from scipy import stats
 from studies.results.arithmetic import Mean, mean_of
 from studies.results.figures import line_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import by_data, finals, means, values
 
@@ -92,7 +92,7 @@ def _gain(runs: Sequence[ExportedRun], metric: str) -> Mean:
 
 
 def _answer(data: str, gain: Mean) -> Answer:
-    verdict = "holds" if gain.low > BOUND else "does not hold" if gain.high < BOUND else "cannot tell"
+    verdict = verdict_of(holds=gain.low > BOUND, fails=gain.high < BOUND)
     sentence = f"Recall@1 is {points(gain.mean)} points higher on average, interval {interval(gain.low, gain.high)}."
     return Answer(data=data, verdict=verdict, sentence=sentence)
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from studies.results.arithmetic import SEED, seeds_to_separate, spread_of
 from studies.results.figures import line_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, points, table
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import Table, by_data, finals, means, values
 
@@ -94,7 +94,7 @@ def wrong_winner(one: Table, n: int = 1) -> tuple[float, float]:
 def _answer(data: str, share: float, lost: float) -> Answer:
     lag = f"the announced one is {points(lost)} points of Recall@1 behind on average"
     sentence = f"{100 * share:.0f} % of single-run tables have another winner; {lag}."
-    return Answer(data=data, verdict="holds" if share > BOUND else "does not hold", sentence=sentence)
+    return Answer(data=data, verdict=verdict_of(holds=share > BOUND, fails=share <= BOUND), sentence=sentence)
 
 
 def _seeds(found: dict[str, list[ExportedRun]], tables: dict[str, Table]) -> str:

@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 from scipy import stats
 from studies.results.arithmetic import Mean, mean_of
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import Table, by_data, finals, untrained, values
 
@@ -100,7 +100,7 @@ def _gain(one: dict[str, Table]) -> Mean:
 
 
 def _answer(data: str, gain: Mean, between: float) -> Answer:
-    verdict = "holds" if gain.low > between else "does not hold" if gain.high < between else "cannot tell"
+    verdict = verdict_of(holds=gain.low > between, fails=gain.high < between)
     sentence = (
         f"Searching gains {100 * gain.mean:+.2f} points of MAP@R over defaults on average, interval "
         f"{interval(gain.low, gain.high)}; "

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 from studies.results.arithmetic import Correlation, rank_correlation
 from studies.results.figures import scatter_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, points, table
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import by_data, finals, means, values
 
@@ -76,7 +76,7 @@ def _correlation(x: dict[str, float], y: dict[str, float]) -> Correlation:
 
 
 def _answer(pair: tuple[str, str], one: Correlation) -> Answer:
-    verdict = "holds" if one.low > 0.5 else "does not hold" if one.high < 0.5 else "cannot tell"
+    verdict = verdict_of(holds=one.low > 0.5, fails=one.high < 0.5)
     name = f"{SHORT[pair[0]]} and {SHORT[pair[1]]}"
     return Answer(data=name, verdict=verdict, sentence=f"Rank correlation {one}.")
 
