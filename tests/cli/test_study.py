@@ -216,3 +216,19 @@ def test_a_study_says_what_failed_and_ends_accordingly(tmp_path, capsys, good, b
     plain = json.loads(capsys.readouterr().out)
     assert sum(plain["failures"].values()) == (0 if code == 0 else plain["runs"] - plain["done"])
     assert (plain["page"] is None) == (code == 1)
+
+
+def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, capsys):
+    words = ("study", "plan", "roth2020/table4", "--home", str(tmp_path))
+    assert fairground(*words, "--images-per-second", "350", "--gpu", "V100") == 0
+    said = capsys.readouterr().out
+    # 115 runs of 873,600 images trained on, and 906,312 evaluated, counted as a third.
+    assert "at most 135.2 million images through the network, 76 GB of disk" in said
+    assert "at most 107.3 hours on one V100 at 350 images/s, as given" in said
+    assert said.endswith("command: fairground study roth2020/table4 data.root=FOLDER/{data}\n")
+    assert fairground(*words) == 0
+    assert "give --images-per-second N --gpu NAME" in capsys.readouterr().out
+    assert fairground(*words, "--images-per-second", "350", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["gpu_seconds"] == pytest.approx(plan["images"] / 350)
+    assert plan["jobs"][0]["work"]["bytes"] > 0

@@ -21,6 +21,8 @@ class Trunk(nn.Module, ABC):
     files that `weights=imagenet` may be.
     """
 
+    #: how many weights it has, where no setting decides
+    n_weights: ClassVar[int | None] = None
     published: ClassVar[tuple[PublishedWeights, ...]] = ()
 
     #: "sha256:" and the hash of the file its first weights were read from; nothing where they were drawn at random
