@@ -1,7 +1,7 @@
 """A study, fully said: which methods are compared on which data, how they are searched, and how often repeated.
 
-A study is named by its hash as a run is. The question and the number of repeats are left out of it, so that asking for
-more repeats goes on with the same search.
+A study is named by its hash as a run is. The question, what differs and the number of repeats are left out of it, so
+that asking for more repeats goes on with the same search.
 """
 
 import dataclasses
@@ -114,10 +114,14 @@ class SelectionSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class StudySpec:
-    """Data sets x methods x (search, folds, budget) x repeats, and the rule that selects."""
+    """Data sets x methods x (search, folds, budget) x repeats, and the rule that selects.
+
+    `differs` says in what a study at another size is not the one it follows.
+    """
 
     name: str
     question: str = ""
+    differs: str = ""
     protocol: str = "laptop"
     overrides: tuple[str, ...] = ()
     seed: int = 0
@@ -176,7 +180,11 @@ def study_to_plain(study: StudySpec) -> dict[str, Any]:
 
 def study_hash(study: StudySpec) -> str:
     """Return the study's name in folders and stores: a hash of all that decides its digits."""
-    plain = {key: value for key, value in study_to_plain(study).items() if key not in ("name", "question", "repeats")}
+    plain = {
+        key: value
+        for key, value in study_to_plain(study).items()
+        if key not in ("name", "question", "differs", "repeats")
+    }
     return hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH]
 
 

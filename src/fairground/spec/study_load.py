@@ -31,8 +31,15 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "budget": BudgetSpec,
     "selection": SelectionSpec,
 }
-_PLAIN = ("question", "protocol", "overrides", "seed", "repeats")
-_ANNOTATIONS = {"question": "str", "protocol": "str", "overrides": "list[str]", "seed": "int", "repeats": "int"}
+_PLAIN = ("question", "differs", "protocol", "overrides", "seed", "repeats")
+_ANNOTATIONS = {
+    "question": "str",
+    "differs": "str",
+    "protocol": "str",
+    "overrides": "list[str]",
+    "seed": "int",
+    "repeats": "int",
+}
 
 
 def study_names() -> list[str]:
