@@ -241,3 +241,19 @@ def test_a_study_runs_until_settled_and_says_who_got_how_many_seeds(begun, capsy
     assert "appears in at most 5 % of such studies" in said
     assert fairground("reproduce", found["hash"], *options(begun)) == 2
     assert "adds seeds in waves (until_settled)" in capsys.readouterr().err
+
+
+def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, capsys):
+    words = ("study", "plan", "roth2020/table4", "--home", str(tmp_path))
+    assert fairground(*words, "--images-per-second", "350", "--gpu", "V100") == 0
+    said = capsys.readouterr().out
+    # 115 runs of 873,600 images trained on, and 906,312 evaluated, counted as a third.
+    assert "at most 135.2 million images through the network, 76 GB of disk" in said
+    assert "at most 107.3 hours on one V100 at 350 images/s, as given" in said
+    assert said.endswith("command: fairground study roth2020/table4 data.root=FOLDER/{data}\n")
+    assert fairground(*words) == 0
+    assert "give --images-per-second N --gpu NAME" in capsys.readouterr().out
+    assert fairground(*words, "--images-per-second", "350", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["gpu_seconds"] == pytest.approx(plan["images"] / 350)
+    assert plan["jobs"][0]["work"]["bytes"] > 0

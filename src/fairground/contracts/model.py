@@ -22,6 +22,8 @@ class Trunk(nn.Module, ABC):
     not images but what those stages made of them earlier.
     """
 
+    #: how many weights it has, where no setting decides
+    n_weights: ClassVar[int | None] = None
     published: ClassVar[tuple[PublishedWeights, ...]] = ()
 
     #: "sha256:" and the hash of the file its first weights were read from; nothing where they were drawn at random

@@ -49,6 +49,7 @@ class BnInceptionTrunk(Trunk):
 
     preprocessing = Preprocessing(mean=(104.0, 117.0, 128.0), deviation=(1.0, 1.0, 1.0), scale=1.0, order="bgr")
 
+    n_weights: ClassVar[int | None] = 10_270_240
     published: ClassVar[tuple[PublishedWeights, ...]] = (
         PublishedWeights(
             file="bn_inception-52deb4733.pth",

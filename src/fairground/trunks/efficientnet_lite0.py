@@ -37,6 +37,7 @@ class EfficientnetLite0Trunk(Trunk):
 
     preprocessing = Preprocessing(mean=(127.0, 127.0, 127.0), deviation=(128.0, 128.0, 128.0), scale=1.0)
 
+    n_weights: ClassVar[int | None] = 3_371_008
     published: ClassVar[tuple[PublishedWeights, ...]] = (
         PublishedWeights(
             file="efficientnet-lite0-57934424.pth",

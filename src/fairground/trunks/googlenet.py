@@ -46,6 +46,7 @@ class GooglenetTrunk(Trunk):
 
     preprocessing = Preprocessing(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
 
+    n_weights: ClassVar[int | None] = 5_599_904
     published: ClassVar[tuple[PublishedWeights, ...]] = (
         PublishedWeights(
             file="googlenet-1378be20.pth",

@@ -26,6 +26,7 @@ from fairground.trunks._weights import load_weights
 class Resnet50Trunk(Trunk):
     """`weights` is none, imagenet, or a file with torchvision's or Cadene's names; a pickle needs `weights_sha256`."""
 
+    n_weights: ClassVar[int | None] = 23_508_032
     published: ClassVar[tuple[PublishedWeights, ...]] = (
         PublishedWeights(
             file="resnet50-0676ba61.pth",

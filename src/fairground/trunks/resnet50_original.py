@@ -25,6 +25,7 @@ class Resnet50OriginalTrunk(Trunk):
     """`weights` is none, imagenet, or a file with torchvision's names; a pickle needs `weights_sha256`."""
 
     preprocessing = Preprocessing(mean=(103.939, 116.779, 123.68), deviation=(1.0, 1.0, 1.0), scale=1.0, order="bgr")
+    n_weights: ClassVar[int | None] = 23_508_032
     published: ClassVar[tuple[PublishedWeights, ...]] = (
         PublishedWeights(
             file="resnet50-original.safetensors",
