@@ -14,6 +14,8 @@ from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.comparison import ComparisonResult
+from fairground.report.over_datasets import OverTables, over_tables
+from fairground.report.run_set import section_key
 from fairground.report.table_formats import latex
 from fairground.spec.declarations import tunable_of
 from fairground.spec.run import ROOM_OF
@@ -96,6 +98,67 @@ def compare(
     if not quiet:
         print(found, end="")
     return found
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DatasetsComparison:
+    """Methods compared on each data set and over all: `str` is what `fairground compare --over-datasets` prints."""
+
+    by_dataset: Mapping[str, MethodComparison]
+    over: OverTables
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-ready data."""
+        datasets = {dataset: found.to_dict() for dataset, found in self.by_dataset.items()}
+        return {"datasets": datasets, "over_datasets": self.over.plain()}
+
+    def __str__(self) -> str:
+        parts = [f"{dataset}\n{found}" for dataset, found in self.by_dataset.items()]
+        return "\n".join([*parts, self.over.text()])
+
+    def __repr__(self) -> str:
+        return f"<DatasetsComparison over {', '.join(self.by_dataset)} by {self.over.metric}>"
+
+
+def compare_over_datasets(
+    *runs: RunList | Run | str,
+    metric: str | None = None,
+    level: float = LEVEL,
+    margin: float | None = None,
+    home: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+) -> DatasetsComparison:
+    """Compare methods on each of several data sets and over all of them: ranks, interquartile means, differences.
+
+    `runs` are as in `compare`. All data sets must have at least two methods in common, and each be run under one
+    protocol; a table that is not fair is refused with every reason.
+    """
+    folder = home_folder(home)
+    groups: dict[str, list[RunRecord]] = {}
+    protocols: dict[str, dict[str, None]] = {}
+    for record in _records(runs, folder):
+        # Joined models are no repeats of single ones.
+        if "ensemble" not in record.spec:
+            data, protocol = section_key(record)
+            groups.setdefault(data, []).append(record)
+            protocols.setdefault(data, {})[protocol] = None
+    for data, found in protocols.items():
+        require(
+            len(found) == 1, f"data set '{data}' was run under several protocols, {', '.join(found)}: name the runs"
+        )
+    homes = _homes(runs, folder)
+    compared = {
+        data: comparison_of(records, homes=homes, metric=metric, level=level, margin=margin)
+        for data, records in groups.items()
+    }
+    for data, one in compared.items():
+        if not one.is_fair:
+            raise InputError(f"{data}: {one.refusal()}")
+    over = over_tables({data: one.result.table for data, one in compared.items()}, level=level, margin=margin)
+    result = DatasetsComparison(by_dataset=compared, over=over)
+    if not quiet:
+        print(result, end="")
+    return result
 
 
 def comparison_of(

@@ -37,7 +37,7 @@ def compare(
         bool, typer.Option("--lower-is-better", help="Of the numbers of --values, less is better.")
     ] = False,
     over_datasets: Annotated[
-        bool, typer.Option("--over-datasets", help="With --values: rank the methods over all data sets as well.")
+        bool, typer.Option("--over-datasets", help="Rank the methods over all data sets as well.")
     ] = False,
     generality: Annotated[
         Literal["seeds", "classes", "both"],
@@ -70,7 +70,12 @@ def compare(
             values, margin=margin, level=level, is_lower=lower_is_better, is_over=over_datasets, as_json=as_json
         )
         return
-    require(not (over_datasets or lower_is_better), "--over-datasets and --lower-is-better belong to --values")
+    require(not lower_is_better, "--lower-is-better belongs to --values; runs say which way their metrics are better")
+    if over_datasets:
+        is_plain = generality == "seeds" and not anyway
+        require(is_plain, "--over-datasets compares fair tables over seeds; leave out --anyway and --generality")
+        _compare_over_datasets(runs or [], home, metric=metric, level=level, margin=margin, as_json=as_json)
+        return
     from fairground.api.compare import comparison_of, records_to_compare
     from fairground.errors import InputError
     from fairground.records.store import Store
@@ -92,6 +97,15 @@ def compare(
         raise InputError(f"{found.refusal()}\n`--anyway` shows the table with every row marked unfair.")
     if not is_shown:
         raise typer.Exit(2)
+
+
+def _compare_over_datasets(
+    runs: list[str], home: Path, *, metric: str | None, level: float, margin: float | None, as_json: bool
+) -> None:
+    from fairground.api.compare import compare_over_datasets
+
+    found = compare_over_datasets(*runs, metric=metric, level=level, margin=margin, home=home, quiet=True)
+    print(json.dumps(found.to_dict()) if as_json else found, end="\n" if as_json else "")
 
 
 def _compare_file(

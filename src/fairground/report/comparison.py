@@ -131,8 +131,8 @@ class ComparisonResult:
 
     def _over_what(self) -> str:
         """Return what a verdict holds for beyond these runs, where that is not other seeds alone."""
-        words = {"seeds": "", "classes": " for other test classes", "both": " for other seeds and test classes at once"}
-        return words[self.pairs[0].over] if self.pairs else ""
+        words = {"classes": " for other test classes", "both": " for other seeds and test classes at once"}
+        return words.get(self.pairs[0].over, "") if self.pairs else ""
 
     def pairs_to_read(self) -> list[Pair]:
         """Return all pairs while they are few, otherwise those of the method with the best mean."""

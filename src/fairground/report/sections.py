@@ -104,15 +104,6 @@ def figure_inputs_of(
     return inputs, comparison
 
 
-def _concatenated(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> ResultTable | None:
-    """Return the table of the same methods with the models of their folds joined, where there is one."""
-    data, protocol = key
-    runs = groups.get((data, ensemble_protocol(protocol)))
-    if runs is None or not any(record.state == "done" for record in runs.records):
-        return None
-    return ResultTable.from_records(runs.records, names=runs.names)
-
-
 def _generality(runs: RunSet, table: ResultTable) -> Generality | None:
     """Return the comparison over seeds, over test classes and over both; None where runs kept no scores by class.
 
@@ -127,6 +118,15 @@ def _generality(runs: RunSet, table: ResultTable) -> Generality | None:
     if scores.missing or set(scores.values) != {method.name for method in comparison.methods}:
         return None
     return scores.generality(level=table.level, margin=comparison.margin, is_higher=comparison.higher_is_better)
+
+
+def _concatenated(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> ResultTable | None:
+    """Return the table of the same methods with the models of their folds joined, where there is one."""
+    data, protocol = key
+    runs = groups.get((data, ensemble_protocol(protocol)))
+    if runs is None or not any(record.state == "done" for record in runs.records):
+        return None
+    return ResultTable.from_records(runs.records, names=runs.names)
 
 
 def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> Section:

@@ -20,6 +20,8 @@ Reason = Literal["interval leaves out 0", "within margin", "separated alone", "i
 
 #: over what a comparison generalises: other trainings, other test classes, or both at once
 GeneralityKind = Literal["seeds", "classes", "both"]
+#: what counts as a repeat; of a comparison over data sets, those
+Repeats = GeneralityKind | Literal["datasets"]
 #: what would settle a pair: seeds that are advised; of a study in waves, seeds that follow, none beyond the limit, none
 Prospect = Literal["advised", "follow", "limit", "none"]
 
@@ -74,7 +76,7 @@ class Pair:
     level: float
     higher_is_better: bool
     prospect: Prospect = "advised"
-    over: GeneralityKind = "seeds"
+    over: Repeats = "seeds"
     n_classes: int = 0
 
     @property

@@ -95,12 +95,14 @@ def _rests_on(pair: "Pair") -> str:
     """Return how many seeds, test classes or both the verdict rests on."""
     seeds = f"{pair.n_a} seeds" if pair.n_a == pair.n_b else f"{pair.n_a} and {pair.n_b} seeds"
     classes = f"{pair.n_classes} test classes"
-    return {"seeds": seeds, "classes": classes, "both": f"{seeds} and {classes}"}[pair.over]
+    datasets = f"{pair.n_shared} data sets"
+    return {"seeds": seeds, "classes": classes, "both": f"{seeds} and {classes}", "datasets": datasets}[pair.over]
 
 
 def _what_would_settle(pair: "Pair") -> str:
     if pair.over != "seeds":
-        return "more test classes would tell" if pair.over == "classes" else "more seeds or test classes would tell"
+        words = {"classes": "test classes", "both": "seeds or test classes", "datasets": "data sets"}
+        return f"more {words[pair.over]} would tell"
     in_waves = {
         "follow": "more seeds of both follow",
         "limit": "both have the most seeds this study gives",
