@@ -11,6 +11,8 @@ import typer
 from fairground.api.progress.counts import counted
 from fairground.cli.options import AsJson, Quiet
 
+HELP_ORDER = 140
+
 if TYPE_CHECKING:
     from fairground.deploy.decision import DecisionRule
     from fairground.deploy.index import Index

@@ -114,7 +114,8 @@ class OpenSet:
     @property
     def is_known(self) -> np.ndarray:
         """Which queries can be put as known ones."""
-        return np.isfinite(self.own)
+        finite: np.ndarray = np.isfinite(self.own)
+        return finite
 
     @cached_property
     def known(self) -> np.ndarray:

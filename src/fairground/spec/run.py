@@ -22,7 +22,13 @@ class ComponentSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class OptimiserSpec:
-    """One optimiser, three groups: trunk, head and the loss' own weights. A rate left out follows `lr`."""
+    """One optimiser, three groups: trunk, head and the loss' own weights. A rate left out follows `lr`.
+
+    All rates rise linearly over the first `warmup_epochs`, then follow `schedule`: constant, cosine down to 0 at the
+    last step, or step, times `step_factor` every `step_epochs`. The trunk rests for the first `frozen_trunk_epochs`.
+    `clip_norm` bounds the length of the gradient of all weights, 0 leaves it. `average` is the decay of a moving
+    average of the weights, which is then what is validated, selected and used; 0 for none.
+    """
 
     name: Literal["adam", "adamw", "sgd", "rmsprop"] = "adam"
     lr: float = 1e-3
@@ -31,8 +37,27 @@ class OptimiserSpec:
     weight_decay: float = 0.0
     loss_weight_decay: float = 0.0
     momentum: float = 0.0
+    schedule: Literal["constant", "cosine", "step"] = field(default="constant", metadata=LATER)
+    warmup_epochs: float = field(default=0.0, metadata=LATER)
+    step_epochs: int = field(default=10, metadata=LATER)
+    step_factor: float = field(default=0.1, metadata=LATER)
+    frozen_trunk_epochs: int = field(default=0, metadata=LATER)
+    clip_norm: float = field(default=0.0, metadata=LATER)
+    average: float = field(default=0.0, metadata=LATER)
 
     def __post_init__(self) -> None:
+        self._check_rates()
+        for key in ("warmup_epochs", "clip_norm"):
+            value = getattr(self, key)
+            require(0 <= value < float("inf"), f"optimiser.{key} must be a number from 0; got {value}")
+        require(0 <= self.average < 1, f"optimiser.average is a decay in [0, 1), like 0.99; got {self.average}")
+        _integer("optimiser.frozen_trunk_epochs", self.frozen_trunk_epochs, 0)
+        _integer("optimiser.step_epochs", self.step_epochs, 1)
+        require(0 < self.step_factor <= 1, f"optimiser.step_factor must be in (0, 1]; got {self.step_factor}")
+        is_stepped = self.schedule == "step" or (self.step_epochs, self.step_factor) == (10, 0.1)
+        require(is_stepped, "optimiser.step_epochs and step_factor are for optimiser.schedule=step")
+
+    def _check_rates(self) -> None:
         for key in ("lr", "head_lr", "loss_lr"):
             rate = getattr(self, key)
             require(rate is None or 0 <= rate <= 100, f"optimiser.{key} must be in [0, 100]; got {rate}")
@@ -80,7 +105,8 @@ class EvaluationSpec:
     `select_on` test is for protocols that say so, as that of Roth et al. does; `report` best_of_each is their habit of
     taking each metric's own best epoch. `test` false leaves the test split sealed for good: a trial of a search is
     judged on validation alone. `analyses` are made of the training split, once, with the selected weights. Metrics that
-    need clusters are averaged over k-means from `clustering_seeds` seeds.
+    need clusters are averaged over k-means from `clustering_seeds` seeds. `watch_test` measures the test split whenever
+    validation is measured and keeps its scores, to study what selection on test would report; it selects nothing.
     """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
@@ -92,6 +118,7 @@ class EvaluationSpec:
     lone: Literal["drop", "zero"] = "drop"
     normalise: bool | None = None
     clustering_seeds: int = field(default=1, metadata=LATER)
+    watch_test: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         _integer("evaluation.clustering_seeds", self.clustering_seeds, 1)
@@ -107,6 +134,11 @@ class EvaluationSpec:
         require(
             on_test or self.report == "selected",
             "evaluation.report = best_of_each picks epochs by test scores, so it needs evaluation.select_on = test",
+        )
+        require(
+            not self.watch_test or (self.test and not on_test),
+            "evaluation.watch_test looks at the test split while validation selects, so it needs evaluation.test = "
+            "true and evaluation.select_on = validation",
         )
 
 
