@@ -1,11 +1,13 @@
 """`fairground list` and `fairground show`: what there is, without importing any of it."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.api.terminal import terminal_width
 from fairground.cli.options import HOME, AsJson, Home
 
 HELP_ORDER = 150
@@ -71,17 +73,34 @@ def _list_runs(home: Path, as_json: bool) -> None:
     if as_json:
         print(json.dumps(states, sort_keys=True))
         return
+    if not states:
+        print(f"no runs in {home} yet; `fairground train` makes one, --home names another place")
     for name, state in sorted(states.items()):
         about = _about(records[name]) if name in records else f"go on with: fairground resume {name}"
         print(f"{name}  {state:<10}  {about}")
 
 
 def _about(record: "RunRecord") -> str:
-    parts = [record.spec["loss"], record.spec["miner"], record.spec["data"]]
-    names = [str(part["name"]) for part in parts if isinstance(part, dict)]
+    from fairground.report.headings import with_unit
+    from fairground.spec.data_name import data_name
+
+    parts = [record.spec["loss"], record.spec["miner"]]
+    names = [*(str(part["name"]) for part in parts if isinstance(part, dict)), data_name(record.spec["data"])]
     metric = "map@r" if record.selection is None else record.selection.metric
     score = record.score(metric)
-    return f"{' '.join(names)} seed {record.spec['seed']}" + ("" if score is None else f"  test {metric} {score:.4f}")
+    shown = "" if score is None else f"  test {metric} {with_unit(metric, score)}"
+    return f"{' '.join(names)} seed {record.spec['seed']}{shown}"
+
+
+def print_wrapped(heading: str, words: Sequence[str]) -> None:
+    """Print words after a heading, in as many lines as the terminal needs, none of them torn."""
+    width, line = terminal_width(), heading
+    for word in words:
+        if len(line) > len(heading) and len(line) + 2 + len(word) > width:
+            print(line.rstrip())
+            line = " " * len(heading)
+        line += f"  {word}"
+    print(line.rstrip())
 
 
 def show(
@@ -103,21 +122,24 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
     if as_json:
         print(record.to_json())
         return
-    loss, data = record.spec["loss"], record.spec["data"]
+    from fairground.report.headings import with_unit
+    from fairground.spec.data_name import data_name
+
+    loss = record.spec["loss"]
     assert isinstance(loss, dict)
-    assert isinstance(data, dict)
-    print(f"run {record.name}: {loss['name']} on {data['name']}, seed {record.spec['seed']}, {record.state}")
+    where = data_name(record.spec["data"])
+    print(f"run {record.name}: {loss['name']} on {where}, seed {record.spec['seed']}, {record.state}")
     if record.failure:
         print(f"  {record.failure}")
     for row in record.epochs:
         trained = "untrained" if row.loss is None else f"loss {row.loss:.4f}"
-        mark = "  <- selected" if row.epoch == record.best_epoch else ""
-        scores = "  ".join(f"{name} {value:.4f}" for name, value in row.validation.items())
-        print(f"  epoch {row.epoch:>3}  {trained:<14}  {scores}{mark}")
+        mark = "<- selected" if row.epoch == record.best_epoch else ""
+        scores = [f"{name} {with_unit(name, value)}" for name, value in row.validation.items()]
+        print_wrapped(f"  epoch {row.epoch:>3}  {trained:<14}", [*scores, mark] if mark else scores)
     for split in ("validation", "test"):
-        scores = "  ".join(f"{score.metric} {score.value:.4f}" for score in record.scores if score.split == split)
+        scores = [f"{s.metric} {with_unit(s.metric, s.value)}" for s in record.scores if s.split == split]
         if scores:
-            print(f"  {split:<10}  {scores}")
+            print_wrapped(f"  {split:<10}", scores)
     for note in record.notes:
         print(f"  note: {note}")
     for finding in record.findings:

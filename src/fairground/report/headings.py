@@ -21,6 +21,11 @@ def show(metric: str, value: float) -> str:
     return f"{100 * value:.2f}" if is_share(metric) else f"{value:.4g}"
 
 
+def with_unit(metric: str, value: float) -> str:
+    """Return one score as text with its unit."""
+    return f"{show(metric, value)}{unit(metric)}"
+
+
 def in_unit(metric: str, shown: float) -> float:
     """Return a number in the unit of the scores from one in the unit they are shown in."""
     return shown / 100 if is_share(metric) else shown

@@ -214,6 +214,7 @@ class Training:
 
     def _validate(self) -> dict[str, float]:
         rows = self.parts.parts.validation if self.judged is None else self.judged
+        self.listen({"kind": "measure", "of": len(rows)})
         with self._averaged():
             embeddings = self.embed(rows)
         if self.doctor is not None:

@@ -22,6 +22,7 @@ from fairground.training.allocator import keep_memory
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.distributed.process_group import ALONE, ProcessGroup
 from fairground.training.final_evaluation import final_scores, selecting_scores
+from fairground.training.input_profile import profile_of, write_profile
 from fairground.training.loop import Listener, Training
 from fairground.training.seal import SealedRows
 
@@ -50,6 +51,10 @@ def run(
     parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
     folder = RunFolder(home, name_of(spec))
     with _owned(folder, spec, group, lock_patience), torch.random.fork_rng(devices=[]):
+        if group.is_leader:
+            write_profile(folder, profile_of(spec, parts))
+        if kept := parts.table.images.cache_sentence():
+            listen({"kind": "cache", "sentence": kept})
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.parts.test, witness=witness)
         on_test = spec.evaluation.select_on == "test"
