@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.api.terminal import print_fitted
 from fairground.cli.caches import caches
 from fairground.cli.options import AsJson, Quiet
 
@@ -117,38 +118,38 @@ def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["C
 
 def _print(found: "Audit", name: str) -> None:
     sizes = found.class_sizes
-    print(f"{name}: {found.n_images} images of {found.n_classes} classes")
+    print_fitted(f"{name}: {found.n_images} images of {found.n_classes} classes")
     for part, (images, classes) in found.parts.items():
-        print(f"  {part:<12}{images:>8} images{classes:>7} classes")
-    print(
+        print_fitted(f"  {part:<12}{images:>8} images{classes:>7} classes")
+    print_fitted(
         f"  images a class: {sizes['smallest']:.0f} to {sizes['largest']:.0f}, median {sizes['median']:g}; "
         f"largest/smallest {sizes['ratio']:.3g}, Gini {sizes['gini']:.2f}"
     )
-    print(f"  classes of one image: {sizes['of_one_image']:.0f}")
+    print_fitted(f"  classes of one image: {sizes['of_one_image']:.0f}")
     if found.image_sizes:
         shapes = found.image_sizes
-        print(
+        print_fitted(
             f"  image sizes: shorter side {shapes['shorter_side_smallest']} or more, median "
             f"{shapes['shorter_side_median']}; longer side up to {shapes['longer_side_largest']}; "
             f"{shapes['distinct_sizes']} different"
         )
-    print(f"  unreadable: {found.unreadable}")
+    print_fitted(f"  unreadable: {found.unreadable}")
     for sentence in found.unreadable_examples[:_SHOWN]:
-        print(f"    {sentence}")
+        print_fitted(f"    {sentence}")
     if found.unreadable > _SHOWN:
-        print(f"    and {found.unreadable - _SHOWN} more; --json names them")
+        print_fitted(f"    and {found.unreadable - _SHOWN} more; --json names them")
     _print_copies("exact duplicates", found.duplicates)
     if found.near_duplicates is None:
-        print("  near duplicates: not looked for, there is nothing to look at")
+        print_fitted("  near duplicates: not looked for, there is nothing to look at")
     else:
         _print_copies("near duplicates", found.near_duplicates)
-        print(f"    ({found.near_rule}; {found.too_plain} images are too plain to be judged)")
+        print_fitted(f"    ({found.near_rule}; {found.too_plain} images are too plain to be judged)")
     for parts, names in found.shared_classes.items():
-        print(f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'")
+        print_fitted(f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'")
     if not found.shared_classes and len(found.parts) > 1:
-        print("  classes shared by parts: none")
+        print_fitted("  classes shared by parts: none")
     for note in (*found.notes, *_obstacles(found)):
-        print(f"  note: {note}")
+        print_fitted(f"  note: {note}")
 
 
 def _obstacles(found: "Audit") -> Iterator[str]:
@@ -160,9 +161,9 @@ def _obstacles(found: "Audit") -> Iterator[str]:
 
 
 def _print_copies(what: str, copies: "Copies") -> None:
-    print(
+    print_fitted(
         f"  {what}: {copies.images} images, {copies.across_parts} of them across parts, "
         f"{copies.across_classes} across classes"
     )
     for first, second in copies.examples:
-        print(f"    '{first}' and '{second}'")
+        print_fitted(f"    '{first}' and '{second}'")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairground.api.terminal import print_fitted
 from fairground.errors import require
 
 if TYPE_CHECKING:
@@ -61,17 +62,21 @@ def print_suspects(suspects: Sequence["LabelSuspect"] | None, n_images: int) -> 
 
     if suspects is None:
         return
-    print(f"  suspect labels: {len(suspects):,} of {n_images:,} images lie nearer to another class than to their own")
+    print_fitted(
+        f"  suspect labels: {len(suspects):,} of {n_images:,} images lie nearer to another class than to their own"
+    )
     for one in suspects[:_SHOWN]:
-        print(f"    '{clean(one.name)}' labelled '{clean(one.label)}', nearer to '{clean(one.suggested)}'")
+        print_fitted(f"    '{clean(one.name)}' labelled '{clean(one.label)}', nearer to '{clean(one.suggested)}'")
     if len(suspects) > _SHOWN:
-        print(f"    and {len(suspects) - _SHOWN:,} more, less and less suspect: --page shows them, --csv lists all")
+        print_fitted(
+            f"    and {len(suspects) - _SHOWN:,} more, less and less suspect: --page shows them, --csv lists all"
+        )
 
 
 def print_written(said: Sequence[str]) -> None:
     """Print which files were written."""
     for sentence in said:
-        print(sentence)
+        print_fitted(sentence)
 
 
 def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:

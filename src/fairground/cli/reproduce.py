@@ -57,6 +57,7 @@ def reproduce(
 
 def _print(records: "list[RunRecord]", *, as_json: bool) -> None:
     from fairground.errors import FairgroundError, require
+    from fairground.report.headings import with_unit
     from fairground.report.table_formats import text
     from fairground.report.tables import ResultTable
 
@@ -75,4 +76,5 @@ def _print(records: "list[RunRecord]", *, as_json: bool) -> None:
     for metric, (value, values) in compared.items():
         if value is not None and values:
             n_below = sum(other < value for other in values)
-            print(f"{table.split} {metric}: the run scored {value:.4f}, above {n_below} of {len(values)} fresh seeds")
+            scored = f"the run scored {with_unit(metric, value)}"
+            print(f"{table.split} {metric}: {scored}, above {n_below} of {len(values)} fresh seeds")

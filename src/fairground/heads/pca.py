@@ -45,7 +45,7 @@ class PcaHead(Head):
         require(
             self.embedding_dim < found.n,
             f"pca.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have no "
-            f"more axes; got {self.embedding_dim}",
+            f"more axes; got {self.embedding_dim}. Say head.embedding_dim={_largest_power_below(found.n)}",
         )
         weight, bias = found.projection(self.embedding_dim)
         with torch.no_grad():
@@ -56,3 +56,8 @@ class PcaHead(Head):
         """Return raw embeddings (n, embedding_dim)."""
         embeddings: Tensor = self.layer(features)
         return embeddings
+
+
+def _largest_power_below(n: int) -> int:
+    """Return the largest power of two below a number, 1 at least."""
+    return 1 << max(0, (max(1, n - 1)).bit_length() - 1)

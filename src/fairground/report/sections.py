@@ -180,7 +180,8 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     for key, value in shared(flat).items():
         part, _, setting = key.partition(".")
-        if key in ("protocol", "data") or not value:  # the section's title says so, or there is nothing to say
+        # The section's title says so, or there is nothing to say: a published bug that is not switched on is no news.
+        if key in ("protocol", "data") or not value or (setting.endswith("_bug") and value == "false"):
             continue
         parts.setdefault(part, []).append(clean(f"{setting.replace('_', ' ')} {value}".strip()))
     return {part: " · ".join(settings) for part, settings in parts.items()}
