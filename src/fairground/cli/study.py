@@ -3,12 +3,13 @@
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Workers, WorkerThreads
+from fairground.cli.executors import Address, ExecutorName, Gpus, NodeWait, Storage, Workers, WorkerThreads
 from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet
 
 HELP_ORDER = 80
@@ -33,6 +34,7 @@ def study(
     threads: WorkerThreads = 1,
     gpus: Gpus = 0.0,
     address: Address = None,
+    node_wait: NodeWait = None,
     storage: Storage = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="With plan: make the first run of every method, to measure what it costs.")
@@ -65,7 +67,9 @@ def study(
     from fairground.api.study import find_study
 
     found = find_study(rest, home, is_begun=action in ("resume", "status"))
-    options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
+    options = ExecutorOptions(
+        name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
+    )
     if action == "status":
         _status(found, home, storage, as_json=as_json)
     elif action == "plan":
@@ -159,9 +163,14 @@ def run(
 ) -> None:
     """Run a study and print what it found; after Ctrl-C, how to go on."""
     from fairground.api.study import run_found_study
+    from fairground.api.terminal import prints_on_stderr
 
     try:
-        result = run_found_study(found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet)
+        # What Ray prints must not end up in what a program reads.
+        with prints_on_stderr() if options.name == "ray" else nullcontext():
+            result = run_found_study(
+                found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet
+            )
     except KeyboardInterrupt:
         where = "" if home == HOME else f" --home {home}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)
