@@ -270,3 +270,11 @@ def test_names_by_method_are_those_of_each_method(store):
         method: set(store.names(method=method)) for method in found
     }
     assert sorted(map(len, found.values())) == [1, 3]
+
+
+def test_a_stored_record_is_flushed_to_the_disk(store):
+    store.append(make_record())
+    (level,) = store._connect().execute("PRAGMA synchronous").fetchone()
+    (mode,) = store._connect().execute("PRAGMA journal_mode").fetchone()
+    # FULL: SQLite waits for the disk at every commit, so that a power cut loses nothing that was reported.
+    assert (level, mode) == (2, "wal")

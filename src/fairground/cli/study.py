@@ -3,13 +3,14 @@
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Workers, WorkerThreads
+from fairground.cli.executors import Address, ExecutorName, Gpus, NodeWait, Storage, Workers, WorkerThreads
 from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet
 
 HELP_ORDER = 80
@@ -44,6 +45,7 @@ def study(
     threads: WorkerThreads = 1,
     gpus: Gpus = 0.0,
     address: Address = None,
+    node_wait: NodeWait = None,
     storage: Storage = None,
     until_settled: Annotated[
         bool,
@@ -94,7 +96,9 @@ def study(
 
     rest = [*rest[:1], *(["until_settled=true"] if until_settled else []), *rest[1:]]
     found = find_study(rest, home, is_begun=action in ("resume", "status"))
-    options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
+    options = ExecutorOptions(
+        name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
+    )
     if action == "status":
         _status(found, home, storage, as_json=as_json)
     elif action == "plan":
@@ -226,9 +230,14 @@ def run(
 ) -> None:
     """Run a study and print what it found; after Ctrl-C, how to go on."""
     from fairground.api.study import run_found_study
+    from fairground.api.terminal import prints_on_stderr
 
     try:
-        result = run_found_study(found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet)
+        # What Ray prints must not end up in what a program reads.
+        with prints_on_stderr() if options.name == "ray" else nullcontext():
+            result = run_found_study(
+                found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet
+            )
     except KeyboardInterrupt:
         where = "" if home == HOME else f" --home {home}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)
