@@ -10,6 +10,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
+HELP_ORDER = 20
+
 if TYPE_CHECKING:
     from fairground.api.recommend import RecommendResult
 
