@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from fairground.catalogue import find, list_room
-from fairground.contracts.metric import ClusteringMetric, Contingency, RankingMetric, Verification, VerificationMetric
+from fairground.contracts.metric import (
+    ClusteringMetric,
+    Contingency,
+    OpenSet,
+    OpenSetMetric,
+    RankingMetric,
+    Verification,
+    VerificationMetric,
+)
 from fairground.evaluation import evaluate
 from fairground.evaluation.metric_names import metric_named
 from fairground.spec.metric_words import spelled
@@ -22,6 +30,8 @@ def kind_of(word):
 RANKING = [word for word in WORDS if issubclass(kind_of(word), RankingMetric)]
 CLUSTERING = [word for word in WORDS if issubclass(kind_of(word), ClusteringMetric)]
 VERIFICATION = [word for word in WORDS if issubclass(kind_of(word), VerificationMetric)]
+
+OPEN_SET = [word for word in WORDS if issubclass(kind_of(word), OpenSetMetric)]
 
 
 def lattice(n=90, n_classes=11, seed=0):
@@ -141,3 +151,14 @@ def test_hand_made_curves_are_in_order(word):
     scores = [metric.score(curve(above)) for above in ([0, 0, 0], [6, 3, 0], [10, 10, 10])]
     assert scores == sorted(scores, reverse=kind_of(word).higher_is_better)
     assert scores[0] != scores[2]
+
+
+@pytest.mark.parametrize("word", OPEN_SET)
+def test_hand_made_trials_are_in_order(word):
+    metric = metric_named(word)
+    other = np.array([1.0, 2, 3, 4])
+    trials = [OpenSet(own=np.array(own), other=other, weights=np.ones(4)) for own in ([9.0] * 4, [2.0] * 4, [0.0] * 4)]
+    scores = [metric.score(some) for some in trials]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == 1
+    assert scores[2] < 1

@@ -54,7 +54,8 @@ def test_words(word, kind, settings):
         ("recall@1.5", "recall.k must be a whole number from 1; got 1.5"),
         (
             "pathlib:Path",
-            "'pathlib:Path' is not a metric: derive it from RankingMetric, ClusteringMetric or VerificationMetric",
+            "'pathlib:Path' is not a metric: derive it from RankingMetric, ClusteringMetric, VerificationMetric or "
+            "OpenSetMetric",
         ),
     ],
 )

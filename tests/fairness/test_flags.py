@@ -26,6 +26,13 @@ def test_selection_on_the_test_split_or_without_validation():
     assert told["test_selection"].endswith("did not select: a.")
 
 
+def test_a_test_split_that_was_watched():
+    seen = method()
+    seen = [replace(run, epochs=tuple(replace(row, test={"map@r": 0.3}) for row in run.epochs)) for run in seen]
+    told = raised(a=seen, b=method(loss="margin", level=0.4))
+    assert told["test_watched"] == "The test split was watched during training, though validation selected: a."
+
+
 def test_one_run_unequal_runs_and_other_seeds():
     assert raised(a=method(seeds=1), b=method(loss="margin", seeds=1)) == {"no_repeats": "One run only: a, b."}
     assert raised(a=method(seeds=2), b=method(loss="margin", seeds=3))["seeds"] == "Unequal numbers of runs: a 2, b 3."

@@ -31,11 +31,12 @@ def test_a_study_is_read_back_with_its_search_and_its_joined_models(home):
     assert set(sections) == {("icons", "laptop"), ("icons", "laptop, concatenated")}
     # Two methods of two repeats on two folds; and a concatenated model of each repeat.
     assert [len(section.records) for section in sections.values()] == [8, 4]
-    inputs, comparison = figure_inputs_of(("icons", "laptop"), sections["icons", "laptop"])
+    inputs, comparison = figure_inputs_of(("icons", "laptop"), sections)
     assert len(inputs.runs.records) == 4, "the folds of a repeat are averaged"
     assert {row.label for row in inputs.table.rows} == {"contrastive", "triplet"}
     assert set(inputs.trials) == {"contrastive", "triplet"}
     assert comparison.is_fair
+    assert {row.label for row in inputs.concatenated.rows} == {"contrastive", "triplet"}
     assert {"traces", "sensitivity", "cost"} <= {figure.name for figure in figures_of(inputs)}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder
-from fairground.records.record import RunRecord, Score
+from fairground.records.record import Score
 from fairground.report.figure import figures_of
 from fairground.report.figure_files import write_figures
 from fairground.report.figure_inputs import FigureInputs
@@ -27,37 +27,16 @@ from fairground.report.figures import (
     structure,
     traces,
 )
-from fairground.report.run_set import RunSet
 from fairground.report.sections import figure_inputs_of
-from fairground.report.tables import ResultTable
 from fairground.study.trial import Trial
 from tests.records.factory import hashed, make_record
+from tests.report.figure_runs import KEY, inputs, run
 from tests.report.fixtures import make_rich_study, make_study, write_files
-
-KEY = ("icons", "laptop")
-
-
-def inputs(records: list[RunRecord], *, folders=None, trials=None) -> FigureInputs:
-    runs = RunSet(records=tuple(records), folders=folders or {}, trials={KEY: trials or {}})
-    return FigureInputs(key=KEY, table=ResultTable.from_records(records), runs=runs)
-
-
-def run(loss: str, value: float, *, miner: str = "distance_weighted", p: float | None = None, seed: int = 0, **scores):
-    """One run whose recall@1 is `value`; other test scores by name, train scores with a `train_` before it."""
-    made = make_record(loss=loss, miner=miner, seed=seed)
-    spec = {**made.spec, "miner": {"name": miner, **({} if p is None else {"p_switch": p})}}
-    spec["evaluation"] = {"metrics": ["recall@1"], "select_by": "recall@1"}
-    found = [Score(metric="recall@1", split="test", value=value)]
-    for name, number in scores.items():
-        split = "train" if name.startswith("train_") else "test"
-        found.append(Score(metric=name.removeprefix("train_"), split=split, value=number))
-    key = hashed(spec | {"seed": 0})
-    return replace(made, name=hashed(spec), method=key, spec=spec, scores=tuple(found))
 
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory) -> FigureInputs:
-    return figure_inputs_of(KEY, make_rich_study(tmp_path_factory.mktemp("home")))[0]
+    return figure_inputs_of(KEY, {KEY: make_rich_study(tmp_path_factory.mktemp("home"))})[0]
 
 
 def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tmp_path):
@@ -72,7 +51,9 @@ def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tm
         "spectra",
         "densities",
         "metrics_apart",
+        "autocorrelation",
         "over_time",
+        "average_improvement",
         "improvement",
         "traces",
         "sensitivity",
@@ -188,7 +169,7 @@ def test_spectra_of_all_pairs_are_drawn_and_a_pair_shares_its_colour(tmp_path):
     colours = [spectrum.series for spectrum in found]
     assert sorted(colours) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     for series in range(5):
-        assert {spectrum.is_regularised for spectrum in found if spectrum.series == series} == {True, False}
+        assert {spectrum.is_changed for spectrum in found if spectrum.series == series} == {True, False}
     assert spectra.figure_of(inputs(records, folders=folders)).wide("here").count("<svg") == 1
 
 
@@ -210,14 +191,12 @@ def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
     assert over_time.year_of("../cli/main") is None
     assert over_time.year_of("x" * 10_000) is None
     records = [run("contrastive", 0.5), run("triplet", 0.4), run("triplet", 0.6, miner="semihard"), run("margin", 0.7)]
-    found = over_time.dated_of(inputs(records))
+    found = over_time.dated_of(inputs(records), "recall@1")
     assert [(one.loss, one.year, round(one.score)) for one in found] == [
         ("contrastive", 2006, 50),
         ("triplet", 2006, 60),
         ("margin", 2017, 70),
     ]
-    known = over_time.dated_of(replace(inputs(records), key=("cub200", "laptop")))
-    assert len(known[0].claimed) > 5
 
 
 def test_improvement_over_the_best_of_the_classics():

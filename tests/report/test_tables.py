@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from fairground.errors import InputError
+from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord, Score
 from fairground.report import table_formats as formats
 from fairground.report.tables import ResultTable
-from tests.records.factory import make_record
+from tests.records.factory import hashed, make_record
 from tests.report.fixtures import HOSTILE, make_study
 
 
@@ -157,3 +158,26 @@ def test_marked_are_those_that_no_other_is_better_than():
     for metric in table.metrics:
         marked = {row.label for row in table.rows if row.cells[metric].mark}
         assert marked == set(table.comparisons[metric].best)
+
+
+def test_best_epochs_are_shown_as_mean_and_population_deviation():
+    runs = [replace(make_record(seed=seed), best_epoch=epoch) for seed, epoch in enumerate((2, 4, 6))]
+    (row,) = ResultTable.from_records(runs).rows
+    # Mean 4; squared deviations 4, 0, 4 over 3.
+    assert (row.best_epoch.mean, row.best_epoch.n) == (4, 3)
+    assert row.best_epoch.deviation == pytest.approx((8 / 3) ** 0.5)
+    assert row.best_epoch.text == "4.0 ± 1.6"
+    (one,) = ResultTable.from_records(runs[:1]).rows
+    assert one.best_epoch.text == "2"
+    none = ResultTable.from_records([replace(run, best_epoch=None) for run in runs])
+    assert not none.has_epochs
+
+
+def test_folds_that_chose_different_epochs_have_no_best_epoch_between_them():
+    def fold(number: int, epoch: int):
+        made = make_record(seed=0)
+        spec = {**made.spec, "split": {"name": "class_folds", "fold": number, "n_folds": 2}}
+        return replace(made, name=hashed(spec), spec=spec, best_epoch=epoch)
+
+    assert join_folds([fold(0, 3), fold(1, 5)])[0].best_epoch is None
+    assert join_folds([fold(0, 3), fold(1, 3)])[0].best_epoch == 3

@@ -38,7 +38,10 @@ def test_a_file_says_a_study_and_is_named_by_its_stem(tmp_path):
     [
         (SMALL.replace("repeats", "repeat"), "no key 'repeat'. Did you mean 'repeats'?"),
         (SMALL + "[search]\ntrails = 5\n", "no key 'search.trails'. Did you mean 'trials'?"),
-        (SMALL + "[search]\nsampler = 'grid'\n", "search.sampler must be one of 'gp', 'tpe', 'random'; got 'grid'"),
+        (
+            SMALL + "[search]\nsampler = 'sobol'\n",
+            "search.sampler must be one of 'gp', 'tpe', 'random', 'grid'; got 'sobol'",
+        ),
         (SMALL + "[search]\ntrials = -1\n", "search.trials must be at least 0; got -1"),
         (SMALL + "[folds]\nn = 4\nuse = [0, 4]\n", "folds.use must name folds in 0..3, each once; got [0, 4]"),
         (SMALL + "[search]\npruning = 'median'\n", "search.prune_after must be below the number of folds, 1"),
@@ -62,6 +65,20 @@ def test_a_study_extends_another_and_may_take_entries_away(tmp_path):
     study = load_study(said(tmp_path, 'extends = "tiny"\nrepeats = 7\n[methods]\ntriplet = "none"\n'))
     assert [method.label for method in study.methods] == ["contrastive"]
     assert (study.repeats, study.search.trials) == (7, 4)
+
+
+def test_a_study_extends_a_file_that_lies_in_its_folder(tmp_path):
+    (tmp_path / "base.toml").write_text('extends = "tiny"\nrepeats = 7\n', encoding="utf-8")
+    study = load_study(said(tmp_path, 'extends = "base.toml"\nquestion = "again?"\n'))
+    assert (study.repeats, study.search.trials, study.question) == (7, 4, "again?")
+    with pytest.raises(InputError, match="base"):
+        load_study(said(tmp_path, 'extends = "other_base.toml"\n'))
+
+
+def test_a_trial_does_not_watch_the_test_split_its_final_runs_do():
+    (cell, *_) = jobs_of(load_study("tiny", changes=["evaluation.watch_test=true"]))
+    assert not cell.spec(seed=0, test=False).evaluation.watch_test
+    assert cell.spec(seed=0, test=True).evaluation.watch_test
 
 
 def test_changes_reach_the_study_its_budget_or_its_runs():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.spec.space import Choice, Integer, LogReal, Real
-from fairground.study.search_analysis import contour, expected_best, importance, on_bounds, trace
+from fairground.study.search_analysis import expected_best, importance, on_bounds, trace
 from fairground.study.trial import Trial, counts
 
 RANGES = {"a": Real(low=0.0, high=1.0), "b": Real(low=0.0, high=1.0)}
@@ -47,11 +47,6 @@ def test_what_decides_the_score_is_important():
     shares = importance(RANGES, trials)
     assert shares["a"] > shares["b"]
     assert importance(RANGES, trials[:3]) == {}
-
-
-def test_contours_hold_finished_trials():
-    found = contour([trial(0, a=0.1, b=0.2), trial(1, "pruned", a=0.3, b=0.4)], "a", "b")
-    assert [point[:2] for point in found.points] == [(0.1, 0.2)]
 
 
 def test_an_optimum_on_a_bound_is_warned_of():

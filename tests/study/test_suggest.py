@@ -16,8 +16,8 @@ RANGES = {
 }
 
 
-def ask(trials, *, sampler="tpe", startup=4, seed=0, ranges=RANGES):
-    return suggest(ranges, trials, sampler=sampler, startup=startup, seed=seed, label="cell")
+def ask(trials, *, sampler="tpe", startup=4, seed=0, ranges=RANGES, n_trials=50):
+    return suggest(ranges, trials, sampler=sampler, startup=startup, seed=seed, label="cell", n_trials=n_trials)
 
 
 def trials_of(n, score=lambda settings: 1 - (settings["a"] - 0.7) ** 2):

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,30 @@ def test_a_trial_never_opens_the_test_split(tmp_path: Path) -> None:
     assert opened == []
     assert {score.split for score in record.scores} == {"validation"}
     assert not RunFolder(tmp_path, record.name).embeddings.exists()
+
+
+def test_a_watched_test_split_keeps_every_epochs_scores_and_selects_nothing(tmp_path: Path) -> None:
+    opened: list[str] = []
+    sealed = run(tiny(), home=tmp_path / "sealed")
+    watched = run(tiny("evaluation.watch_test=true"), home=tmp_path / "watched", witness=opened.append)
+    assert watched.best_epoch == sealed.best_epoch
+    assert [row.validation for row in watched.epochs] == [row.validation for row in sealed.epochs]
+    assert watched.score("map@r") == sealed.score("map@r")
+    assert all(set(row.test) == set(row.validation) for row in watched.epochs)
+    chosen = next(row for row in watched.epochs if row.epoch == watched.best_epoch)
+    assert chosen.test["map@r"] == watched.score("map@r")
+    assert not any(row.test for row in sealed.epochs)
+    assert watched.selection == Selection(split="validation", metric="map@r")
+    assert watched.notes[0] == "the test split was measured after every validation; validation selected"
+    assert "the test split is watched while validation selects" in opened[0]
+    assert RunRecord.from_json(watched.to_json()) == watched
+    assert watched.digits() != replace(watched, epochs=sealed.epochs).digits()
+
+
+@pytest.mark.parametrize("word", ["evaluation.test=false", "evaluation.select_on=test"])
+def test_only_a_test_split_that_is_opened_later_and_does_not_select_can_be_watched(word: str) -> None:
+    with pytest.raises(InputError, match="watch_test looks at the test split while validation selects"):
+        tiny("evaluation.watch_test=true", word)
 
 
 def test_analyses_are_made_of_the_training_split(tmp_path: Path) -> None:

@@ -94,8 +94,8 @@ def _write_tables(runs: RunSet, page: Path, kinds: Sequence[str]) -> list[Path]:
 
     written = []
     sections = runs.sections()
-    for key, section in sections.items() if kinds else ():
-        table = figure_inputs_of(key, section)[0].table
+    for key in sections if kinds else ():
+        table = figure_inputs_of(key, sections)[0].table
         for kind in kinds:
             path = page.with_name(f"{page.stem}{_suffix(key, len(sections))}.{kind}")
             write_atomically(path, getattr(table_formats, FORMATS[kind])(table).encode())
@@ -109,8 +109,8 @@ def _write_figures(runs: RunSet, folder: Path, kind: str) -> list[Path]:
 
     written: list[Path] = []
     sections = runs.sections()
-    for key, section in sections.items() if kind else ():
-        inputs = figure_inputs_of(key, section)[0]
+    for key in sections if kind else ():
+        inputs = figure_inputs_of(key, sections)[0]
         prefix = _suffix(key, len(sections)).lstrip("-")
         written += write_figures(inputs, folder, kind, prefix=f"{prefix}-" if prefix else "")
     return written

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairground.errors import InputError
-from fairground.spec.load import parse_value
 from fairground.spec.run import ROOM_OF
+from fairground.spec.settings import parse_value
 
 #: what a keyword may be: a value, or a table of them
 Setting = str | int | float | bool | None | os.PathLike[str] | Sequence["Setting"] | Mapping[str, "Setting"]

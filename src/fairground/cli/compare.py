@@ -8,6 +8,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home
 
+HELP_ORDER = 60
+
 
 def compare(
     runs: Annotated[

@@ -12,6 +12,8 @@ import typer
 from fairground.cli.caches import caches
 from fairground.cli.options import AsJson, Quiet
 
+HELP_ORDER = 180
+
 if TYPE_CHECKING:
     from fairground.audit.audit import Audit, Copies
     from fairground.spec.run import ComponentSpec

@@ -8,6 +8,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
+HELP_ORDER = 10
+
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
     from fairground.spec.run import RunSpec

@@ -11,6 +11,8 @@ from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list
 
+HELP_ORDER = 120
+
 DATA_HELP = "A folder of images (class folders or loose), a table, one image, a file of features, or `icons`."
 
 

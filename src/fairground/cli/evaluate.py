@@ -9,6 +9,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home
 
+HELP_ORDER = 40
+
 if TYPE_CHECKING:
     from fairground.spec.study import StudySpec
     from fairground.study.run_study import JobResult

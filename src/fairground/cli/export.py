@@ -8,6 +8,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home
 
+HELP_ORDER = 110
+
 MODEL_HELP = "A run's name (or enough of its hash), or a folder that `fairground export` wrote."
 
 

@@ -12,6 +12,8 @@ from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list
 
+HELP_ORDER = 130
+
 
 def index(
     model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)],

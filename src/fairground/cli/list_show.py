@@ -8,6 +8,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home
 
+HELP_ORDER = 150
+
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
 
@@ -122,4 +124,10 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
         print(f"  doctor: {finding.text}")
     origin = record.provenance
     memory = origin.peak_memory_bytes / 2**20
-    print(f"  {origin.wall_seconds:.1f} s, {memory:.0f} MB, {origin.threads} threads, fairground {origin.fairground}")
+    took = f"{origin.wall_seconds:.1f} s" + (
+        f" ({origin.cpu_seconds:.1f} s of processor)" if origin.cpu_seconds else ""
+    )
+    print(f"  {took}, {memory:.0f} MB, {origin.threads} threads, fairground {origin.fairground}")
+
+
+COMMANDS = {"list": list_things, "show": show}

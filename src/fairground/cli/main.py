@@ -1,34 +1,16 @@
 """The `fairground` command.
 
-Nothing heavy is imported here or at the top of a command's file, so that `--help` answers at once.
+A command is a file of this folder with a `HELP_ORDER`, which says where in the help it stands. Nothing heavy is
+imported here or at the top of a command's file, so that `--help` answers at once.
 """
 
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import typer
 
 from fairground.api.terminal import guard_streams
-from fairground.cli import (
-    compare,
-    data,
-    demo,
-    embed,
-    evaluate,
-    export,
-    index,
-    list_show,
-    protocol,
-    published,
-    query,
-    recommend,
-    report,
-    reproduce,
-    score,
-    store,
-    study,
-    train,
-    watch,
-)
 from fairground.errors import FairgroundError, PictureError
 
 app = typer.Typer(
@@ -40,27 +22,22 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-app.command("demo")(demo.demo)
-app.command("recommend")(recommend.recommend)
-app.command("train")(train.train)
-app.command("resume")(train.resume)
-app.command("evaluate")(evaluate.evaluate)
-app.command("score")(score.score)
-app.command("compare")(compare.compare)
-app.command("report")(report.report)
-app.command("study")(study.study)
-app.command("watch")(watch.watch)
-app.command("reproduce")(reproduce.reproduce)
-app.command("export")(export.export)
-app.command("embed")(embed.embed)
-app.command("index")(index.index)
-app.command("query")(query.query)
-app.command("list")(list_show.list_things)
-app.command("show")(list_show.show)
-app.command("protocol")(protocol.protocol)
-app.command("published")(published.published)
-app.add_typer(data.app, name="data")
-app.add_typer(store.app, name="store")
+
+
+def _add_commands() -> None:
+    """Add the commands of every file with a `HELP_ORDER`: its `COMMANDS` by name, its `app`, or its one function."""
+    names = sorted({path.stem for path in Path(__file__).parent.glob("[a-z]*.py")} - {"main"})
+    modules = [import_module(f"fairground.cli.{name}") for name in names]
+    for module in sorted((one for one in modules if hasattr(one, "HELP_ORDER")), key=lambda one: one.HELP_ORDER):
+        name = module.__name__.rpartition(".")[2]
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name)
+            continue
+        for word, command in getattr(module, "COMMANDS", {name: getattr(module, name, None)}).items():
+            app.command(word)(command)
+
+
+_add_commands()
 
 
 def main() -> None:

@@ -10,6 +10,8 @@ import typer
 
 from fairground.cli.options import AsJson
 
+HELP_ORDER = 160
+
 if TYPE_CHECKING:
     from fairground.spec.run import RunSpec
 

@@ -10,6 +10,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home
 
+HELP_ORDER = 170
+
 if TYPE_CHECKING:
     from fairground.records.published import PublishedRow, PublishedTable
 

@@ -10,6 +10,8 @@ import typer
 
 from fairground.cli.options import AsJson
 
+HELP_ORDER = 140
+
 if TYPE_CHECKING:
     from fairground.deploy.index import Index
     from fairground.deploy.query import QueryResult

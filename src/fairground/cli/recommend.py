@@ -9,6 +9,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
+HELP_ORDER = 20
+
 
 def recommend(
     data: Annotated[

@@ -8,6 +8,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
+HELP_ORDER = 70
+
 
 def report(
     words: Annotated[

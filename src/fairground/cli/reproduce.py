@@ -11,6 +11,8 @@ from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Worke
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 from fairground.cli.study import run as run_study
 
+HELP_ORDER = 100
+
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
 

@@ -8,6 +8,8 @@ import typer
 
 from fairground.cli.options import AsJson
 
+HELP_ORDER = 50
+
 
 def score(
     file: Annotated[Path, typer.Argument(help="An .npz with arrays `embeddings` (n, d) and `labels` (n,).")],

@@ -10,6 +10,8 @@ import typer
 from fairground.api.progress.counts import counted
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
+HELP_ORDER = 190
+
 #: how many names of a kind are printed
 _SHOWN = 20
 

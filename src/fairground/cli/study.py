@@ -11,6 +11,8 @@ import typer
 from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Workers, WorkerThreads
 from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet
 
+HELP_ORDER = 80
+
 if TYPE_CHECKING:
     from fairground.api.executors import ExecutorOptions
     from fairground.spec.study import StudySpec

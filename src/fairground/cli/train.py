@@ -9,6 +9,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet, Threads, WithDoctor
 
+HELP_ORDER = 30
+
 if TYPE_CHECKING:
     from fairground.spec.run import RunSpec
 
@@ -118,3 +120,6 @@ def _print_stop(spec: "RunSpec", home: Path, stop: KeyboardInterrupt) -> None:
     if is_leader():
         where = "" if home == HOME else f" --home {home}"
         print(f"stopped; nothing is lost. Go on with: fairground resume {name_of(spec)}{where}", file=sys.stderr)
+
+
+COMMANDS = {"train": train, "resume": resume}

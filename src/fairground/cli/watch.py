@@ -10,6 +10,8 @@ import typer
 
 from fairground.cli.options import HOME, AsJson, Home
 
+HELP_ORDER = 90
+
 
 def watch(
     words: Annotated[

@@ -1,8 +1,9 @@
-"""What every metric is, and the three kinds of evidence a metric may look at.
+"""What every metric is, and the four kinds of evidence a metric may look at.
 
 A metric never sees embeddings. It sees where the relevant references of each query stand (`Ranking`), how classes and
-clusters overlap (`Contingency`), or how genuine pairs stand among impostor pairs (`Verification`); whoever prepares the
-evidence does so once, however many metrics ask.
+clusters overlap (`Contingency`), how genuine pairs stand among impostor pairs (`Verification`), or the best similarity
+of each query with and without its own class (`OpenSet`); whoever prepares the evidence does so once, however many
+metrics ask.
 """
 
 from abc import ABC, abstractmethod
@@ -97,6 +98,54 @@ class Verification:
     n_impostors: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class OpenSet:
+    """The best similarity of every query to a reference of its own class (`own`) and of any other class (`other`).
+
+    A query is put twice: as one of a known class, when its score is the better of the two, and as one of an unknown
+    class, when its own class is taken out of the references and `other` is its score. `own` is minus infinity where
+    the references hold nothing of its class: such a query is unknown only. `weights` count queries more than once.
+    """
+
+    own: np.ndarray
+    other: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def is_known(self) -> np.ndarray:
+        """Which queries can be put as known ones."""
+        finite: np.ndarray = np.isfinite(self.own)
+        return finite
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """The scores of queries of known classes."""
+        scores: np.ndarray = np.maximum(self.own, self.other)[self.is_known]
+        return scores
+
+    @cached_property
+    def is_right(self) -> np.ndarray:
+        """Whether the best reference of a known query is of its class; not where another class is as similar."""
+        right: np.ndarray = (self.own > self.other)[self.is_known]
+        return right
+
+    @property
+    def known_weights(self) -> np.ndarray:
+        """The weights of queries of known classes."""
+        weights: np.ndarray = self.weights[self.is_known]
+        return weights
+
+    def unknown_share_below(self, scores: np.ndarray) -> np.ndarray:
+        """Return the share of unknown queries that score below each of `scores`, equal ones by half."""
+        order = np.argsort(self.other, kind="stable")
+        ascending = self.other[order]
+        total = np.concatenate(([0.0], np.cumsum(self.weights[order])))
+        below = total[np.searchsorted(ascending, scores, side="left")]
+        not_above = total[np.searchsorted(ascending, scores, side="right")]
+        share: np.ndarray = (below + not_above) / (2 * total[-1])
+        return share
+
+
 class Metric:
     """Evidence in, a number out. `argument` names the setting that the word after @ gives: `recall@5` is `k=5`.
 
@@ -139,3 +188,11 @@ class VerificationMetric(Metric, ABC):
     @abstractmethod
     def score(self, curve: Verification) -> float:
         """Return how well similarity answers it."""
+
+
+class OpenSetMetric(Metric, ABC):
+    """One value for the question "which class, or none of these?" put to every query."""
+
+    @abstractmethod
+    def score(self, trials: OpenSet) -> float:
+        """Return how well the best similarity answers it."""

@@ -7,6 +7,7 @@ from fairground.contracts.analysis import Analysis, Findings
 from fairground.errors import require
 from fairground.evaluation import inputs
 from fairground.evaluation.view import EmbeddingView
+from fairground.spec.analysis_words import read_analysis
 
 
 def analyse(
@@ -19,7 +20,8 @@ def analyse(
 ) -> dict[str, Findings]:
     """Return the findings of each analysis, all there are by default, under its name.
 
-    Takes embeddings and labels, or a view that has computed something already.
+    Takes embeddings and labels, or a view that has computed something already. A name may carry options:
+    `rho(drop_last=1)`.
     """
     if isinstance(embeddings, EmbeddingView):
         view = embeddings
@@ -31,7 +33,10 @@ def analyse(
     )
     found = {}
     for asked in list_room("analysis") if analyses is None else analyses:
-        analysis = find("analysis", asked)() if isinstance(asked, str) else asked
-        name = asked if isinstance(asked, str) else type(asked).__name__
+        if isinstance(asked, str):
+            word = read_analysis(asked)
+            name, analysis = word.name, find("analysis", word.name)(**word.options)
+        else:
+            name, analysis = type(asked).__name__, asked
         found[name] = analysis.measure(view)
     return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from fairground.contracts.metric import ClusteringMetric, Contingency, VerificationMetric
+from fairground.contracts.metric import ClusteringMetric, Contingency, OpenSet, OpenSetMetric, VerificationMetric
 from fairground.errors import require
 from fairground.evaluation.view import Curve
 
@@ -70,6 +70,17 @@ class Bootstrap:
                 genuine = np.bincount(curve.place, weights=weight, minlength=len(whole.genuine))
                 scores.append(metric.score(replace(whole, genuine=genuine)))
         return self._interval(metric.score(whole), np.array(scores))
+
+    def of_open_set(self, metric: OpenSetMetric, trials: OpenSet, classes: np.ndarray) -> BootstrapInterval:
+        """Return the interval of an open-set score; queries are drawn by class, references stay as they are."""
+        _, group = np.unique(classes, return_inverse=True)
+        scores = []
+        for some in self._draws(int(group.max()) + 1):
+            for drawn in some:
+                weights = np.bincount(drawn, minlength=some.shape[1])[group].astype(np.float64)
+                if (weights * trials.is_known).any():
+                    scores.append(metric.score(replace(trials, weights=weights)))
+        return self._interval(metric.score(trials), np.array(scores))
 
     def _draws(self, n_classes: int) -> Iterator[np.ndarray]:
         """Yield drawn class numbers (k, n_classes), a bounded number of draws at a time."""

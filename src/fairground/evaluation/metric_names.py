@@ -48,7 +48,8 @@ def _outsider(word: str) -> Metric:
     kind = find(ROOM, path)
     require(
         inspect.isclass(kind) and issubclass(kind, Metric),
-        f"'{path}' is not a metric: derive it from RankingMetric, ClusteringMetric or VerificationMetric",
+        f"'{path}' is not a metric: derive it from RankingMetric, ClusteringMetric, VerificationMetric or "
+        "OpenSetMetric",
     )
     if not argument:
         return kind()  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.metric import ClusteringMetric, Metric, RankingMetric, VerificationMetric
+from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
@@ -123,6 +123,8 @@ def evaluate_in_detail(
             scores[word] = float(np.mean([metric.score(table) for table in view.contingencies]))
         elif isinstance(metric, VerificationMetric):
             scores[word] = metric.score(view.curve.verification)
+        elif isinstance(metric, OpenSetMetric):
+            scores[word] = metric.score(view.open_set)
         if bootstrap is not None:
             intervals[word] = _interval(bootstrap, metric, view, values.get(word), is_counted, average)
     return Evaluation(
@@ -149,6 +151,8 @@ def _interval(
     units = np.arange(view.n_queries) if view.query_classes is None else view.query_classes
     if isinstance(metric, VerificationMetric):
         return bootstrap.of_verification(metric, view.curve, units)
+    if isinstance(metric, OpenSetMetric):
+        return bootstrap.of_open_set(metric, view.open_set, units)
     assert values is not None
     return bootstrap.of_mean(values[is_counted], units[is_counted], over_classes=average == "classes")
 

@@ -14,13 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.metric import Contingency, Ranking, Verification
+from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
 from fairground.evaluation.arrangement import arranged, arranged_on_device
 from fairground.evaluation.excluded_pairs import GroupRule, coded_groups
 from fairground.evaluation.relevance import Relevance, RelevanceFunction, relevance_of
 from fairground.functional.spectral import singular_values
+from fairground.retrieval.best_by_class import best_by_class
 from fairground.retrieval.contingency import contingency
 from fairground.retrieval.device_ranks import rank_on_device
 from fairground.retrieval.kmeans import Clusters, kmeans
@@ -218,6 +219,25 @@ class EmbeddingView:
             n_impostors=n_impostors,
         )
         return Curve(verification, place, np.repeat(wanted.query_order, wanted.n_relevant), genuine)
+
+    @cached_property
+    def open_set(self) -> OpenSet:
+        """The best similarity of every query with and without its own class among the references."""
+        require(
+            self.classes is not None, "open-set metrics need one label a row; got sets of labels or none", DataError
+        )
+        assert self.classes is not None
+        assert self.query_classes is not None
+        order, plan = self.relevance.query_order, self.pairing
+        if self.is_raw:
+            plan = replace(plan, query_half_lengths=plan.queries.half_squared_lengths())
+        theirs = self.classes.references[self.relevance.reference_order]
+        best = best_by_class(plan, self.query_classes[order], theirs, threads=self.threads)
+        own, other = np.empty(self.n_queries), np.empty(self.n_queries)
+        own[order], other[order] = best
+        require(bool(np.isfinite(own).any()), "open-set metrics need two rows of one class", DataError)
+        require(bool(np.isfinite(other).all()), "open-set metrics need references of another class", DataError)
+        return OpenSet(own=own, other=other, weights=np.ones(self.n_queries))
 
     @cached_property
     def singular_values(self) -> np.ndarray:

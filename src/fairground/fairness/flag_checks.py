@@ -32,6 +32,18 @@ def selected_on_test(evidence: Evidence) -> Found:
         yield unknown, text, why
 
 
+def watched_test(evidence: Evidence) -> Found:
+    """Methods whose test split was measured while they trained, though validation selected."""
+    watched = tuple(
+        label
+        for label, records in evidence.done.items()
+        if any(row.test for record in records for row in record.epochs)
+    )
+    if watched:
+        text = f"The test split was watched during training, though validation selected: {', '.join(watched)}."
+        yield watched, text, "Who has seen every epoch's test score may choose what to report by it (MLRC 2.3)."
+
+
 def run_once(evidence: Evidence) -> Found:
     """Methods with a single finished run."""
     once = tuple(label for label, records in evidence.done.items() if len(records) == 1)

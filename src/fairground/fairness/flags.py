@@ -32,6 +32,15 @@ FLAGS: tuple[FlagRule, ...] = (
         find=flag_checks.selected_on_test,
     ),
     FlagRule(
+        name="test_watched",
+        raised_when="test scores of every epoch were kept while validation selected (MLRC 2.3)",
+        flaw=(
+            "MLRC section 2.3: papers look at test accuracy at every checkpoint and report the best. Runs that are "
+            "watched on purpose, to measure what that is worth, must not be mistaken for runs under seal."
+        ),
+        find=flag_checks.watched_test,
+    ),
+    FlagRule(
         name="no_repeats",
         raised_when="a method was run once (MLRC 2.1)",
         flaw=(

@@ -55,6 +55,8 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
         method=method,
         spec={**first.spec, "split": {**_split(first), "fold": ", ".join(_fold(run) for run in runs)}},
         scores=tuple(scores),
+        # Folds choose their epochs apart: the mean of them has none.
+        best_epoch=first.best_epoch if len({run.best_epoch for run in runs}) == 1 else None,
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
         clustering_seeds=min(run.clustering_seeds for run in runs),
         is_closed_set=any(run.is_closed_set for run in runs),

@@ -1,5 +1,6 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
 from fairground.metrics.ami import AmiMetric
+from fairground.metrics.dir import DirMetric
 from fairground.metrics.eer import EerMetric
 from fairground.metrics.f1 import F1Metric
 from fairground.metrics.fnmr import FnmrMetric
@@ -9,6 +10,8 @@ from fairground.metrics.map_at_r import MapAtRMetric
 from fairground.metrics.mrr import MrrMetric
 from fairground.metrics.ndcg import NdcgMetric
 from fairground.metrics.nmi import NmiMetric
+from fairground.metrics.open_set_auroc import OpenSetAurocMetric
+from fairground.metrics.oscr import OscrMetric
 from fairground.metrics.precision import PrecisionMetric
 from fairground.metrics.precision_at_c import PrecisionAtCMetric
 from fairground.metrics.purity import PurityMetric
@@ -18,6 +21,7 @@ from fairground.metrics.roc_auc import RocAucMetric
 
 __all__ = [
     "AmiMetric",
+    "DirMetric",
     "EerMetric",
     "F1Metric",
     "FnmrMetric",
@@ -27,6 +31,8 @@ __all__ = [
     "MrrMetric",
     "NdcgMetric",
     "NmiMetric",
+    "OpenSetAurocMetric",
+    "OscrMetric",
     "PrecisionAtCMetric",
     "PrecisionMetric",
     "PurityMetric",

@@ -28,10 +28,16 @@ class Clock:
     earlier_seconds: float
     earlier_peak: int
     begun: float
+    earlier_cpu: float = 0.0
+    cpu_begun: float = 0.0
 
     def seconds(self) -> float:
         """Return the seconds spent so far, all attempts together."""
         return self.earlier_seconds + max(0.0, time.monotonic() - self.begun)
+
+    def cpu_seconds(self) -> float:
+        """Return the processor seconds of all threads so far, all attempts together."""
+        return self.earlier_cpu + max(0.0, time.process_time() - self.cpu_begun)
 
     def peak(self) -> int:
         """Return the most memory held so far in bytes, all attempts together."""
@@ -50,16 +56,24 @@ class Clock:
             split_fingerprint=split_fingerprint,
             started=self.started,
             wall_seconds=round(self.seconds(), 3),
+            cpu_seconds=round(self.cpu_seconds(), 3),
             peak_memory_bytes=self.peak(),
         )
 
 
-def begin(*, started: str | None = None, earlier_seconds: float = 0.0, earlier_peak: int = 0) -> Clock:
-    """Start the clock; a resumed run passes what its first start, seconds and peak memory were."""
+def begin(
+    *, started: str | None = None, earlier_seconds: float = 0.0, earlier_peak: int = 0, earlier_cpu: float = 0.0
+) -> Clock:
+    """Start the clock; a resumed run passes what its first start, seconds, processor seconds and peak memory were."""
     _forget_peak()
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Clock(
-        started=started or now, earlier_seconds=earlier_seconds, earlier_peak=earlier_peak, begun=time.monotonic()
+        started=started or now,
+        earlier_seconds=earlier_seconds,
+        earlier_peak=earlier_peak,
+        begun=time.monotonic(),
+        earlier_cpu=earlier_cpu,
+        cpu_begun=time.process_time(),
     )
 
 

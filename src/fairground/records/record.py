@@ -26,7 +26,10 @@ SplitName = Literal["train", "validation", "test"]
 
 @dataclass(frozen=True, kw_only=True)
 class EpochRow:
-    """One epoch: mean training loss over its batches and, when it validated, the scores. Epoch 0 is untrained."""
+    """One epoch: mean training loss over its batches and, when it validated, the scores. Epoch 0 is untrained.
+
+    `test` holds the scores of a test split that was watched (`evaluation.watch_test`); they selected nothing.
+    """
 
     epoch: int
     step: int
@@ -34,6 +37,7 @@ class EpochRow:
     validation: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     images_per_second: float = 0.0
+    test: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +93,10 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where the numbers come from: code, packages, machine, threads, data, time and memory."""
+    """Where the numbers come from: code, packages, machine, threads, data, time and memory.
+
+    `cpu_seconds` are those of all threads, and hardly depend on what else the machine does; 0 where nobody counted.
+    """
 
     fairground: str
     packages: Mapping[str, str]
@@ -100,6 +107,7 @@ class Provenance:
     started: str
     wall_seconds: float
     peak_memory_bytes: int
+    cpu_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +177,9 @@ class RunRecord:
     def digits(self) -> str:
         """Return everything reproducible about the run as one text: equal texts, equal runs."""
         rows = [
-            {"epoch": r.epoch, "step": r.step, "loss": r.loss, "validation": dict(r.validation)} for r in self.epochs
+            {"epoch": r.epoch, "step": r.step, "loss": r.loss, "validation": dict(r.validation)}
+            | ({"test": dict(r.test)} if r.test else {})
+            for r in self.epochs
         ]
         scores = [{"metric": s.metric, "split": s.split, "value": s.value} for s in self.scores]
         return canonical_json(

@@ -17,11 +17,12 @@ _HABITUAL = ("recall@1", "precision@1")
 
 @dataclass(frozen=True, kw_only=True)
 class FigureInputs:
-    """`runs` are those of the section `key`, folds averaged."""
+    """`runs` are those of the section `key`, folds averaged; `concatenated` is the table of their joined models."""
 
     key: SectionKey
     runs: RunSet
     table: ResultTable
+    concatenated: ResultTable | None = None
 
     @property
     def dataset(self) -> str:

@@ -66,10 +66,7 @@ class Section:
 def sections_of(runs: RunSet) -> list[Section]:
     """Return a section for each data set and protocol."""
     groups = runs.sections()
-    return [
-        _section(f"section-{i}", key, group, models=_models(key, groups))
-        for i, (key, group) in enumerate(groups.items())
-    ]
+    return [_section(f"section-{i}", key, groups) for i, key in enumerate(groups)]
 
 
 def _models(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> Models:
@@ -80,8 +77,11 @@ def _models(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> Models:
     return "separated" if (data, ensemble_protocol(protocol)) in groups else ""
 
 
-def figure_inputs_of(key: SectionKey, runs: RunSet) -> tuple[FigureInputs, ComparisonResult | None]:
+def figure_inputs_of(
+    key: SectionKey, groups: Mapping[SectionKey, RunSet]
+) -> tuple[FigureInputs, ComparisonResult | None]:
     """Return what the figures of one section are made of, and the comparison; unfair tables say so on every row."""
+    runs = groups[key]
     joined = tuple(join_folds(runs.records))
     names = names_of_joined(runs.records, joined, runs.names)
     comparison = None
@@ -93,11 +93,27 @@ def figure_inputs_of(key: SectionKey, runs: RunSet) -> tuple[FigureInputs, Compa
         names = {key: UNFAIR + label for key, label in labels.items()}
     table = ResultTable.from_records(joined, names=names, primary=runs.metric)
     kept = replace(runs, records=joined)
-    return FigureInputs(key=key, runs=kept, table=table if is_fair else table.without_marks()), comparison
+    inputs = FigureInputs(
+        key=key,
+        runs=kept,
+        table=table if is_fair else table.without_marks(),
+        concatenated=_concatenated(key, groups),
+    )
+    return inputs, comparison
 
 
-def _section(anchor: str, key: SectionKey, runs: RunSet, *, models: Models) -> Section:
-    inputs, comparison = figure_inputs_of(key, runs)
+def _concatenated(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> ResultTable | None:
+    """Return the table of the same methods with the models of their folds joined, where there is one."""
+    data, protocol = key
+    runs = groups.get((data, ensemble_protocol(protocol)))
+    if runs is None or not any(record.state == "done" for record in runs.records):
+        return None
+    return ResultTable.from_records(runs.records, names=runs.names)
+
+
+def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> Section:
+    runs, models = groups[key], _models(key, groups)
+    inputs, comparison = figure_inputs_of(key, groups)
     table = inputs.table
     bars, curves = bars_of(table), curves_of(table)
     labels = _labels(runs.records, table)

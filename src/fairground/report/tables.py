@@ -6,6 +6,7 @@ metric of which nobody says which way is better are sorted with the highest firs
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, pstdev
 
 from fairground.catalogue import nearest
 from fairground.errors import require
@@ -30,6 +31,20 @@ class TableCell:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EpochSpread:
+    """The epochs selected in a method's runs: their mean and population deviation, as Roth's column Max. Epoch."""
+
+    mean: float
+    deviation: float
+    n: int
+
+    @property
+    def text(self) -> str:
+        """The mean with the deviation, of several runs."""
+        return f"{self.mean:.1f} ± {self.deviation:.1f}" if self.n > 1 else f"{self.mean:.0f}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableRow:
     """One method: how many of its runs finished out of how many begun, and a cell for each metric."""
 
@@ -42,6 +57,12 @@ class TableRow:
     def label(self) -> str:
         """What the method is called."""
         return self.method.label
+
+    @property
+    def best_epoch(self) -> EpochSpread | None:
+        """When the method's trained runs were best; None where no run says so, as those averaged over folds."""
+        epochs = [run.best_epoch for run in self.method.done if run.best_epoch is not None and not run.is_untrained]
+        return EpochSpread(mean=fmean(epochs), deviation=pstdev(epochs), n=len(epochs)) if epochs else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +178,11 @@ class ResultTable:
             for row in self.rows
         ]
         return replace(self, rows=tuple(rows))
+
+    @property
+    def has_epochs(self) -> bool:
+        """Tell whether any row has a best epoch."""
+        return any(row.best_epoch is not None for row in self.rows)
 
     @property
     def has_marks(self) -> bool:

@@ -96,4 +96,6 @@ def _selection(spec: RunSpec) -> str:
 def _test(spec: RunSpec) -> str:
     if spec.evaluation.select_on == "test":
         return "OPEN FROM THE START: it selects, so its scores are too high by an unknown amount"
+    if spec.evaluation.watch_test:
+        return "WATCHED: measured whenever validation is, its scores kept; it selects nothing"
     return "sealed until the model is selected, then opened once" if spec.evaluation.test else "never opened"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from fairground.errors import require
 from fairground.spec.declarations import is_learnable, tunable_of
+from fairground.spec.grid import grid_of
 from fairground.spec.load import load_run
 from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec
 from fairground.spec.search_procedure import SearchProcedure
@@ -64,7 +65,7 @@ class StudyJob:
             spec.evaluation.select_on == "validation",
             f"{self.label}: protocol {spec.protocol} selects on the test split, so nothing can be searched under it",
         )
-        return replace(spec, evaluation=replace(spec.evaluation, test=False))
+        return replace(spec, evaluation=replace(spec.evaluation, test=False, watch_test=False))
 
     def _placed(self, words: Iterable[str]) -> list[str]:
         return [word.replace("{data}", self.data.label) for word in words]
@@ -105,8 +106,11 @@ class StudyJob:
         )
 
     def n_trials(self) -> int:
-        """Return how many trials the cell has: those of the study, or one where there is nothing to search."""
-        return min(self.study.search.trials, 1) if not self.ranges() else self.study.search.trials
+        """Return how many trials the cell has: the study's, a grid's, or one where there is nothing to search."""
+        search, ranges = self.study.search, self.ranges()
+        if not ranges:
+            return min(search.trials, 1)
+        return len(grid_of(ranges, search.trials)) if search.sampler == "grid" and search.trials else search.trials
 
 
 def jobs_of(study: StudySpec) -> list[StudyJob]:

@@ -18,10 +18,11 @@ from typing import Any, get_type_hints
 from fairground.catalogue import canonical, nearest
 from fairground.errors import InputError, require
 from fairground.files import read_text
+from fairground.spec.analysis_words import check_analyses
 from fairground.spec.declarations import settings_of
 from fairground.spec.presets import preset_settings
 from fairground.spec.run import OPTIONAL, ROOM_OF, ComponentSpec, EvaluationSpec, OptimiserSpec, RunSpec, TrainingSpec
-from fairground.spec.settings import Value, check_value
+from fairground.spec.settings import Value, check_value, parse_value
 
 DEFAULT_PROTOCOL = "laptop"
 #: where words come from, unless the caller says otherwise; refusals begin with it
@@ -150,17 +151,6 @@ def parse_overrides(overrides: Iterable[str]) -> dict[str, Value]:
     return flat
 
 
-def parse_value(text: str) -> Value:
-    """Read a TOML value; a bare word is text, `none` is nothing."""
-    if text.lower() in ("none", "null"):
-        return None
-    try:
-        value: Value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-    return value if isinstance(value, str | int | float | bool | list | dict) else text
-
-
 def _apply(draft: _Draft, layer: Mapping[str, Value], origin: str) -> None:
     for key in (key for key in ROOM_OF if key in layer):
         _name_part(draft, key, layer[key], origin)
@@ -251,6 +241,8 @@ def _section(draft: _Draft, key: str) -> Any:
         )
         checked = check_value(f"{origin}: {key}.{inner}", _annotation(hints[inner]), value)
         arguments[inner] = tuple(checked) if isinstance(checked, list) else checked
+        if (key, inner) == ("evaluation", "analyses"):
+            check_analyses([str(word) for word in arguments[inner]])
     return kind(**arguments)
 
 

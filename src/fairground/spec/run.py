@@ -80,7 +80,8 @@ class EvaluationSpec:
     `select_on` test is for protocols that say so, as that of Roth et al. does; `report` best_of_each is their habit of
     taking each metric's own best epoch. `test` false leaves the test split sealed for good: a trial of a search is
     judged on validation alone. `analyses` are made of the training split, once, with the selected weights. Metrics that
-    need clusters are averaged over k-means from `clustering_seeds` seeds.
+    need clusters are averaged over k-means from `clustering_seeds` seeds. `watch_test` measures the test split whenever
+    validation is measured and keeps its scores, to study what selection on test would report; it selects nothing.
     """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
@@ -92,6 +93,7 @@ class EvaluationSpec:
     lone: Literal["drop", "zero"] = "drop"
     normalise: bool | None = None
     clustering_seeds: int = field(default=1, metadata=LATER)
+    watch_test: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         _integer("evaluation.clustering_seeds", self.clustering_seeds, 1)
@@ -107,6 +109,11 @@ class EvaluationSpec:
         require(
             on_test or self.report == "selected",
             "evaluation.report = best_of_each picks epochs by test scores, so it needs evaluation.select_on = test",
+        )
+        require(
+            not self.watch_test or (self.test and not on_test),
+            "evaluation.watch_test looks at the test split while validation selects, so it needs evaluation.test = "
+            "true and evaluation.select_on = validation",
         )
 
 

@@ -1,6 +1,7 @@
 """What a setting is: a plain value that fits its annotation, or a refusal in a sentence."""
 
 import ast
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -84,6 +85,17 @@ def _words(annotation: str) -> str:
     if annotation.startswith("Literal[") and annotation.endswith("]") and "|" not in annotation:
         return "one of " + annotation[len("Literal[") : -1]
     return " or ".join(_words(part.strip()) for part in annotation.split("|")) if "|" in annotation else annotation
+
+
+def parse_value(text: str) -> Value:
+    """Read a TOML value; a bare word is text, `none` is nothing."""
+    if text.lower() in ("none", "null"):
+        return None
+    try:
+        value: Value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return value if isinstance(value, str | int | float | bool | list | dict) else text
 
 
 def plain_value(value: object) -> Value:

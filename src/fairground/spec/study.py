@@ -50,11 +50,12 @@ class SearchSpec:
     `space` tunable takes the ranges of the components a method uses, and the rate of the loss' own weights; explicit
     takes `ranges` and the method's own alone. The first `startup` trials are Sobol points. Trials are asked `wave` at a
     time, each wave knowing all earlier ones: how many workers there are never changes what is asked. With `pruning`
-    median, a trial below the median of the finished ones on each of its first `prune_after` folds stops there.
+    median, a trial below the median of the finished ones on each of its first `prune_after` folds stops there. The
+    `sampler` grid tries every point of the largest grid of at most `trials` points, and nothing else.
     """
 
     trials: int = 0
-    sampler: Literal["gp", "tpe", "random"] = "gp"
+    sampler: Literal["gp", "tpe", "random", "grid"] = "gp"
     startup: int = 5
     wave: int = 4
     pruning: Literal["none", "median"] = "none"

@@ -116,9 +116,13 @@ def _layers(data: dict[str, Any], origin: str, seen: tuple[str, ...] = ()) -> di
     parent = data.pop("extends", None)
     if parent is None:
         return data
-    require(isinstance(parent, str), f"{origin}: extends must be the name of a study; got {parent!r}")
+    require(
+        isinstance(parent, str), f"{origin}: extends must be the name of a study or of a .toml file; got {parent!r}"
+    )
     require(parent not in seen, f"{origin}: extends goes round in a circle: {' -> '.join([*seen, parent])}")
-    below = _layers(_read_preset(parent), parent, (*seen, parent))
+    is_file = parent.endswith(".toml")
+    place = str(Path(origin).parent / parent) if is_file else parent
+    below = _layers(read_toml(Path(place)) if is_file else _read_preset(parent), place, (*seen, parent))
     gone = {label for label, said in data.get("methods", {}).items() if said == "none"}
     for entry in below.get("data", {}).values():
         # A method that is taken away takes the ranges it had on some data set along.

@@ -81,6 +81,7 @@ def _record(name: str, runs: Sequence[RunRecord], result: Any) -> RunRecord:
         provenance=replace(
             runs[0].provenance,
             wall_seconds=wall,
+            cpu_seconds=sum(run.provenance.cpu_seconds for run in runs),
             split_fingerprint="+".join(sorted({run.provenance.split_fingerprint for run in runs})),
         ),
     )

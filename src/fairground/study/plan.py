@@ -92,7 +92,16 @@ def _first(job: StudyJob, *, unsaid: str | None) -> RunSpec | None:
     study = job.study
     fold = study.folds.used[0]
     if study.search.trials:
-        settings = suggest(job.ranges(), [], sampler="random", startup=1, seed=study.seed, label=job.label)
+        search = study.search
+        settings = suggest(
+            job.ranges(),
+            [],
+            sampler=search.sampler,
+            startup=search.startup,
+            seed=study.seed,
+            label=job.label,
+            n_trials=job.n_trials(),
+        )
         return job.spec(seed=study.search_seed, fold=fold, settings=settings, test=False, unsaid=unsaid)
     seeds: Sequence[int] = study.repeat_seeds
     return job.spec(seed=seeds[0], fold=fold, test=True, unsaid=unsaid) if seeds else None

@@ -36,6 +36,7 @@ def search(job: StudyJob, trial_store: TrialStore) -> "Requests[list[Trial]]":
                 startup=plan.startup,
                 seed=job.study.seed,
                 label=job.label,
+                n_trials=n_trials,
             )
             trial_store.enter(job.label, ranges, settings)
             trials.append(Trial(number=len(trials), settings=settings))

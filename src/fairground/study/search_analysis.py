@@ -22,15 +22,6 @@ class TracePoint:
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contour:
-    """Finished trials over two settings, for a scatter or a contour plot."""
-
-    x: str
-    y: str
-    points: tuple[tuple[Value, Value, float], ...]
-
-
 def trace(trials: Sequence[Trial]) -> list[TracePoint]:
     """Return the course of a search; `seconds` adds up, so that it is also the score-against-budget curve."""
     points: list[TracePoint] = []
@@ -61,12 +52,6 @@ def expected_best(trials: Sequence[Trial]) -> list[float]:
         chances = [math.comb(rank, n - 1) / math.comb(n_all, n) for rank in range(n_all)]
         curve.append(math.fsum(chance * score for chance, score in zip(chances, scores, strict=True)))
     return curve
-
-
-def contour(trials: Sequence[Trial], x: str, y: str) -> Contour:
-    """Return the finished trials over two settings."""
-    done = [(trial.settings[x], trial.settings[y], trial.score) for trial in trials if trial.score is not None]
-    return Contour(x=x, y=y, points=tuple(done))
 
 
 def importance(ranges: Mapping[str, Range], trials: Sequence[Trial]) -> dict[str, float]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from fairground.spec.grid import grid_of
 from fairground.spec.settings import Value
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real
 from fairground.study.trial import Trial, TrialState
@@ -19,18 +20,27 @@ from fairground.study.trial import Trial, TrialState
 if TYPE_CHECKING:
     import optuna
 
-Sampler = Literal["gp", "tpe", "random"]
+Sampler = Literal["gp", "tpe", "random", "grid"]
 #: settings are rounded: nobody can tell them apart beyond, and a table can print them whole
 DIGITS = 6
 
 
 def suggest(
-    ranges: Mapping[str, Range], trials: Sequence[Trial], *, sampler: Sampler, startup: int, seed: int, label: str
+    ranges: Mapping[str, Range],
+    trials: Sequence[Trial],
+    *,
+    sampler: Sampler,
+    startup: int,
+    seed: int,
+    label: str,
+    n_trials: int,
 ) -> dict[str, Value]:
-    """Return the settings of the next trial; unfinished `trials` count as under way."""
+    """Return the settings of the next trial of `n_trials`; unfinished `trials` count as under way."""
     number = len(trials)
     if not ranges:
         return {}
+    if sampler == "grid":
+        return grid_of(ranges, n_trials)[number]
     if number < startup:
         return _sobol(ranges, number, _seed(seed, label, "sobol"))
     if sampler == "random":

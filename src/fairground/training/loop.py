@@ -43,6 +43,8 @@ class Training:
     checkpoints: Checkpoints
     #: the rows whose scores select, where the spec lets others than those of the validation split do so
     judged: np.ndarray | None = None
+    #: the rows of a test split that is measured as often as validation and selects nothing
+    watched_test: np.ndarray | None = None
     progress: Progress = field(default_factory=Progress)
     clock: Clock = field(default_factory=begin)
     listen: Listener = lambda _: None
@@ -71,7 +73,10 @@ class Training:
             if self.doctor is not None:
                 self.doctor.load_tensors(watched)
             self.clock = begin(
-                started=progress.started, earlier_seconds=progress.seconds, earlier_peak=progress.peak_memory
+                started=progress.started,
+                earlier_seconds=progress.seconds,
+                earlier_peak=progress.peak_memory,
+                earlier_cpu=progress.cpu_seconds,
             )
         return snapshot is not None
 
@@ -95,7 +100,9 @@ class Training:
         if sampler.needs_embeddings:
             sampler.fill(self.embed(self.parts.parts.train).cpu())
         self.progress.started = self.clock.started
-        self.progress.rows.append(EpochRow(epoch=0, step=0, loss=None, validation=self._validate()))
+        self.progress.rows.append(
+            EpochRow(epoch=0, step=0, loss=None, validation=self._validate(), test=self._watch_test())
+        )
         if self.spec.training.epochs == 0:
             # Nothing will be trained, so the weights it starts with are the ones to measure and to use.
             self.progress.best_epoch = 0
@@ -150,6 +157,7 @@ class Training:
             validation=scores,
             seconds=progress.epoch_seconds,
             images_per_second=images / max(progress.epoch_seconds, 1e-9),
+            test=self._watch_test() if scores else {},
         )
         progress.rows.append(row)
         if self.doctor is not None:
@@ -196,6 +204,14 @@ class Training:
         embeddings = self.embed(rows)
         if self.doctor is not None:
             self.doctor.check_up(self.progress, embeddings, self.parts.table.labels[rows])
+        return self._scores(embeddings, rows)
+
+    def _watch_test(self) -> dict[str, float]:
+        if self.watched_test is None:
+            return {}
+        return self._scores(self.embed(self.watched_test), self.watched_test)
+
+    def _scores(self, embeddings: Tensor, rows: np.ndarray) -> dict[str, float]:
         scores: dict[str, float] = self.group.broadcast_object(
             lambda: dict(measure(self.spec, self.parts, embeddings, rows).scores)
         )
@@ -207,6 +223,7 @@ class Training:
 
     def _save(self) -> None:
         self.progress.seconds, self.progress.peak_memory = self.clock.seconds(), self.clock.peak()
+        self.progress.cpu_seconds = self.clock.cpu_seconds()
         watched = {} if self.doctor is None else self.doctor.tensors()
         self.checkpoints.save(self.progress.step, take_snapshot(self.parts, self.progress, watched))
 

@@ -55,10 +55,14 @@ def run(
         on_test = spec.evaluation.select_on == "test"
         if on_test:
             sealed.end_selection("nothing: the spec says that the test split selects")
+        is_watched_test = spec.evaluation.watch_test
+        if is_watched_test:
+            sealed.end_selection("nothing: the spec says that the test split is watched while validation selects")
         training = Training(
             spec=spec,
             parts=parts,
             judged=sealed.open() if on_test else None,
+            watched_test=sealed.open() if is_watched_test else None,
             checkpoints=group.checkpoints(folder.checkpoints),
             listen=listen,
             should_stop=should_stop,
@@ -127,6 +131,8 @@ def _same_threads(training: Training, is_resumed: bool) -> None:
 
 
 def _selection_notes(spec: RunSpec) -> list[str]:
+    if spec.evaluation.watch_test:
+        return ["the test split was measured after every validation; validation selected"]
     if spec.evaluation.select_on == "validation":
         return []
     each = ", each metric at its own best epoch" if spec.evaluation.report == "best_of_each" else ""

@@ -24,6 +24,7 @@ class Progress:
     epoch_seconds: float = 0.0
     started: str = ""
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     peak_memory: int = 0
     threads: int = 0
     rows: list[EpochRow] = field(default_factory=list)

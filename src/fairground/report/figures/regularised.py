@@ -35,9 +35,19 @@ def is_regularised(settings: dict[str, str]) -> bool:
     return settings.get("miner") == "rho_distance" or settings.get("regulariser") == "rho"
 
 
+def is_mixed(settings: dict[str, str]) -> bool:
+    """Tell whether a method blends samples by manifold mixup."""
+    return settings.get("regulariser") == "manifold_mixup"
+
+
+def is_changed(settings: dict[str, str]) -> bool:
+    """Tell whether a method is another one with switched tuples or with mixup."""
+    return is_regularised(settings) or is_mixed(settings)
+
+
 def pairs_of(inputs: FigureInputs) -> list[RegularisedPair]:
     """Return each regularised method with the plain one that is most like it; of several strengths the best."""
-    plain = [method for method in inputs.methods if not is_regularised(inputs.settings(method))]
+    plain = [method for method in inputs.methods if not is_changed(inputs.settings(method))]
     found: dict[str, RegularisedPair] = {}
     for method in inputs.methods:  # best first
         if not is_regularised(inputs.settings(method)):

@@ -14,7 +14,7 @@ from fairground.records.arrays import array_names, read_arrays
 from fairground.report.drawing import Draw, legend_below, log_axis, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
-from fairground.report.figures.regularised import base_of, is_regularised
+from fairground.report.figures.regularised import base_of, is_changed
 from fairground.report.left_out import leave_out
 from fairground.report.methods import Method
 from fairground.report.palette import DASHES, Dash, Palette, dash_of, series_of
@@ -24,31 +24,33 @@ if TYPE_CHECKING:
 
 PAGE_ORDER = 70
 ARRAY = "spectrum/spectrum"
+COLUMNS = ("method", "largest share", "10th", "last")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spectrum:
     """One method's shares of the singular values, descending, averaged over `n_runs`.
 
-    `series` is its colour: a method and the same one with switched tuples share it, and `is_regularised` dashes one.
+    `series` is its colour: a method and the same one with switched tuples or mixup share it, and `is_changed` dashes
+    one.
     """
 
     label: str
     shares: np.ndarray
     n_runs: int
     series: int | None
-    is_regularised: bool
+    is_changed: bool
 
 
-def spectra_of(inputs: FigureInputs) -> list[Spectrum]:
+def spectra_of(inputs: FigureInputs, array: str = ARRAY) -> list[Spectrum]:
     """Return the spectra of all methods, from the files of their runs; colours go to pairs, as far as there are any."""
-    plain = [method for method in inputs.methods if not is_regularised(inputs.settings(method))]
+    plain = [method for method in inputs.methods if not is_changed(inputs.settings(method))]
     found: list[Spectrum] = []
     ranks: dict[str, int] = {}
     for method in inputs.methods:
-        switched = is_regularised(inputs.settings(method))
-        base = base_of(inputs, method, plain) if switched else None
-        curves = arrays_of(inputs, method, ARRAY)
+        changed = is_changed(inputs.settings(method))
+        base = base_of(inputs, method, plain) if changed else None
+        curves = arrays_of(inputs, method, array)
         length = min((len(curve) for curve in curves), default=0)
         if length:
             shares = np.mean([curve[:length] for curve in curves], axis=0)
@@ -59,7 +61,7 @@ def spectra_of(inputs: FigureInputs) -> list[Spectrum]:
                     shares=shares,
                     n_runs=len(curves),
                     series=series_of(rank),
-                    is_regularised=switched,
+                    is_changed=changed,
                 )
             )
     return found
@@ -97,24 +99,31 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             f"Each singular value of the training embeddings as a share of their sum, largest first, mean over seeds "
             f"({count(n_runs, 'run')}). A flat line uses all directions. As figure 8 of Roth et al., 2020."
         ),
-        draw=lambda is_narrow: _drawn(spectra, is_narrow),
+        draw=lambda is_narrow: spectra_drawn(spectra, is_narrow),
         height=4.0,
         narrow_height=3.8,
-        columns=("method", "largest share", "10th", "last"),
-        numbers=tuple(
-            (s.label, *(f"{100 * s.shares[at]:.3f} %" for at in (0, min(9, len(s.shares) - 1), -1))) for s in spectra
-        ),
+        columns=COLUMNS,
+        numbers=numbers_of(spectra),
+    )
+
+
+def numbers_of(spectra: list[Spectrum]) -> tuple[tuple[str, ...], ...]:
+    """Return three points of each spectrum."""
+    return tuple(
+        (s.label, *(f"{100 * s.shares[at]:.3f} %" for at in (0, min(9, len(s.shares) - 1), -1))) for s in spectra
     )
 
 
 def _dash(spectrum: Spectrum, spectra: list[Spectrum]) -> Dash:
-    """Return the pattern of a line: dashed with switched tuples; where no method switches, that of its colour."""
-    if any(other.is_regularised for other in spectra):
-        return DASHES[1] if spectrum.is_regularised else DASHES[0]
+    """Return the pattern of a line: dashed for the changed one of a pair; without pairs, that of its colour."""
+    if any(other.is_changed for other in spectra):
+        return DASHES[1] if spectrum.is_changed else DASHES[0]
     return dash_of(spectrum.series)
 
 
-def _drawn(spectra: list[Spectrum], is_narrow: bool) -> Draw:
+def spectra_drawn(spectra: list[Spectrum], is_narrow: bool) -> Draw:
+    """Return the drawing of some spectra on a logarithmic axis."""
+
     def draw(figure: "Figure", palette: Palette) -> None:
         axes = figure.add_subplot()
         plain_axes(axes, palette)

@@ -1,0 +1,38 @@
+"""The singular values of the training embeddings within classes, averaged over classes.
+
+Paper
+    Roth et al., "Revisiting training strategies", ICML 2020, supplement B, figure 10.
+"""
+
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs, count
+from fairground.report.figures.spectra import COLUMNS, Spectrum, numbers_of, spectra_drawn, spectra_of
+
+PAGE_ORDER = 72
+ARRAY = "class_spectra/class_spectrum"
+
+
+def class_spectra_of(inputs: FigureInputs) -> list[Spectrum]:
+    """Return the mean class spectra of all methods whose runs kept them."""
+    return spectra_of(inputs, ARRAY)
+
+
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
+    """Return the figure when runs kept their class spectra."""
+    spectra = class_spectra_of(inputs)
+    if not spectra:
+        return None
+    return ReportFigure(
+        name="class_spectra",
+        title="Singular value spectra within classes",
+        sentence=(
+            f"Each singular value of the training embeddings of a class as a share of their sum, largest first, mean "
+            f"over classes and seeds ({count(sum(spectrum.n_runs for spectrum in spectra), 'run')}). A steep line: "
+            "classes have shrunk to few directions. As figure 10 of Roth et al., 2020."
+        ),
+        draw=lambda is_narrow: spectra_drawn(spectra, is_narrow),
+        height=4.0,
+        narrow_height=3.8,
+        columns=COLUMNS,
+        numbers=numbers_of(spectra),
+    )

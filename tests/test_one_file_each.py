@@ -1,0 +1,252 @@
+"""One new loss, miner, sampler, metric, data set, trunk, figure, fairness rule or command is one file touched.
+
+Each is added to a copy of the package as CONTRIBUTING tells, nothing else is edited, and the command line uses it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairground
+
+FILES = {
+    "losses/pull.py": '''
+"""Pull: positives come nearer."""
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.loss import Loss
+from fairground.contracts.tuples import Triplets, Tuples
+from fairground.functional.distances import normalize
+
+
+class PullLoss(Loss):
+    """Takes triplets."""
+
+    accepts: tuple[type, ...] = (Triplets,)
+
+    def __init__(self, *, weight: float = 1.0) -> None:
+        super().__init__()
+        self.weight = weight
+
+    def formula(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the mean cosine lost."""
+        z = normalize(embeddings)
+        return self.weight * (1 - (z[tuples.anchor] * z[tuples.positive]).sum(1)).mean()
+''',
+    "miners/next_row.py": '''
+"""Next row: the rows that follow an anchor."""
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.miner import Miner
+from fairground.contracts.tuples import Triplets
+
+
+class NextRowMiner(Miner):
+    """Takes no settings."""
+
+    yields = Triplets
+
+    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+        """Return one triplet for each two rows."""
+        anchor = torch.arange(0, len(labels), 2)
+        return Triplets(anchor, anchor + 1, (anchor + 2) % len(labels))
+''',
+    "samplers/in_turn.py": '''
+"""In turn: two images of a class, and then two of the next."""
+
+import torch
+from torch import Tensor
+
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
+
+
+class InTurnSampler(BatchSampler):
+    """Takes no settings."""
+
+    def __init__(self, *, labels: Labels, batch_size: int, seed: int = 0) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        self._labels = label_tensor(labels)
+
+    @property
+    def n_batches(self) -> int:
+        """One."""
+        return 1
+
+    def plan(self, generator: torch.Generator) -> Tensor:
+        """Return one batch."""
+        first = [int((self._labels == label).nonzero()[0]) for label in self._labels.unique()]
+        return torch.tensor([row + step for row in first for step in (0, 1)][: self._batch_size])[None]
+''',
+    "metrics/found_first.py": '''
+"""Found first: whether the nearest reference is relevant."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from fairground.contracts.metric import Ranking, RankingMetric
+
+
+class FoundFirstMetric(RankingMetric):
+    """Takes no settings."""
+
+    title: ClassVar[str] = "Found first"
+
+    def per_query(self, ranking: Ranking) -> np.ndarray:
+        """Return one where the first place is relevant."""
+        return (ranking.first == 1).astype(np.float64)
+''',
+    "datasets/dots.py": '''
+"""Dots: made-up images."""
+
+import numpy as np
+
+from fairground.contracts.dataset import Dataset
+from fairground.contracts.table import ImageTable
+from fairground.images.in_memory import ImagesInMemory
+
+
+class DotsDataset(Dataset):
+    """Takes the number of classes."""
+
+    def __init__(self, *, n_classes: int = 20) -> None:
+        self.n_classes = n_classes
+
+    def load(self) -> ImageTable:
+        """Return eight images a class."""
+        labels = np.repeat(np.arange(self.n_classes), 8)
+        noise = np.random.default_rng(0).integers(0, 99, (len(labels), 1, 8, 8))
+        return ImageTable(
+            images=ImagesInMemory((noise + 7 * labels[:, None, None, None]).astype(np.uint8)),
+            labels=labels,
+            class_names=tuple(f"dot {label}" for label in range(self.n_classes)),
+            official_test=labels >= self.n_classes // 2,
+        )
+''',
+    "trunks/flat.py": '''
+"""Flat: the pixels as they are."""
+
+from torch import nn
+
+from fairground.contracts.model import Trunk
+
+
+class FlatTrunk(Trunk):
+    """Takes images of eight by eight."""
+
+    def __init__(self, *, channels: int) -> None:
+        super().__init__()
+        self.n_features = 64 * channels
+        self.stages = nn.ModuleList([nn.Sequential(nn.Flatten(), nn.Linear(self.n_features, self.n_features))])
+''',
+    "report/figures/tally.py": '''
+"""How many runs each method has."""
+
+from fairground.report.drawing import plain_axes
+from fairground.report.figure import ReportFigure
+from fairground.report.figure_inputs import FigureInputs
+
+PAGE_ORDER = 5
+
+
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
+    """Return the figure."""
+    counts = tuple((method.label, str(len(method.done))) for method in inputs.methods)
+
+    def draw(is_narrow: bool):
+        return lambda figure, palette: plain_axes(figure.subplots(), palette)
+
+    return ReportFigure(
+        name="tally",
+        title="A tally of runs",
+        sentence="Runs of each method.",
+        draw=draw,
+        height=2,
+        narrow_height=2,
+        columns=("method", "runs"),
+        numbers=counts,
+    )
+''',
+    "cli/hello.py": '''
+"""`fairground hello`."""
+
+HELP_ORDER = 15
+
+
+def hello() -> None:
+    """Greet."""
+    print("hello from a new command")
+''',
+}
+RULE = """    Rule(
+        name="new_rule",
+        settings=("head.embedding_dim",),
+        compares="dimension",
+        reason="as the test says",
+        why="Because this test says so.",
+        flaw="None.",
+    ),
+"""
+PARTS = ("data=dots", "trunk=flat", "sampler=in_turn", "miner=next_row")
+SMALL = (
+    *("training.epochs=1", "training.batches_per_epoch=2", "training.batch_size=8"),
+    "evaluation.metrics=['found_first', 'recall@1']",
+    "evaluation.select_by=found_first",
+)
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory):
+    """The command line of a copy of the package with one new file of each kind."""
+    place = tmp_path_factory.mktemp("copy")
+    package = place / "fairground"
+    shutil.copytree(Path(fairground.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in FILES.items():
+        (package / name).write_text(text.lstrip())
+    rules = package / "fairness" / "rules.py"
+    text = rules.read_text()
+    assert text.count("RULES: tuple[Rule, ...] = (\n") == 1
+    rules.write_text(text.replace("RULES: tuple[Rule, ...] = (\n", f"RULES: tuple[Rule, ...] = (\n{RULE}"))
+    environment = {**os.environ, "PYTHONPATH": str(place), "FAIRGROUND_HOME": str(place / "home")}
+
+    def call(*words: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "fairground", *words], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, done.stderr[-2000:]
+        return done.stdout + done.stderr
+
+    return call
+
+
+def test_a_new_component_is_listed_trained_and_reported(command, tmp_path):
+    assert "pull" in command("list", "losses")
+    for seed in ("0", "1"):
+        command("train", "loss=pull", *PARTS, *SMALL, f"seed={seed}", "-q")
+    assert "found_first" in command("list", "runs") or "Found first" in command("list", "metrics")
+    page = tmp_path / "page.html"
+    command("report", "-o", str(page))
+    assert "A tally of runs" in page.read_text()
+    assert "Found first" in page.read_text()
+
+
+def test_a_new_command_is_in_the_help_and_runs(command):
+    listed = command("--help")
+    assert listed.index("  hello ") < listed.index("  recommend ")
+    assert command("hello") == "hello from a new command\n"
+
+
+def test_a_new_rule_refuses_a_comparison(command):
+    for weight, size in ((1, 8), (2, 6)):
+        command("train", "loss=pull", f"loss.weight={weight}", *PARTS, *SMALL, f"head.embedding_dim={size}", "-q")
+    assert "Because this test says so." in command("compare", code=2)
