@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from fairground.adaptation.adapter import axes_of_few
 from fairground.adaptation.class_folds import ClassFolds
 from fairground.adaptation.cross_validation import CrossValidation
 from fairground.adaptation.workbench import Workbench
+from fairground.functional.spectral import principal_axes
 from fairground.recommend.candidates import Candidate, frozen_candidates
 from fairground.spec.load import load_run
 from tests.cli.quick_race import write_features
@@ -94,6 +96,15 @@ def test_heads_share_their_principal_axes(features):
     own = bench.adapter.fit(Candidate(name="pca", words=words).spec("features", base, 0), np.sort(bench.seen))
     assert own.model.head.embedding_dim == 4
     assert len(bench.adapter._axes) == 1
+
+
+def test_the_axes_of_few_features_are_those_of_the_covariance():
+    given = torch.randn(12, 30, generator=torch.Generator().manual_seed(0))
+    few, usual = axes_of_few(given), principal_axes([given], standardise=False)
+    assert torch.allclose(few.axes[:8], usual.axes[:8], atol=1e-6)
+    assert torch.allclose(few.spread[:8], usual.spread[:8], atol=1e-6)
+    assert torch.allclose(few.mean, usual.mean)
+    assert few.n == usual.n == 12
 
 
 @pytest.mark.parametrize("depth", [1, 2])

@@ -125,7 +125,8 @@ class Adapter:
         if key not in self._axes:
             while len(self._axes) >= KEPT_AXES:
                 self._axes.pop(next(iter(self._axes)))
-            self._axes[key] = principal_axes([features], standardise=False)
+            is_wide = features.shape[0] < features.shape[1]
+            self._axes[key] = axes_of_few(features) if is_wide else principal_axes([features], standardise=False)
         return self._axes[key]
 
     def _with_stages(
@@ -159,6 +160,21 @@ class Adapter:
                 model, loss, spec.run, inputs, rows, labels, steps=spec.depth_steps, batch_size=size, tick=self.tick
             )
         return AdaptedModel(model=model.eval(), inputs=inputs, depth=ALL, normalise=_normalise(spec, loss))
+
+
+def axes_of_few(features: Tensor) -> PrincipalAxes:
+    """Return the first n principal axes of n features (n, d) with n < d, at a cost of n^2 d instead of d^3."""
+    rows = features.double()
+    mean = rows.mean(0)
+    _, values, axes = torch.linalg.svd(rows - mean, full_matrices=False)
+    largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))
+    return PrincipalAxes(
+        mean=mean,
+        deviation=torch.ones_like(mean),
+        axes=axes * largest.sign(),
+        spread=values / len(rows) ** 0.5,
+        n=len(rows),
+    )
 
 
 def _normalise(spec: AdaptationSpec, loss: Loss) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fairground.api.race_session import RaceSession
 
 #: images and steps of the pilot
-PILOT_IMAGES, PILOT_STEPS = 64, 3
+PILOT_IMAGES, PILOT_STEPS = 32, 2
 #: steps of a training of last stages: as many as fit, between these
 FEWEST_STEPS, MOST_STEPS = 40, 160
 #: of the time left, what caching maps and the trainings that a decision needs may take

@@ -114,8 +114,12 @@ def _what_to_take(found: Decision, metric: str) -> str:
         gain = show(metric, abs(chosen.scores[metric] - frozen.scores[metric]))
         return f"Take {chosen.label}: {value}, {gain} points better than the {frozen.label}."
     if found.comparison is None:
-        return f"Take the {frozen.label}, untrained: {value}. There was no time to confirm anything better."
-    return f"Training did not help here: take the {frozen.label} without any, {value}."
+        return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to confirm anything better."
+    return f"Training did not help here: take the {frozen.label} {_as_is(frozen)}, {value}."
+
+
+def _as_is(frozen: RankedMethod) -> str:
+    return "as they are" if frozen.label.endswith("s") else "as it is"
 
 
 def _how_sure(found: Decision, metric: str) -> list[str]:
