@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Head
 from fairground.errors import require
-from fairground.functional.spectral import principal_axes
+from fairground.functional.spectral import PrincipalAxes, principal_axes
 
 
 class PcaHead(Head):
@@ -41,7 +41,10 @@ class PcaHead(Head):
 
     def fit(self, blocks: Iterable[Tensor]) -> None:
         """Start from the principal axes of these features."""
-        found = principal_axes(blocks, standardise=self.standardise)
+        self.start_from(principal_axes(blocks, standardise=self.standardise))
+
+    def start_from(self, found: PrincipalAxes) -> None:
+        """Start from principal axes that are known."""
         require(
             self.embedding_dim < found.n,
             f"pca.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have no "
