@@ -139,7 +139,7 @@ def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
     asked = {}
     monkeypatch.setattr(ray, "RayExecutor", lambda job, **settings: asked.update(settings))
     ExecutorOptions(name="ray", workers=3, threads=2, gpus=0.25, address="auto").spawn("tests.execution.jobs:double")
-    assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "watch": None}
+    assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "node_wait": 300.0, "watch": None}
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ NOT_HERE = (
     "/data/runs",
     "other_machine.zip",
     "new_photos",
+    "a.jpg",
     "~/Downloads/resnet50-0676ba61.pth",
     "package",
 )
