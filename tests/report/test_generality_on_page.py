@@ -55,7 +55,7 @@ def test_class_scores_are_read_weighted_and_classes_without_queries_left_out(tmp
 def test_each_kind_answers_its_own_question_and_the_headline_says_which(tmp_path):
     alike, unlike = tmp_path / "alike", tmp_path / "unlike"
     for home, classes, words in (
-        (alike, 0.005, "What is settled holds for other test classes too, by seeds and 7 test classes at once."),
+        (alike, 0.005, "That holds for other test classes too, by seeds and 7 test classes at once."),
         (unlike, 0.2, "That is on these test classes: for others it is not settled against"),
     ):
         records = made(home, classes=classes)

@@ -36,7 +36,9 @@ def test_both_is_wider_than_either():
     found = generality_of(study(np.random.default_rng(1), 4, 3, 20, seeds=0.3, classes=0.5, rest=0.3))
     for pair in found.both.pairs:
         widths = [p.high - p.low for p in (found.seeds.pair(pair.a, pair.b), found.classes.pair(pair.a, pair.b))]
-        assert pair.high - pair.low > 0.9 * max(widths)
+        assert pair.high - pair.low >= max(widths)
+        singles = (found.seeds.pair(pair.a, pair.b), found.classes.pair(pair.a, pair.b))
+        assert pair.p >= max(one.p for one in singles)
         assert pair.difference == pytest.approx(found.seeds.pair(pair.a, pair.b).difference)
     assert found.n_classes == 20
 

@@ -35,7 +35,9 @@ class PerClassScores:
     def generality(self, *, level: float, margin: float | None, is_higher: bool) -> Generality:
         """Return the methods compared over seeds, over classes and over both."""
         require(not self.missing, f"nothing can be said of other test classes: {self.missing}")
-        return generality_of(self.values, weights=self.weights, level=level, margin=margin, higher_is_better=is_higher)
+        return generality_of(
+            self.values, weights=self.weights.tolist(), level=level, margin=margin, higher_is_better=is_higher
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

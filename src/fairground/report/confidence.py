@@ -19,6 +19,13 @@ class Chance:
     is_among_best: bool
     settled_by: str
 
+    @property
+    def shown(self) -> str:
+        """The probability in per cent; a method that may be best is never shown as impossible or certain."""
+        if self.is_among_best and self.probability < 0.005:
+            return "below 1 %"
+        return "above 99 %" if 0.995 < self.probability < 1 else f"{100 * self.probability:.0f} %"
+
 
 @dataclass(frozen=True, kw_only=True)
 class PairByKind:

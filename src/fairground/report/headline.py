@@ -58,14 +58,19 @@ def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Ge
 def _on_other_classes(table: ResultTable, top: TableRow, others: Sequence[TableRow], found: Generality) -> str:
     """Say whether what is settled over seeds is settled over seeds and test classes at once."""
     seeds, both = table.comparisons[table.primary], found.both
-    settled = [row.label for row in others if seeds.pair(top.label, row.label).is_settled]
+    verdicts = {row.label: seeds.pair(top.label, row.label).verdict for row in others}
+    settled = [label for label, verdict in verdicts.items() if verdict != "unsettled"]
     if not settled:
         return ""
-    lost = [label for label in settled if both.pair(top.label, label).verdict != seeds.pair(top.label, label).verdict]
-    at_once = f"seeds and {found.n_classes} test classes at once"
-    if not lost:
-        return f" What is settled holds for other test classes too, by {at_once}."
-    return f" That is on these test classes: for others it is not settled against {join_words(lost)}, by {at_once}."
+    at_once = f"by seeds and {found.n_classes} test classes at once"
+    lost = [label for label in settled if both.pair(top.label, label).verdict != verdicts[label]]
+    if lost:
+        return f" That is on these test classes: for others it is not settled against {join_words(lost)}, {at_once}."
+    if len(settled) == len(others):
+        return f" That holds for other test classes too, {at_once}."
+    better = [label for label in settled if verdicts[label] == "better"]
+    what = f"That it is better than {join_words(better)}" if better else "What is settled"
+    return f" {what} holds for other test classes too, {at_once}."
 
 
 def _standing(table: ResultTable, top: TableRow, others: Sequence[TableRow], where: str) -> str:

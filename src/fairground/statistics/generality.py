@@ -5,7 +5,8 @@ Formula
     seeds     sum_c w_c x_isc compared over seeds, the test classes being these (`model`)
     classes   x_i.c over seeds, compared over classes, the trainings being these:
               cov(mu_a, mu_b) = C / (C - 1) sum_c w_c^2 (x_a.c - mu_a)(x_b.c - mu_b)
-    both      var = V_seeds + V_classes - V_rest, at least the larger of the first two; V_rest, the part of seeds and
+    both      as follows, and no interval shorter, no p smaller than over seeds or over classes alone
+              var = V_seeds + V_classes - V_rest, at least the larger of the first two; V_rest, the part of seeds and
               classes crossed, is in both of the first: sum_c w_c^2 var_s(d_sc - d_s.) / S
     All intervals of a kind hold at once: c is the quantile of the highest |difference| / error over draws of both,
     from Student's t with C - 1 degrees of freedom for classes and from `reference` for seeds.
@@ -73,12 +74,25 @@ def generality_of(
     model = fit_repeated(runs, higher_is_better=higher_is_better)
     assert model is not None
     part = _ClassPart(model, [table[name] for name in model.names], w)
-    found: dict[GeneralityKind, ModelFindings] = {"classes": part.alone(level), "both": part.with_seeds(level)}
+    over_classes = part.alone(level)
+    over_both = _no_surer(part.with_seeds(level), over_classes, model, 1 - level)
+    found: dict[GeneralityKind, ModelFindings] = {"classes": over_classes, "both": over_both}
     classes, both = (
         _said_over(conclude(runs, one, level=level, margin=margin, higher_is_better=higher_is_better), kind, len(w))
         for kind, one in found.items()
     )
     return Generality(seeds=seeds, classes=classes, both=both, n_classes=len(w))
+
+
+def _no_surer(both: ModelFindings, classes: ModelFindings, seeds: Model, error: float) -> ModelFindings:
+    """Return what both say, never surer than either: a law of lighter tails could make it so."""
+    halves = seeds.critical(error) * seeds.pair_errors
+    return replace(
+        both,
+        half_widths=np.maximum.reduce([both.half_widths, classes.half_widths, halves]),
+        p=np.maximum.reduce([both.p, classes.p, seeds.p_values()]),
+        p_alone=np.maximum.reduce([both.p_alone, classes.p_alone, seeds.p_values(is_alone=True)]),
+    )
 
 
 def _said_over(comparison: Comparison, kind: GeneralityKind, n_classes: int) -> Comparison:
