@@ -269,8 +269,10 @@ def make_fold(loss, seed, fold):
 
 
 def test_a_miniature_says_in_what_it_differs_from_the_paper(tmp_path, without_figures):
-    runs = RunSet(records=tuple(make_study()), title="Which is best?", differs="icons for <photographs>")
+    runs = RunSet(
+        records=tuple(make_study()), title="Which is best?", follows="the text", differs="icons for <photographs>"
+    )
     reader = Reader(build_page(runs, out=tmp_path / "page.html").read_text())
-    assert "Differs from the paper: icons for <photographs> ." in reader.text()
+    assert "Follows the text . Differs from the paper: icons for <photographs> ." in reader.text()
     plain = Reader(build_page(replace(runs, differs=""), out=tmp_path / "plain.html").read_text())
     assert "Differs from the paper" not in plain.text()

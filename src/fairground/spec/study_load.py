@@ -31,9 +31,10 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "budget": BudgetSpec,
     "selection": SelectionSpec,
 }
-_PLAIN = ("question", "differs", "protocol", "overrides", "seed", "repeats")
+_PLAIN = ("question", "follows", "differs", "protocol", "overrides", "seed", "repeats")
 _ANNOTATIONS = {
     "question": "str",
+    "follows": "str",
     "differs": "str",
     "protocol": "str",
     "overrides": "list[str]",
