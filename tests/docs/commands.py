@@ -32,6 +32,7 @@ NOT_HERE = (
     "a.jpg",
     "~/Downloads/resnet50-0676ba61.pth",
     "package",
+    "resnet50-0676ba61.pth",
 )
 #: programs of others that a page may name
 PROGRAMS = ("ray", "npm", "tar", "ssh", "tensorboard", "mlflow", "wandb")

@@ -51,3 +51,18 @@ def test_roths_miniatures_have_the_regularised_rows_and_analyses() -> None:
     assert len(labels) == 23
     spec = jobs_of(study)[0].spec(seed=1, test=True)
     assert set(spec.evaluation.analyses) >= {"rho", "pi", "spectrum", "class_spectra"}
+
+
+@pytest.mark.parametrize("name", [name for name in study_names() if name.startswith(("roth2020/", "mlrc2020/"))])
+def test_every_table_says_whether_it_follows_text_or_code(name: str) -> None:
+    study = load_study(name)
+    assert study.follows or study.differs
+    if name.endswith("-as-run"):
+        assert "as run" in study.follows or "the paper's way" in study.follows
+    elif name.startswith("roth2020/"):
+        assert "text" in study.follows
+
+
+def test_what_is_our_own_choice_is_said() -> None:
+    assert "128 dimensions" in load_study("mlrc2020/table2").differs
+    assert "our own" in load_study("mlrc2020/figure1").differs

@@ -164,6 +164,8 @@ def _plan(
         print("how long and how much disk is unknown here: --measure makes the first run of every method to measure it")
     else:
         _print_gpu(plan, device, gpu_seconds)
+    if found.follows:
+        print(f"follows: {found.follows}")
     if found.differs:
         print(f"differs from the paper: {found.differs}")
     print(f"command: {command}")

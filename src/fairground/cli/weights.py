@@ -53,7 +53,7 @@ def check(
 
     Ends with 0 when a trunk can load it and 2 when none can, or when it is not the file its name says.
 
-    Example: fairground weights check ~/Downloads/resnet50-0676ba61.pth
+    Example: fairground weights check resnet50-0676ba61.pth
     """
     from fairground.training.weights import check_weights
 

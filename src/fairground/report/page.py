@@ -68,6 +68,7 @@ def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summar
         .get_template("page.html")
         .render(
             title=clean(runs.title or f"{len(runs.records)} runs"),
+            follows=clean(runs.follows),
             differs=clean(runs.differs),
             sections=sections,
             run_galleries=run_galleries,

@@ -33,9 +33,10 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "selection": SelectionSpec,
 }
 _WAVES = "until_settled"
-_PLAIN = ("question", "differs", "protocol", "overrides", "seed", "repeats")
+_PLAIN = ("question", "follows", "differs", "protocol", "overrides", "seed", "repeats")
 _ANNOTATIONS = {
     "question": "str",
+    "follows": "str",
     "differs": "str",
     "protocol": "str",
     "overrides": "list[str]",
