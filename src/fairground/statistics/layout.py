@@ -148,8 +148,9 @@ class Layout:
         """How much of each sigma_i^2 the variance of each pair's difference holds, (pairs, methods)."""
         a, b = self.pairs
         if self.is_complete:
-            every = np.eye(self.n_methods) / self.has_run.shape[1]
-            return every[a] + every[b]
+            every: Array = np.eye(self.n_methods) / self.has_run.shape[1]
+            both: Array = every[a] + every[b]
+            return both
         return ((self.weights[a] - self.weights[b]) ** 2) @ self.methods
 
     @cached_property
@@ -165,7 +166,8 @@ class Layout:
     def own_weights(self) -> Array:
         """How much of each sigma_i^2 the variance of each mean holds, (methods, methods)."""
         if self.is_complete:
-            return np.eye(self.n_methods) / self.has_run.shape[1]
+            every: Array = np.eye(self.n_methods) / self.has_run.shape[1]
+            return every
         return (self.weights**2) @ self.methods
 
     @cached_property
