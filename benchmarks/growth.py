@@ -71,11 +71,7 @@ def measured(home: Path, name: str) -> Mapping[str, float]:
 
 
 def processor_seconds(arguments: list[str]) -> float:
-    """Return the best of two processes: the first may still have to compile what Python caches."""
-    return min(_once(arguments) for _ in range(2))
-
-
-def _once(arguments: list[str]) -> float:
+    """Return what a process takes of all processors; whatever else the machine does counts little."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([sys.executable, "-m", "fairground", *arguments], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()

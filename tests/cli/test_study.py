@@ -9,12 +9,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from fairground.api.executors import ExecutorOptions
+from fairground.cli.study import run
 from fairground.records.store import Store
 from fairground.spec.study_load import load_study
+from fairground.study.failures import StudyFailures
 from fairground.study.status import status_of
 from tests.cli.test_commands import fairground
 from tests.patience import PATIENCE
@@ -257,3 +261,23 @@ def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, cap
     plan = json.loads(capsys.readouterr().out)
     assert plan["gpu_seconds"] == pytest.approx(plan["images"] / 350)
     assert plan["jobs"][0]["work"]["bytes"] > 0
+
+
+def test_json_stays_json_whatever_ray_prints(tmp_path, monkeypatch, capfd):
+    class Result:
+        failures = StudyFailures(n=1, n_done=1, reasons=Counter())
+
+        def to_dict(self):
+            return {"study": "tiny"}
+
+    def noisy(*_, **__):
+        os.write(1, b"(raylet) a node died\n")
+        print("(autoscaler) adding nodes")
+        return Result()
+
+    monkeypatch.setattr("fairground.api.study.run_found_study", noisy)
+    run(None, tmp_path, ExecutorOptions(name="ray"), None, as_json=True, is_quiet=True)
+    found = capfd.readouterr()
+    assert json.loads(found.out) == {"study": "tiny"}
+    assert "(raylet)" in found.err
+    assert "(autoscaler)" in found.err

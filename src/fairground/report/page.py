@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
+#: runs listed under provenance; a table of more takes longer to open than to be looked up in the store
+MOST_LISTED = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +77,7 @@ def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summar
             n_left_out=n_left_out,
             damaged=[clean(sentence) for sentence in damaged],
             records=runs.records,
+            most_listed=MOST_LISTED,
             labels={name: label for section in sections for name, label in section.labels.items()},
             over=over,
             over_figures=[
