@@ -80,7 +80,7 @@ def test_names_of_runs_that_train_everything_stay_what_they_were() -> None:
 def test_the_card_says_what_trains() -> None:
     assert "train" not in declaration(tiny())["network"]
     card = declaration(tiny("training.trainable=last:1", "training.views=3"))["network"]
-    assert card.endswith("; only the last 1 stages of it train, 3 augmented views of each image kept")
+    assert card.endswith("; only its last stage trains, 3 augmented views of each image kept")
     card = declaration(tiny("training.trainable=head", "training.views=0"))["network"]
     assert card.endswith("; none of it trains, augmented anew in each step")
 

@@ -91,7 +91,8 @@ def _trainable(training: TrainingSpec) -> str:
     if training.trainable == "all":
         return ""
     count = training.trainable.partition(":")[2]
-    what = f"only the last {count} stages of it train" if count else "none of it trains"
+    some = "only its last stage trains" if count == "1" else f"only its last {count} stages train"
+    what = some if count else "none of it trains"
     views = f"{training.views} augmented views of each image kept" if training.views else "augmented anew in each step"
     return f"; {what}, {views}"
 
