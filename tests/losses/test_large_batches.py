@@ -5,6 +5,7 @@ import torch
 
 from fairground import losses
 from fairground.functional import blocks
+from fairground.kernels import pair_blocks
 
 PAIR_LOSSES = [
     losses.ContrastiveLoss(),
@@ -74,8 +75,30 @@ def test_equal_to_the_whole_matrix_at_4096(loss, monkeypatch):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
-def test_the_kernel_is_not_asked_beyond_the_largest_matrix(small_blocks, monkeypatch):
-    embeddings, labels = batch(60, 8, 9)
+@pytest.mark.parametrize("loss", PAIR_LOSSES, ids=lambda loss: type(loss).__name__)
+def test_where_classes_are_too_large_to_list_the_formula_works_in_blocks(loss, small_blocks, monkeypatch):
+    embeddings, labels = batch(90, 8, 3)
+    loss = loss.double()
+    expected = value_and_gradients(loss, embeddings, labels)
     small_blocks()
-    for loss in PAIR_LOSSES:
-        assert loss.double().kernel(embeddings.detach(), labels, None, generator=None) is None
+    monkeypatch.setattr(pair_blocks, "MOST_LISTED", 100)
+    assert loss.kernel(embeddings.detach(), labels, None, generator=None) is None
+    for ours, theirs in zip(value_and_gradients(loss, embeddings, labels), expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-11)
+
+
+def test_accumulated_over_chunks_a_large_batch_takes_the_same_step(small_blocks):
+    draw = torch.Generator().manual_seed(3)
+    inputs, labels = torch.randn(120, 20, generator=draw), torch.randint(30, (120,), generator=draw)
+    network, loss = torch.nn.Linear(20, 8), losses.MultiSimilarityLoss()
+    torch.nn.init.normal_(network.weight, generator=draw)
+    loss(network(inputs), labels).backward()
+    expected = network.weight.grad.clone()
+    small_blocks()
+    network.zero_grad()
+    # The gradient cache: embed without a graph, take the loss's gradient, then backpropagate chunk by chunk.
+    embeddings = torch.cat([network(chunk).detach() for chunk in inputs.split(16)]).requires_grad_()
+    loss(embeddings, labels).backward()
+    for chunk, gradient in zip(inputs.split(16), embeddings.grad.split(16), strict=True):
+        network(chunk).backward(gradient)
+    torch.testing.assert_close(network.weight.grad, expected, rtol=1e-5, atol=1e-7)

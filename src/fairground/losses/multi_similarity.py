@@ -122,7 +122,7 @@ class MultiSimilarityLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        if tuples is None and not is_held(len(labels), len(labels)):
+        if self.self_positive_bug and tuples is None and not is_held(len(labels), len(labels)):
             return None
         settings = multi_similarity.MultiSimilaritySettings(
             self.alpha, self.beta, self.base, self.epsilon, self.empty, self.self_positive_bug

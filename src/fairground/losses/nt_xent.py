@@ -24,7 +24,7 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held, rows_of, sum_over_rows
+from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.distances import normalize
 from fairground.functional.logsumexp import softplus
 from fairground.functional.pairs import pair_weights
@@ -80,8 +80,6 @@ class NtXentLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        if tuples is None and not is_held(len(labels), len(labels)):
-            return None
         floor = self._floor(embeddings)
         return nt_xent.value_and_gradient(embeddings, labels, tuples, temperature=self.temperature, floor=floor)
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held, rows_of, sum_over_rows
+from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.distances import normalize
 from fairground.functional.logsumexp import weighted_logsumexp
 from fairground.functional.pairs import pair_weights
@@ -69,6 +69,4 @@ class SupConLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        if tuples is None and not is_held(len(labels), len(labels)):
-            return None
         return sup_con.value_and_gradient(embeddings, labels, tuples, temperature=self.temperature)
