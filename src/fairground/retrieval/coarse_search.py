@@ -106,8 +106,7 @@ def chosen_search(
     """
     cuts = exact_order(plan)
     most = int(np.diff(thresholds.offsets).max(initial=0))
-    n_tiles = plan.queries.n_tiles * plan.references.n_tiles
-    if cuts is None or most >= MANY or n_tiles < FEWEST_TILES or not are_short_products_exact():
+    if cuts is None or most >= MANY or not are_short_products_exact():
         return None
     row = min(start // plan.edge, plan.queries.n_tiles - 1)
     column = plan.references.n_tiles - 2
@@ -131,7 +130,8 @@ def exact_order(plan: SearchPlan) -> np.ndarray | None:
     is_simple = plan.half_lengths is None and plan.query_groups is None and plan.queries.dtype == np.float32
     is_held = isinstance(plan.queries, HeldTiles) and isinstance(plan.references, HeldTiles)
     d = plan.references.source.shape[1]
-    if not is_simple or not is_held or d < FEWEST_COORDINATES or plan.queries.n_tiles == 1:
+    n_tiles = plan.queries.n_tiles * plan.references.n_tiles
+    if not is_simple or not is_held or d < FEWEST_COORDINATES or n_tiles < FEWEST_TILES:
         return None
     return summation_order(plan.edge, d)
 
