@@ -100,6 +100,8 @@ class RaceSession:
         self.race.finalists = [self.race.frozen[0]]
         #: what deciding and writing the page took, once measured
         self.ending = 0.0
+        #: what ranking and embedding took on all folds of an untrained method
+        self._ranking, self._embedding = 0.0, 0.0
         self._best = float("-inf")
         clock.reserve = FIRST_RESERVE * clock.limit
 
@@ -169,17 +171,18 @@ class RaceSession:
             for candidate in self.race.finalists
             if (one := self.known.get(candidate.key, 1) or self.known.get(candidate.key, 0)) is not None
         ]
+        # Ranking holds everything against everything, and grows with the square; embedding grows with the images.
+        grown = self.bench.n_test / max(len(self.rows), 1)
+        scoring = 2 * (n_folds * grown**2 * self._ranking + grown * self._embedding)
         test = self.bench.n_test / self.speed if self.speed else 0.0
-        # Everything is held against everything: that grows with the square.
-        plain = self.known.get(self.race.frozen[0].key, 0)
-        grown = n_folds * (self.bench.n_test / max(len(self.rows), 1)) ** 2
-        scoring = 2 * grown * (0.0 if plain is None else plain.seconds) / (os.cpu_count() or 1)
         return 2 * max(fits, default=0.0) + test + scoring + 2.5 * max(self.ending, 0.5)
 
     def _measure(self, candidate: Candidate, repeat: int) -> Measurement:
         self.progress.doing(f"{self.race.stage}: {candidate.label}")
         with torch_threads(self.threads(candidate)):
             found = self.validation.score(self.spec(candidate, repeat), repeat)
+        if not candidate.is_trained:
+            self._ranking, self._embedding = found.ranking_seconds, found.seconds - found.ranking_seconds
         return Measurement(
             scope=self.known.scope,
             method=candidate.key,

@@ -208,7 +208,7 @@ def _inspect(
     )
     progress.say(f"{seen.n_images} images of {len(seen.class_sizes)} classes. {division.sentence}")
     progress.say(choice.sentence)
-    label = "icons" if is_named else Path(data).stem or Path(data).name
+    label = "icons" if is_named else _label(Path(data))
     split = () if any(word.startswith("split=") for word in words) else division.words
     return RaceRequest(
         title=f"Which method for {label}?",
@@ -217,6 +217,12 @@ def _inspect(
         by=by,
         seed=seed,
     )
+
+
+def _label(path: Path) -> str:
+    """Return what to call the data: a folder called images says less than the one it lies in."""
+    path = path.absolute()
+    return path.parent.name if path.is_dir() and path.name in ("images", "data", "train") else path.stem or path.name
 
 
 def _known(choice: ProtocolChoice, named: list[str]) -> tuple[str, ...]:

@@ -26,7 +26,6 @@ from fairground.report.left_out import collected, leave_out
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.report.run_set import RunSet
 from fairground.report.sections import Drawing, Section, sections_of
-from fairground.report.summary import Summary
 from fairground.report.table_formats import MARKS
 from fairground.report.tables import ResultTable
 from fairground.spec.metric_words import goodness
@@ -50,13 +49,13 @@ class RunGallery:
     gallery: Gallery
 
 
-def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> Path:
+def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = ()) -> Path:
     """Write the page and return its path."""
-    write_atomically(out, page_text(runs, audits=audits, summary=summary).encode("utf-8", "replace"))
+    write_atomically(out, page_text(runs, audits=audits).encode("utf-8", "replace"))
     return out
 
 
-def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> str:
+def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = ()) -> str:
     """Return the page as HTML."""
     require(len(runs.records) > 0, "a report needs at least one record; got none")
     with collected() as damaged:
@@ -77,7 +76,6 @@ def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summar
             labels={name: label for section in sections for name, label in section.labels.items()},
             over=None if over is None else (over, Drawing(wide=over.wide("over"), narrow=over.narrow("over"))),
             audits=audits,
-            summary=summary,
             counts=_counts(runs.records, sections),
             versions=_versions(runs.records),
             script=script,
