@@ -111,7 +111,9 @@ def test_a_large_gap_between_validation_and_test_is_explained() -> None:
 
 def test_without_any_measurement_the_frozen_network_is_what_there_is() -> None:
     nothing = RankedMethod(candidate=FROZEN, label="frozen network", scores={}, n_repeats=0, seconds=0.0)
-    found = Decision(chosen=nothing, frozen=nothing, methods=(nothing,), comparison=None, n_tried=0, n_blocks=0)
+    found = Decision(
+        chosen=nothing, frozen=nothing, methods=(nothing,), comparison=None, n_tried=0, n_blocks=0, is_confirmed=False
+    )
     assert advice(found, UnsealedScores())[0] == "Take the frozen network: nothing has been measured yet."
 
 

@@ -242,8 +242,8 @@ def _plain(asked: "RaceRequest") -> Mapping[str, Any]:
 
 
 def _text_table(columns: list[str], rows: list[list[str]]) -> str:
-    """Return the table for a terminal: a method a line, its numbers on the line below where both would not fit."""
-    heads = columns[1:]
+    """Return the table for a terminal of 80 columns: a method on a line, its numbers on the next."""
+    heads = [column.replace(", validation", " val").replace(", test", " test") for column in columns[1:]]
     widths = [max(len(head), *(len(row[place + 1]) for row in rows)) for place, head in enumerate(heads)]
     lines = ["  " + "  ".join(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True))]
     for row in rows:

@@ -117,7 +117,7 @@ def _what_to_take(found: Decision, metric: str) -> str:
         gain = show(metric, abs(chosen.scores[metric] - frozen.scores[metric]))
         return f"Take {chosen.label}: {value}, {gain} points better than the {frozen.label}."
     if found.comparison is None:
-        return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to confirm anything better."
+        return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to measure anything else."
     return f"Training did not help here: take the {frozen.label} {_as_is(frozen)}, {value}."
 
 
@@ -136,7 +136,12 @@ def _how_sure(found: Decision, metric: str) -> list[str]:
     shown = found.chosen if not found.is_frozen else others[0]
     pair = found.against_frozen(shown)
     assert pair is not None
-    return [_capital(f"{verdict_words(pair, metric)}, {found.chosen.n_repeats} repeats of the folds.")]
+    how = (
+        f"{found.chosen.n_repeats} fresh repeats of the folds"
+        if found.is_confirmed
+        else f"one repeat of the folds, corrected for the {found.n_tried} methods tried: there was no time for more"
+    )
+    return [_capital(f"{verdict_words(pair, metric)}, {how}.")]
 
 
 def _few_classes(folds: FoldSummary) -> list[str]:
