@@ -10,6 +10,7 @@ from fairground.adaptation.cross_validation import CrossValidation
 from fairground.adaptation.workbench import Workbench
 from fairground.functional.spectral import principal_axes
 from fairground.recommend.candidates import Candidate, frozen_candidates
+from fairground.spec.adaptation import ALL
 from fairground.spec.load import load_run
 from tests.cli.quick_race import write_features
 from tests.datasets.pictures import class_folders
@@ -132,6 +133,18 @@ def test_trained_last_stages_become_part_of_one_network_for_pictures(photographs
     before, after = bench.trunk.stages, full.trunk.stages
     assert all(torch.equal(a, b) for a, b in zip(before[0].parameters(), after[0].parameters(), strict=True))
     assert not all(torch.equal(a, b) for a, b in zip(before[2].parameters(), after[2].parameters(), strict=True))
+
+
+def test_the_complete_network_is_trained_on_images(photographs):
+    base, bench = photographs
+    rows = np.sort(bench.seen)
+    tuned = Candidate(name="t", words=SUP_CON.words, steps=2, depth=ALL, depth_steps=2, depth_lr=0.01)
+    adapted = bench.adapter.fit(tuned.spec("photographs", base, 0), rows)
+    full = bench.adapter.full_model(adapted)
+    images = bench.transform.evaluate(bench.table.images, rows)
+    assert torch.allclose(full(images), adapted.embed(rows), atol=1e-4)
+    before, after = bench.trunk.stages, full.trunk.stages
+    assert not all(torch.equal(a, b) for a, b in zip(before[0].parameters(), after[0].parameters(), strict=True))
 
 
 def test_features_are_found_in_the_cache_by_the_next_one(photographs):

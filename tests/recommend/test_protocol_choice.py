@@ -50,13 +50,13 @@ def test_features_get_heads_small_images_a_small_network_photographs_a_pretraine
 
 def test_little_time_takes_a_very_small_network_and_says_so():
     short, long = (chosen(shorter_side=32, is_one_size=True, seconds=seconds) for seconds in (300, 3600))
-    assert short.words == ("trunk=folded_conv",)
-    assert long.words == ("trunk=small_conv",)
+    assert short.words == ("data.prepared=32", "trunk=folded_conv")
+    assert long.words == ("data.prepared=32", "trunk=small_conv")
     assert "a very small network" in short.sentence
 
 
 def test_small_images_of_many_sizes_are_cut_to_one():
-    assert chosen(shorter_side=40).words[1:] == ("transform=mlrc2020", "transform.side=32")
+    assert chosen(shorter_side=40).words[2:] == ("transform=mlrc2020", "transform.side=32")
 
 
 def test_the_user_may_choose_between_the_two_for_images():

@@ -131,11 +131,19 @@ def test_a_repeat_reads_what_is_known_and_goes_on_from_there(tmp_path):
     assert decide(found).chosen.candidate.name == "b"
 
 
-def test_without_fresh_repeats_nothing_is_taken_but_the_frozen_network():
-    decision = decide(race(Machine({"b": 0.6}), limit=6.0))
+def test_without_fresh_repeats_one_decides_at_a_level_corrected_for_all_that_were_tried():
+    clear = decide(race(Machine({"b": 0.6}), limit=12.0))
+    assert not clear.is_confirmed
+    assert clear.chosen.candidate.name == "b"
+    assert clear.comparison.level == pytest.approx(1 - 0.05 / clear.n_tried)
+    unclear = decide(race(Machine({"b": 0.51}, noise=0.02), limit=12.0))
+    assert unclear.is_frozen
+
+
+def test_with_nothing_else_measured_the_frozen_network_is_taken():
+    decision = decide(race(Machine({"b": 0.6}), limit=1.5))
     assert decision.is_frozen
     assert decision.comparison is None
-    assert decision.n_tried >= 1
 
 
 def test_what_is_dearer_is_tried_after_the_first_repeats_and_joins_if_it_beats_the_leader():

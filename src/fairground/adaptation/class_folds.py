@@ -27,6 +27,7 @@ class ClassFolds:
     rows: np.ndarray
     labels: np.ndarray
     seed: int
+    most_folds: int = MOST_FOLDS
 
     @property
     def classes(self) -> np.ndarray:
@@ -37,8 +38,8 @@ class ClassFolds:
 
     @property
     def n_folds(self) -> int:
-        """As many folds as leave each enough classes, two at least and four at most."""
-        return int(np.clip(len(self.classes) // ENOUGH, 2, MOST_FOLDS))
+        """As many folds as leave each enough classes, two at least and `most_folds` at most."""
+        return int(np.clip(len(self.classes) // ENOUGH, 2, self.most_folds))
 
     def repeat(self, number: int) -> Iterator[Fold]:
         """Yield the folds of one repeat."""

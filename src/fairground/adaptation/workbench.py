@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fairground.adaptation.adapter import Adapter
 from fairground.adaptation.array_cache import ArrayCache
-from fairground.adaptation.class_folds import ClassFolds
+from fairground.adaptation.class_folds import MOST_FOLDS, ClassFolds
 from fairground.adaptation.embedding import Tell, evaluation_inputs, fill, round_robin
 from fairground.adaptation.inputs import CachedMaps
 from fairground.adaptation.last_stages import first_stages
@@ -72,14 +72,16 @@ class Workbench:
     def embed(self, rows: np.ndarray, *, is_time: Callable[[], bool], tell: Tell) -> np.ndarray:
         """Return those of the rows that are embedded once there is no time or nothing left to do."""
         if self.cache is None or self.trunk is None:
+            self.table.images.prepare(tell)
             return rows
         read = evaluation_inputs(self.transform)
         fill(self.cache, self.trunk, self.table.images, rows, read, is_time=is_time, tell=tell)
         return self.cache.readable(rows)
 
     def folds(self, rows: np.ndarray) -> ClassFolds:
-        """Return the class folds of some rows."""
-        return ClassFolds(rows=rows, labels=self.table.labels[rows], seed=self.spec.seed)
+        """Return the class folds of some rows: two where each is a training of the network from nothing."""
+        most = 2 if self.is_small else MOST_FOLDS
+        return ClassFolds(rows=rows, labels=self.table.labels[rows], seed=self.spec.seed, most_folds=most)
 
     def map_shape(self, depth: int) -> tuple[int, ...]:
         """Return the shape of what the stages before the last `depth` give of one image."""

@@ -17,6 +17,7 @@ from fairground.api.progress.race import RaceProgress
 from fairground.api.race_ending import RaceEnding
 from fairground.api.race_stages import StageProbe
 from fairground.api.torch_threads import torch_threads
+from fairground.evaluation.scores import evaluate
 from fairground.recommend.candidates import Candidate, frozen_candidates, head_candidates, network_candidates
 from fairground.recommend.decision import Decision, decide
 from fairground.recommend.measurements import Measurement, Measurements
@@ -27,7 +28,7 @@ from fairground.recommend.race_state import RaceState
 from fairground.records.store import Store
 from fairground.report.advice import UnsealedScores
 from fairground.report.headings import size
-from fairground.spec.adaptation import AdaptationSpec
+from fairground.spec.adaptation import ALL, AdaptationSpec
 from fairground.spec.load import load_run
 from fairground.spec.metric_words import declared_metric
 from fairground.spec.study import MethodSpec
@@ -41,6 +42,8 @@ EMBEDDING = 0.65
 FIRST_RESERVE = 0.15
 #: what is kept for the ending beyond what it should take
 SLACK = 1.5
+#: of the time, at most this share is kept
+MOST_RESERVE = 0.6
 ALWAYS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 
 
@@ -100,6 +103,8 @@ class RaceSession:
         self.race.finalists = [self.race.frozen[0]]
         #: what deciding and writing the page took, once measured
         self.ending = 0.0
+        #: what ranking and embedding took on all folds of an untrained method
+        self._ranking, self._embedding = 0.0, 0.0
         self._best = float("-inf")
         clock.reserve = FIRST_RESERVE * clock.limit
 
@@ -123,6 +128,7 @@ class RaceSession:
         self.validation = CrossValidation(
             adapter=bench.adapter, folds=self.folds, metrics=self.asked.metrics, by=self.asked.by
         )
+        self._warm_up()
         width, least = bench.width, self.folds.least_training_rows
         methods = self.asked.methods()
         if bench.is_small:
@@ -159,27 +165,34 @@ class RaceSession:
             compare_values({"a": dict(enumerate(found.blocks)), "b": dict(enumerate(found.blocks))})
             RaceEnding(self).write_page(self.decision(), UnsealedScores(), is_stopped=True)
             self.ending = time.monotonic() - begun
-        self.clock.reserve = min(0.6 * self.clock.limit, SLACK * self._ending_seconds() + 1.0)
+        # Test images that are late are left out and counted, so that they need no slack.
+        kept = self._test_seconds() + SLACK * self._ending_seconds() + 1.0
+        self.clock.reserve = min(MOST_RESERVE * self.clock.limit, kept)
 
     def _ending_seconds(self) -> float:
-        """Return what the ending should take: two trainings, the test images, comparisons, model and page."""
+        """Return what the ending should take: two trainings, scores, comparisons, model and page."""
         n_folds = self.folds.n_folds
         fits = [
             one.seconds / n_folds
             for candidate in self.race.finalists
             if (one := self.known.get(candidate.key, 1) or self.known.get(candidate.key, 0)) is not None
         ]
-        test = self.bench.n_test / self.speed if self.speed else 0.0
-        # Everything is held against everything: that grows with the square.
-        plain = self.known.get(self.race.frozen[0].key, 0)
-        grown = n_folds * (self.bench.n_test / max(len(self.rows), 1)) ** 2
-        scoring = 2 * grown * (0.0 if plain is None else plain.seconds) / (os.cpu_count() or 1)
-        return 2 * max(fits, default=0.0) + test + scoring + 2.5 * max(self.ending, 0.5)
+        # Ranking holds everything against everything, and grows with the square; embedding grows with the images.
+        grown = self.bench.n_test / max(len(self.rows), 1)
+        scoring = 2 * (n_folds * grown**2 * self._ranking + grown * self._embedding)
+        return 2 * max(fits, default=0.0) + scoring + 2.5 * max(self.ending, 0.5)
+
+    def _test_seconds(self) -> float:
+        """Return what embedding the test images should take; the complete network reads all of them once more."""
+        passes = 2 if any(one.depth == ALL for one in self.race.finalists) else 1
+        return passes * self.bench.n_test / self.speed if self.speed else 0.0
 
     def _measure(self, candidate: Candidate, repeat: int) -> Measurement:
         self.progress.doing(f"{self.race.stage}: {candidate.label}")
         with torch_threads(self.threads(candidate)):
             found = self.validation.score(self.spec(candidate, repeat), repeat)
+        if not candidate.is_trained:
+            self._ranking, self._embedding = found.ranking_seconds, found.seconds - found.ranking_seconds
         return Measurement(
             scope=self.known.scope,
             method=candidate.key,
@@ -196,6 +209,11 @@ class RaceSession:
     def spec(self, candidate: Candidate, repeat: int = 0) -> AdaptationSpec:
         """Return what a candidate trains in a repeat; repeat 0 has the seed of the model that is handed over."""
         return candidate.spec(self.asked.choice.kind, self.asked.base, self.asked.seed + repeat)
+
+    def _warm_up(self) -> None:
+        """Score a handful of rows: what is compiled at first use shall not count as what ranking takes."""
+        points = torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
+        evaluate(points, np.arange(8) // 2, list(self.asked.metrics))
 
     def _embedding_speed(self) -> float:
         """Return images per second by a block that is in the cache already; nothing where none are embedded."""

@@ -208,7 +208,7 @@ def _inspect(
     )
     progress.say(f"{seen.n_images} images of {len(seen.class_sizes)} classes. {division.sentence}")
     progress.say(choice.sentence)
-    label = "icons" if is_named else Path(data).stem or Path(data).name
+    label = "icons" if is_named else _label(Path(data))
     split = () if any(word.startswith("split=") for word in words) else division.words
     return RaceRequest(
         title=f"Which method for {label}?",
@@ -217,6 +217,12 @@ def _inspect(
         by=by,
         seed=seed,
     )
+
+
+def _label(path: Path) -> str:
+    """Return what to call the data: a folder called images says less than the one it lies in."""
+    path = path.absolute()
+    return path.parent.name if path.is_dir() and path.name in ("images", "data", "train") else path.stem or path.name
 
 
 def _known(choice: ProtocolChoice, named: list[str]) -> tuple[str, ...]:
@@ -236,8 +242,8 @@ def _plain(asked: "RaceRequest") -> Mapping[str, Any]:
 
 
 def _text_table(columns: list[str], rows: list[list[str]]) -> str:
-    """Return the table for a terminal: a method a line, its numbers on the line below where both would not fit."""
-    heads = columns[1:]
+    """Return the table for a terminal of 80 columns: a method on a line, its numbers on the next."""
+    heads = [column.replace(", validation", " val").replace(", test", " test") for column in columns[1:]]
     widths = [max(len(head), *(len(row[place + 1]) for row in rows)) for place, head in enumerate(heads)]
     lines = ["  " + "  ".join(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True))]
     for row in rows:

@@ -43,7 +43,8 @@ class Candidate:
         parts = [f"rate {rate}"] if rate is not None else []
         parts += [f"{self.steps} steps"] if self.steps else []
         if self.depth_steps and self.depth == ALL:
-            parts.append(f"{self.depth_steps} steps of the network")
+            rate = f" at {self.depth_lr:g}" if self.depth_lr else ""
+            parts.append(f"{self.depth_steps} steps of the network{rate}")
         elif self.depth_steps:
             parts.append(f"{self.depth_steps} steps of the last {self.depth} stages at {self.depth_lr:g}")
         return ", ".join([self.name, *parts])
@@ -72,7 +73,7 @@ class Candidate:
 def frozen_candidates(width: int, n_train: int, *, name: str) -> list[Candidate]:
     """Return the network as it is, and on principal axes, plain and whitened, at several dimensions."""
     found = [Candidate(name=name, words=("head=identity",))]
-    dims = [dim for dim in DIMENSIONS if dim < min(width, n_train)]
+    dims = _dimensions(width, n_train)
     for dim in reversed(dims):
         found.append(Candidate(name=f"{name}, PCA {dim}", words=("head=pca", *_axes(dim), "head.standardise=false")))
         for power, word in (("0.5", "half whitened"), ("1.0", "whitened")):
@@ -86,7 +87,7 @@ def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> 
 
     A residual head starts at the frozen network itself, the others at its principal axes, an MLP at random.
     """
-    dims = [dim for dim in DIMENSIONS if dim < min(width, n_train)] or [max(2, min(width, n_train) // 2)]
+    dims = _dimensions(width, n_train)
     wide = dims[-1]
     rank = max(1, min(64, width // 2))
     heads = [
@@ -138,6 +139,11 @@ def challengers(leader: Candidate) -> list[Candidate]:
 
 def _rates(rate: str) -> tuple[str, ...]:
     return (f"optimiser.lr={rate}", f"optimiser.head_lr={rate}")
+
+
+def _dimensions(width: int, n_train: int) -> list[int]:
+    """Return the dimensions below the width and the number of images; where all are too many, as many as there are."""
+    return [dim for dim in DIMENSIONS if dim < min(width, n_train)] or [max(1, min(width, n_train - 1))]
 
 
 def _axes(dim: int) -> tuple[str, ...]:

@@ -17,6 +17,10 @@ from fairground.recommend.race import Race
 from fairground.spec.metric_words import goodness
 from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison, Pair
+from fairground.statistics.intervals import LEVEL
+
+#: the highest level a comparison can have
+MOST_LEVEL = 0.999
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +44,8 @@ class Decision:
     comparison: Comparison | None
     n_tried: int
     n_blocks: int
+    #: whether fresh repeats decided; otherwise repeat 0 did, at a level corrected for all that were tried
+    is_confirmed: bool
 
     @property
     def is_frozen(self) -> bool:
@@ -59,12 +65,16 @@ def decide(race: Race) -> Decision:
     least = 2 if any(count >= 2 for count in counts.values()) else 1
     finalists = [one for one in race.finalists if counts[one.key] >= least]
     is_confirmed = len(finalists) > 1 and finalists[0].key == race.frozen[0].key
+    # Of repeat 0 the best were picked, so that all that were tried count as compared.
+    level = LEVEL if is_confirmed else min(MOST_LEVEL, 1 - (1 - LEVEL) / max(len(race.entered), 1))
     if not is_confirmed:
-        return _unconfirmed(race)
-    repeats = range(1, min(counts[one.key] for one in finalists) + 1)
+        finalists = _leading(race)
+    if len(finalists) < 2:
+        return _unmeasured(race)
+    repeats = range(1, min(counts[one.key] for one in finalists) + 1) if is_confirmed else range(1)
     methods = tuple(_ranked(known, one, repeats) for one in finalists)
     values = {method.label: dict(enumerate(_blocks(known, method.candidate, repeats))) for method in methods}
-    comparison = compare_values(values, higher_is_better=race.higher_is_better)
+    comparison = compare_values(values, level=level, higher_is_better=race.higher_is_better)
     frozen = methods[0]
     better = [
         method
@@ -83,23 +93,29 @@ def decide(race: Race) -> Decision:
         comparison=comparison,
         n_tried=len(race.entered),
         n_blocks=len(next(iter(values.values()))),
+        is_confirmed=is_confirmed,
     )
 
 
-def _unconfirmed(race: Race) -> Decision:
-    """Without fresh repeats nothing is shown to beat the frozen network: the best of repeat 0 is listed, not taken."""
-    plain = race.frozen[0]
-    frozen = _ranked(race.known, plain, [0])
-    ranked = sorted(race.entered.values(), key=lambda one: -race.goodness(one))
-    scored = [one for one in ranked if race.known.get(one.key, 0) is not None and one.key != plain.key]
-    others = [_ranked(race.known, one, [0]) for one in scored[:4]]
+def _leading(race: Race) -> list[Candidate]:
+    """Return the frozen network and the best four of repeat 0, where no fresh repeat is complete."""
+    scored = [one for one in race.entered.values() if race.known.get(one.key, 0) is not None]
+    ranked = sorted(scored, key=lambda one: -race.goodness(one))
+    plain = [one for one in ranked if one.key == race.frozen[0].key]
+    return [*plain, *[one for one in ranked if one.key != race.frozen[0].key][:4]] if plain else []
+
+
+def _unmeasured(race: Race) -> Decision:
+    """Return the frozen network: there is nothing to compare it with."""
+    frozen = _ranked(race.known, race.frozen[0], [0])
     return Decision(
         chosen=frozen,
         frozen=frozen,
-        methods=(frozen, *others),
+        methods=(frozen,),
         comparison=None,
         n_tried=len(race.entered),
         n_blocks=0,
+        is_confirmed=False,
     )
 
 

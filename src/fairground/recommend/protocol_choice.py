@@ -105,7 +105,7 @@ def choose_protocol(
 def _small(side: int, is_one_size: bool, seconds: float) -> ProtocolChoice:
     is_short = seconds < SHORT
     trunk = "folded_conv" if is_short else "small_conv"
-    words = [f"trunk={trunk}"]
+    words = [f"data.prepared={max(16, side)}", f"trunk={trunk}"]
     if not is_one_size:
         words += ["transform=mlrc2020", f"transform.side={max(16, side // 16 * 16)}"]
     size = "a very small network, so that many trainings fit the time," if is_short else "a small network"

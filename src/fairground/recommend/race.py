@@ -78,13 +78,15 @@ class Race:
     def _rounds(self) -> None:
         """Train all, then a third of them three times as long, and again; each round has the same time."""
         self.stage = "rounds"
-        end = self.clock.seconds() + ROUNDS * self.clock.left()
+        start = self.clock.seconds()
         pool = list(self.trained)
         for number, steps in enumerate(STEPS):
-            due = self.clock.seconds() + (end - self.clock.seconds()) / (len(STEPS) - number)
+            share = ROUNDS * (number + 1) / len(STEPS)
             scored: list[Candidate] = []
             for one in pool:
-                if len(scored) >= LEAST and self.clock.seconds() >= due:
+                used = self.clock.seconds() - start
+                # The time left is asked anew: what is kept for the ending grows as its cost becomes known.
+                if len(scored) >= LEAST and used >= share * (used + self.clock.left()):
                     break
                 candidate = one.trained_for(steps)
                 self._score(candidate, 0)

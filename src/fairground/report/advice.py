@@ -9,6 +9,8 @@ from fairground.statistics.comparison import Comparison, Pair
 
 #: a gap between validation and test beyond this share of 1 is explained
 LARGE_GAP = 0.08
+#: from so many units on, a comparison's units are groups of classes
+MOST_BLOCKS = 24
 #: fewer validation classes than this can show large differences alone
 FEW_CLASSES = 8
 
@@ -80,14 +82,15 @@ def table_rows(found: Decision, test: UnsealedScores, metrics: Sequence[str], *,
 def verdicts_of(found: Decision, metric: str) -> list[str]:
     """Return the verdict on every method against the frozen network, from the comparison that decided."""
     pairs = [found.against_frozen(method) for method in found.methods]
-    return [f"{verdict_words(pair, metric)}." for pair in pairs if pair is not None]
+    return [_capital(f"{verdict_words(pair, metric)}.") for pair in pairs if pair is not None]
 
 
 def verdict_words(pair: Pair, metric: str) -> str:
     """Return a verdict of a comparison whose units are classes."""
     ends = sorted(end for end in (pair.low, pair.high) if end is not None)
     interval = f" [{', '.join(show(metric, end) for end in ends)}]" if ends else ""
-    size = f"{show(metric, pair.difference)}{interval}{unit(metric)}, over {pair.n_a} classes or groups of classes"
+    unit_word = "classes" if pair.n_a < MOST_BLOCKS else "groups of classes"
+    size = f"{show(metric, pair.difference)}{interval}{unit(metric)}, over {pair.n_a} {unit_word}"
     match pair.verdict:
         case "better":
             return f"{pair.a} is better than {pair.b} by {size}"
@@ -114,8 +117,12 @@ def _what_to_take(found: Decision, metric: str) -> str:
         gain = show(metric, abs(chosen.scores[metric] - frozen.scores[metric]))
         return f"Take {chosen.label}: {value}, {gain} points better than the {frozen.label}."
     if found.comparison is None:
-        return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to confirm anything better."
+        return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to measure anything else."
     return f"Training did not help here: take the {frozen.label} {_as_is(frozen)}, {value}."
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _as_is(frozen: RankedMethod) -> str:
@@ -129,7 +136,12 @@ def _how_sure(found: Decision, metric: str) -> list[str]:
     shown = found.chosen if not found.is_frozen else others[0]
     pair = found.against_frozen(shown)
     assert pair is not None
-    return [f"{verdict_words(pair, metric)}, {found.chosen.n_repeats} repeats of the folds."]
+    how = (
+        f"{found.chosen.n_repeats} fresh repeats of the folds"
+        if found.is_confirmed
+        else f"one repeat of the folds, corrected for the {found.n_tried} methods tried: there was no time for more"
+    )
+    return [_capital(f"{verdict_words(pair, metric)}, {how}.")]
 
 
 def _few_classes(folds: FoldSummary) -> list[str]:

@@ -26,7 +26,6 @@ from fairground.report.over_datasets import OverTables, over_tables_if_any
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.report.run_set import RunSet
 from fairground.report.sections import Drawing, Section, sections_of
-from fairground.report.summary import Summary
 from fairground.report.table_formats import MARKS
 from fairground.report.tables import ResultTable
 
@@ -51,13 +50,13 @@ class RunGallery:
     gallery: Gallery
 
 
-def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> Path:
+def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = ()) -> Path:
     """Write the page and return its path."""
-    write_atomically(out, page_text(runs, audits=audits, summary=summary).encode("utf-8", "replace"))
+    write_atomically(out, page_text(runs, audits=audits).encode("utf-8", "replace"))
     return out
 
 
-def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> str:
+def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = ()) -> str:
     """Return the page as HTML."""
     require(len(runs.records) > 0, "a report needs at least one record; got none")
     with collected() as damaged:
@@ -85,7 +84,6 @@ def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summar
                 for figure in (() if over is None else over.figures)
             ],
             audits=audits,
-            summary=summary,
             counts=_counts(runs.records, sections),
             versions=_versions(runs.records),
             script=script,
