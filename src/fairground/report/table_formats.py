@@ -79,7 +79,7 @@ def folded(words: str, width: int | None) -> str:
 
 
 def _column_groups(widths: list[int], width: int | None) -> list[list[int]]:
-    """Return the columns of each table: the first two in all of them, and of the others as many as there is room for."""
+    """Return the columns of each table: the first two in all, and of the others as many as there is room for."""
     groups, room = [[0, 1]], widths[0] + 2 + widths[1]
     used = room
     for column in range(2, len(widths)):
