@@ -16,7 +16,8 @@ from fairground.cli.options import AsJson, Quiet
 HELP_ORDER = 180
 
 if TYPE_CHECKING:
-    from fairground.audit.audit import Audit, Copies
+    from fairground.audit.audit import Audit
+    from fairground.audit.copies import Copies
     from fairground.spec.run import ComponentSpec
 
 #: how many files that cannot be read are named
