@@ -126,4 +126,6 @@ def test_the_page_shows_suspects_with_both_classes(tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count('<section class="query') == 200
     assert "others labelled" in page
+    assert "so being suspect says little here" in page
+    assert "so being suspect says little here" in said.output
     assert "<script" not in page

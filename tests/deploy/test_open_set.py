@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ from typer.testing import CliRunner
 from fairground.cli.main import app
 from fairground.deploy import open_set
 from fairground.deploy.conformal import ClassConformal
-from fairground.deploy.decision import rule_of
+from fairground.deploy.decision import DecisionRule, rule_of
 from fairground.deploy.index import build_index, open_index
-from fairground.deploy.open_set import open_set_trials, trials_of, untrained_classes
+from fairground.deploy.open_set import OpenSetTrials, open_set_trials, trials_of, untrained_classes
 from fairground.deploy.query import query_index
 from fairground.deploy.search import half_lengths
 from fairground.deploy.voting import vote
@@ -56,6 +57,26 @@ def test_the_promise_holds_on_average_over_many_draws():
         passed.append((conformal.p_value(unknown) <= 0.1).mean())
     # Promised 10 %; 400 draws leave a standard error of about 1.2.
     assert 0.03 < np.mean(passed) < 0.125
+
+
+def test_confidence_by_hand():
+    trials = OpenSetTrials(
+        classes=np.array([0, 0, 1, 1]),
+        unknown=np.array([0.1, 0.2, 0.3, 0.9]),
+        known=np.array([0.5, 0.2, 0.8, 0.9]),
+        votes=np.array([5, 1, 5, 4]),
+        is_right=np.array([True, False, True, True]),
+        has_own=np.array([True, True, True, True]),
+        n_indexed=2,
+    )
+    # At 0.3: three quarters of the unknown and a quarter of the known queries score so low.
+    assert trials.unknown_confidence(0.3) == pytest.approx(0.75)
+    # Two answers with five votes, both right; one of each is added.
+    assert trials.right_share(0.4, 5) == pytest.approx(3 / 4)
+    assert trials.right_share(0.4, 2) is None
+    value, interval = trials.identified(0.6)
+    assert value == pytest.approx(0.5)
+    assert interval.low <= value <= interval.high
 
 
 def test_votes():
@@ -123,6 +144,14 @@ def test_the_rate_is_measured_and_said(icon_index):
     assert "as asked: at most " in own.sentence()
     with pytest.raises(InputError, match="must be between 0 and 1; got 2"):
         rule_of(icon_index, fpir=2)
+
+
+def test_nothing_passed_is_not_taken_for_certainty():
+    scores, classes = np.tile([0.0, 1.0], 20), np.repeat(np.arange(20), 2)
+    trials = SimpleNamespace(conformal=ClassConformal(scores=scores, classes=classes, n_indexed=20))
+    rule = DecisionRule(n_rows=40, threshold=1.5, fpir=0.05, trials=trials)
+    # (1 - m)^20 = 0.025 at m = 16.8 %.
+    assert rule.measured_fpir == (0.0, 0.0, pytest.approx(1 - 0.025 ** (1 / 20)))
 
 
 def test_trials_of_a_large_index_are_kept_and_made_anew_when_it_changes(icon_index, tmp_path, monkeypatch):

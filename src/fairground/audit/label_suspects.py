@@ -30,6 +30,18 @@ class LabelSuspect:
     suspicion: float
 
 
+#: share of suspects above which the features, not the labels, are what is wrong
+_MOST = 0.3
+
+
+def weakness(n_suspects: int, n_images: int) -> str:
+    """Say where suspects mean little, because the features cannot tell the classes apart; empty otherwise."""
+    if n_images == 0 or n_suspects <= _MOST * n_images:
+        return ""
+    share = 100 * (1 - n_suspects / n_images)
+    return f"only {share:.0f} % of images lie nearest to their own class, so being suspect says little here"
+
+
 def readable_table(dataset: Dataset, faults: Sequence[int]) -> tuple[ImageTable, np.ndarray]:
     """Return the table of a data set and the rows of it that can be read."""
     table = dataset.photos().table() if isinstance(dataset, PhotoDataset) else dataset.load()

@@ -58,6 +58,7 @@ def write_asked(
 
 def print_suspects(suspects: Sequence["LabelSuspect"] | None, n_images: int) -> None:
     """Print the first suspects, where labels were judged."""
+    from fairground.audit.label_suspects import weakness
     from fairground.report.headings import clean
 
     if suspects is None:
@@ -65,6 +66,8 @@ def print_suspects(suspects: Sequence["LabelSuspect"] | None, n_images: int) -> 
     print_fitted(
         f"  suspect labels: {len(suspects):,} of {n_images:,} images lie nearer to another class than to their own"
     )
+    if weak := weakness(len(suspects), n_images):
+        print_fitted(f"    ({weak})")
     for one in suspects[:_SHOWN]:
         print_fitted(f"    '{clean(one.name)}' labelled '{clean(one.label)}', nearer to '{clean(one.suggested)}'")
     if len(suspects) > _SHOWN:
@@ -82,6 +85,7 @@ def print_written(said: Sequence[str]) -> None:
 def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
     import numpy as np
 
+    from fairground.audit.label_suspects import weakness
     from fairground.report.label_page import ShownSuspect, write_suspects
     from fairground.report.query_page import MOST
 
@@ -98,7 +102,8 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
         for one in suspects[:MOST]
     ]
     n_images = len(table.labels) - len(rows.faults)
-    return write_suspects(shown, n_found=len(suspects), n_images=n_images, title="Suspect labels", out=out)
+    weak = weakness(len(suspects), n_images)
+    return write_suspects(shown, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 
 
 def _examples(table: "ImageTable", name: str, is_sound: "np.ndarray") -> "ClassExamples":

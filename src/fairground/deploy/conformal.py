@@ -74,8 +74,8 @@ class ClassConformal:
 
     def _passes_without(self, rate: float) -> np.ndarray:
         others = self._sum_of_shares(self.scores) - self._own_shares()
-        passes: np.ndarray = (1 + self.growth * others) / self.n_classes <= rate
-        return passes.astype(np.float64)
+        passes: np.ndarray = ((1 + self.growth * others) / self.n_classes <= rate).astype(np.float64)
+        return passes
 
     def _sum_of_shares(self, scores: np.ndarray) -> np.ndarray:
         order = np.argsort(self.scores, kind="stable")

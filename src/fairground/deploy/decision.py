@@ -32,8 +32,11 @@ class DecisionRule:
         if self.trials is None or self.fpir is None:
             return None
         conformal = self.trials.conformal
-        interval = conformal.measured(self.fpir)
-        return conformal.measured_rate(self.fpir), max(0.0, interval.low), interval.high
+        rate, interval = conformal.measured_rate(self.fpir), conformal.measured(self.fpir)
+        if rate == 0:
+            # Drawing from zeros gives zeros. Of K rates in [0, 1] with mean m all are 0 with a chance of (1 - m)^K.
+            return 0.0, 0.0, 1 - ((1 - interval.confidence) / 2) ** (1 / conformal.n_classes)
+        return rate, max(0.0, interval.low), interval.high
 
     def sentence(self) -> str:
         """Say what is decided, what is promised and what was measured."""

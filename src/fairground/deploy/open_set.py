@@ -66,11 +66,13 @@ class OpenSetTrials:
             return None
         return float((self.is_right[alike].sum() + 1) / (alike.sum() + 2))
 
-    def known_share_above(self, score: float) -> float | None:
-        """Return the share of known queries that score higher, each class counting the same."""
+    def unknown_confidence(self, score: float) -> float | None:
+        """Return how often "unknown" is right at a score so low or lower, of as many known as unknown queries."""
         if not self.has_own.any():
             return None
-        return class_mean((self.known > score)[self.has_own].astype(np.float64), self.classes[self.has_own])
+        unknown = class_mean((self.unknown <= score).astype(np.float64), self.classes)
+        known = class_mean((self.known <= score)[self.has_own].astype(np.float64), self.classes[self.has_own])
+        return unknown / (unknown + known) if unknown + known > 0 else None
 
 
 def untrained_classes(index: Index) -> np.ndarray:

@@ -44,8 +44,8 @@ class QueryDecision:
     """`is_known` is None where there is no threshold. `label` is the class voted for by `votes` of `voters` rows.
 
     `confidence` is measured on the index: of a named class, how often such an answer is right when the class is known;
-    of "unknown", how many pictures of known classes score higher. `unknown_rate` is the share at most of pictures of
-    unknown classes that score as high.
+    of "unknown", how often it is right at such a score when half of the pictures are unknown. `unknown_rate` is the
+    share at most of pictures of unknown classes that score as high.
     """
 
     is_known: bool | None
@@ -156,7 +156,7 @@ def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> Q
     is_known = score >= rule.threshold
     if rule.trials is not None:
         unknown_rate = float(rule.trials.conformal.p_value(np.array([score]))[0])
-        shares = rule.trials.right_share(rule.threshold, votes) if is_known else rule.trials.known_share_above(score)
+        shares = rule.trials.right_share(rule.threshold, votes) if is_known else rule.trials.unknown_confidence(score)
         confidence = shares
     return QueryDecision(
         is_known=is_known, label=label, votes=votes, voters=voters, confidence=confidence, unknown_rate=unknown_rate

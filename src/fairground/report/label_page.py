@@ -30,13 +30,17 @@ class ShownSuspect(Shown):
     suggested: ClassExamples
 
 
-def write_suspects(suspects: Sequence[ShownSuspect], *, n_found: int, n_images: int, title: str, out: Path) -> Path:
-    """Write the page and return its path; `n_found` of `n_images` are suspect, of which the first are shown."""
+def write_suspects(suspects: Sequence[ShownSuspect], *, n_found: int, n_images: int, weakness: str, out: Path) -> Path:
+    """Write the page and return its path; `n_found` of `n_images` are suspect, of which the first are shown.
+
+    `weakness` says why they mean little, where they do.
+    """
+    warning = f" But {weakness}." if weakness else ""
     page = rendered_page(
         "suspects.html",
-        title=clean(title),
+        title="Suspect labels",
         lead=f"{n_found:,} of {n_images:,} images lie nearer to another class than to their own; the most suspect come "
-        "first. Many of them are only unusual: look before you change a label.",
+        f"first. Many of them are only unusual: look before you change a label.{warning}",
         suspects=suspects[:MOST],
         n_left_out=max(0, n_found - min(len(suspects), MOST)),
     )

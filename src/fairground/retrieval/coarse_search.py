@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from fairground.retrieval import tile_loops
-from fairground.retrieval.coarse_counts import CoarseSide, CoarseComparison, add_scaled, count_coarse_tile
+from fairground.retrieval.coarse_counts import CoarseComparison, CoarseSide, add_scaled, count_coarse_tile
 from fairground.retrieval.coarse_rows import (
     CoarseRows,
     CoarseWorker,
