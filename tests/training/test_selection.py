@@ -1,13 +1,20 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
+from fairground.evaluation import evaluate
+from fairground.evaluation.pretrained import pretrained_embeddings
 from fairground.fairness.compare import compare
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord, Selection
+from fairground.spec.card import declaration
+from fairground.spec.identity import name_of
+from fairground.spec.load import load_run
 from fairground.training.run import run
 from tests.training.tiny import tiny
 
@@ -165,3 +172,31 @@ def test_a_record_says_which_published_bugs_it_reproduces(tmp_path: Path) -> Non
     (bug,) = run(tiny(*words), home=tmp_path).known_bugs
     assert bug.component == "loss.margin"
     assert "counted once" in bug.sentence
+
+
+def test_principal_axes_of_the_evaluated_images_are_the_papers_way(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    labels = np.repeat(np.arange(12), 20)
+    features = (random.normal(size=(12, 16))[labels] + 2 * random.normal(size=(240, 16))).astype(np.float32)
+    np.savez(tmp_path / "features.npz", features=features, labels=labels)
+    words = [
+        f"data.path={tmp_path / 'features.npz'}",
+        "head=identity",
+        "sampler=uniform",
+        "training.epochs=0",
+        "training.batch_size=32",
+        "evaluation.principal_axes=5",
+        "evaluation.metrics=['recall@1', 'map@r']",
+    ]
+    spec = load_run(protocol="features", overrides=words)
+    record = run(spec, home=tmp_path)
+    test = labels >= 6
+    embeddings = pretrained_embeddings(torch.from_numpy(features[test]), dim=5)
+    wanted = evaluate(embeddings.numpy(), labels[test], metrics=["recall@1", "map@r"])
+    assert {name: record.score(name) for name in wanted} == pytest.approx(wanted)
+    assert "5 principal axes of the EVALUATED IMAGES" in declaration(spec)["embeddings when measured"]
+    with pytest.raises(InputError, match=r"evaluation.principal_axes is for networks that are not trained"):
+        load_run(protocol="features", overrides=[words[0], "evaluation.principal_axes=5"])
+    assert name_of(load_run(protocol="laptop")) == name_of(
+        load_run(protocol="laptop", overrides=["evaluation.principal_axes=0"])
+    )

@@ -240,9 +240,10 @@ def _hints(store: Store, records: Iterable[RunRecord]) -> list[str]:
     """Say where repeats lie unused: a run named by itself stands alone although its method was run more often."""
     kept = list(records)
     named = {record.name for record in kept}
+    finished = store.names_by_method(state="done")
     hints = []
     for method in dict.fromkeys(record.method for record in kept):
-        n_others = len(set(store.names(method=method, state="done")) - named)
+        n_others = len(set(finished.get(method, ())) - named)
         if n_others:
             hints.append(f"{n_others} more finished of a method in the table: name it by its hash, {method}, for all")
     return hints

@@ -77,6 +77,7 @@ def compare(
         _compare_over_datasets(runs or [], home, metric=metric, level=level, margin=margin, as_json=as_json)
         return
     from fairground.api.compare import comparison_of, records_to_compare
+    from fairground.api.terminal import screen_width
     from fairground.errors import InputError
     from fairground.records.store import Store
 
@@ -92,7 +93,7 @@ def compare(
     if as_json:
         print(json.dumps(found.to_dict(is_shown=is_shown)))
     elif is_shown:
-        print(found, end="")
+        print(found.result.text(hints=found.hints, width=screen_width()), end="")
     else:
         raise InputError(f"{found.refusal()}\n`--anyway` shows the table with every row marked unfair.")
     if not is_shown:

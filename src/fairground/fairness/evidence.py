@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fairground.records.record import RunRecord, SplitName
-from fairground.spec.flatten import flatten
+from fairground.spec.flatten import flattened
 from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.space import Range
 from fairground.statistics.comparison import Comparison
@@ -65,7 +65,7 @@ class Evidence:
     @cached_property
     def settings(self) -> Mapping[str, Mapping[str, str]]:
         """Each method's spec laid flat; where its own runs disagree, all their values."""
-        return {label: _merged([flatten(run.spec) for run in runs]) for label, runs in self.methods.items()}
+        return {label: _merged(flattened(run.spec for run in runs)) for label, runs in self.methods.items()}
 
     @cached_property
     def untrained(self) -> frozenset[str]:

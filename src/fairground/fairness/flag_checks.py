@@ -1,10 +1,12 @@
 """What flags look for: each function yields the methods concerned, a sentence, and why it matters."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from fairground.catalogue import list_room
 from fairground.fairness.evidence import Evidence, seed_of
 from fairground.fairness.rules import compares_samplers
 from fairground.records.record import Provenance, RunRecord
+from fairground.spec.declarations import declared
 from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.space import end_of
 from fairground.statistics.compare import compare_values
@@ -121,7 +123,7 @@ def on_a_bound(evidence: Evidence) -> Found:
 
 def _bounds_hit(record: RunRecord, evidence: Evidence) -> Iterator[tuple[str, float, str]]:
     ranges = {**evidence.ranges, **({} if record.search is None else record.search.ranges)}
-    for part, settings in record.spec.items():
+    for part, settings in record.spec.items() if ranges else ():
         if isinstance(settings, dict):
             for key, value in settings.items():
                 names = (f"{part}.{key}", f"{part}.{settings.get('name')}.{key}")
@@ -250,3 +252,27 @@ def not_trained(evidence: Evidence) -> Found:
     if labels and len(labels) < len(evidence.methods):
         why = "It is there to show what training adds; its head and dimensions may be others."
         yield labels, f"Not trained: {', '.join(labels)}.", why
+
+
+def measured_raw(evidence: Evidence) -> Found:
+    """Methods measured on raw outputs where others are measured at unit length."""
+    raw = tuple(label for label, records in evidence.done.items() if any(map(_is_raw, records)))
+    if raw and len(raw) < sum(bool(records) for records in evidence.done.values()):
+        text = f"Measured on raw outputs, the others at unit length: {', '.join(raw)}."
+        yield (
+            raw,
+            text,
+            "Length alone moves every ranking metric; evaluation.normalise=true measures all alike (MLRC 2.2).",
+        )
+
+
+def _is_raw(record: RunRecord) -> bool:
+    """Tell whether a run's embeddings were measured as they come: as it says, else as its loss compares them."""
+    evaluation, loss = record.spec.get("evaluation"), record.spec.get("loss")
+    said = evaluation.get("normalise") if isinstance(evaluation, Mapping) else None
+    if said is not None:
+        return said is False
+    if not isinstance(loss, Mapping) or loss.get("normalise") is True:
+        return False
+    name = str(loss.get("name"))
+    return name in list_room("losses") and declared("losses", name, "on_sphere", True) is False

@@ -115,6 +115,16 @@ FLAGS: tuple[FlagRule, ...] = (
         find=flag_checks.by_a_weak_metric,
     ),
     FlagRule(
+        name="raw_outputs",
+        raised_when="some methods are measured on raw outputs, others at unit length (MLRC 2.2)",
+        flaw=(
+            "MLRC section 2.2: the same model scores differently when measured differently. N-pair, angular and "
+            "generalised lifted structure train on raw outputs and are measured on them, as in the code of Roth et "
+            "al.; next to methods measured at unit length part of their distance is the measure's."
+        ),
+        find=flag_checks.measured_raw,
+    ),
+    FlagRule(
         name="closed_set",
         raised_when="the test classes were trained on",
         flaw=(

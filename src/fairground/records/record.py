@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 from fairground.errors import StoreError, require
@@ -158,7 +159,12 @@ class RunRecord:
 
     def score(self, metric: str, split: SplitName = "test") -> float | None:
         """Return one score, or None when the run has none of that name."""
-        return next((s.value for s in self.scores if s.metric == metric and s.split == split), None)
+        return self._values.get((metric, split))
+
+    @cached_property
+    def _values(self) -> dict[tuple[str, SplitName], float]:
+        # Kept, because a page asks every one of many runs for every metric; of two scores of a name the first counts.
+        return {(score.metric, score.split): score.value for score in reversed(self.scores)}
 
     def higher_is_better(self, metric: str) -> bool | None:
         """Return which way a metric is better: as the run's scores say, else as the metric declares."""

@@ -18,6 +18,7 @@ from fairground.records.record import RunRecord
 from fairground.report.class_scores import ClassScores
 from fairground.report.headings import heading, shorten, show, unit
 from fairground.report.methods import methods_of
+from fairground.report.table_formats import folded
 from fairground.report.table_formats import text as table_text
 from fairground.report.tables import ResultTable, TableRow, refuse_unknown_metric
 from fairground.spec.space import Range
@@ -102,10 +103,10 @@ class ComparisonResult:
         """Return every difference with why it matters."""
         return "\n".join([self.fairness.refusal(), *_listed(_differences(self.fairness))])
 
-    def text(self, *, hints: Sequence[str] = ()) -> str:
-        """Return table, verdicts, flags and hints for a terminal."""
+    def text(self, *, hints: Sequence[str] = (), width: int | None = None) -> str:
+        """Return table, verdicts, flags and hints for a terminal of some width."""
         mark = "" if self.is_fair else UNFAIR
-        lines = [table_text(self.table)]
+        lines: list[str] = []
         if self.pairs:
             lines.append(self.how_to_read())
         shown = self.pairs_to_read()
@@ -118,7 +119,8 @@ class ComparisonResult:
             ("Hints:", hints),
         ):
             lines += ["", title, *_listed(rows)] if rows else []
-        return "\n".join(lines) + "\n"
+        further = "".join(f"{line}\n" for line in lines)
+        return f"{table_text(self.table, width=width)}\n{folded(further, width)}"
 
     def how_to_read(self) -> str:
         """Return by what the methods are compared and what a verdict promises."""

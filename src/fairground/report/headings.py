@@ -15,6 +15,11 @@ def show(metric: str, value: float) -> str:
     return f"{100 * value:.2f}" if is_share(metric) else f"{value:.4g}"
 
 
+def with_unit(metric: str, value: float) -> str:
+    """Return one score as text with its unit."""
+    return f"{show(metric, value)}{unit(metric)}"
+
+
 def show_interval(metric: str, interval: Interval) -> str:
     """Return `mean ± half width`, or the mean alone when one value has no interval."""
     half = interval.half_width

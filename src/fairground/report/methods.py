@@ -1,5 +1,6 @@
 """Records grouped into methods: what each is called, what they share, and in what they differ."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -67,10 +68,13 @@ def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
         **_by_parts(trained, first="loss"),
         **{key: f"frozen {label}" for key, label in _by_parts(frozen, first="trunk", among=("head",)).items()},
     }
-    for label in set(labels.values()):
-        alike = [key for key in flat if labels[key] == label]
-        for key in alike if len(alike) > 1 else []:
-            settings = [f"{name}={flat[key].get(name, 'none')}" for name in differing(flat[k] for k in alike)]
+    alike: dict[str, list[str]] = {}
+    for key in flat:
+        alike.setdefault(labels[key], []).append(key)
+    for label, keys in alike.items():
+        varying = differing(flat[key] for key in keys) if len(keys) > 1 else []
+        for key in keys if varying else []:
+            settings = [f"{name}={flat[key].get(name, 'none')}" for name in varying]
             labels[key] = f"{label}, {', '.join(settings)}"
     return labels
 
@@ -89,5 +93,5 @@ def _by_parts(
 
 def _with_hashes(labels: Mapping[str, str]) -> dict[str, str]:
     """Add the hash to names that two methods were given: everything about a method is found by its name."""
-    given = list(labels.values())
-    return {key: label if given.count(label) == 1 else f"{label} ({key})" for key, label in labels.items()}
+    given = Counter(labels.values())
+    return {key: label if given[label] == 1 else f"{label} ({key})" for key, label in labels.items()}

@@ -26,7 +26,6 @@ from fairground.report.over_datasets import OverTables, over_tables_if_any
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.report.run_set import RunSet
 from fairground.report.sections import Drawing, Section, sections_of
-from fairground.report.summary import Summary
 from fairground.report.table_formats import MARKS
 from fairground.report.tables import ResultTable
 
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
+#: runs listed under provenance; a table of more takes longer to open than to be looked up in the store
+MOST_LISTED = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +50,13 @@ class RunGallery:
     gallery: Gallery
 
 
-def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> Path:
+def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = ()) -> Path:
     """Write the page and return its path."""
-    write_atomically(out, page_text(runs, audits=audits, summary=summary).encode("utf-8", "replace"))
+    write_atomically(out, page_text(runs, audits=audits).encode("utf-8", "replace"))
     return out
 
 
-def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> str:
+def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = ()) -> str:
     """Return the page as HTML."""
     require(len(runs.records) > 0, "a report needs at least one record; got none")
     with collected() as damaged:
@@ -68,11 +69,14 @@ def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summar
         .get_template("page.html")
         .render(
             title=clean(runs.title or f"{len(runs.records)} runs"),
+            follows=clean(runs.follows),
+            differs=clean(runs.differs),
             sections=sections,
             run_galleries=run_galleries,
             n_left_out=n_left_out,
             damaged=[clean(sentence) for sentence in damaged],
             records=runs.records,
+            most_listed=MOST_LISTED,
             labels={name: label for section in sections for name, label in section.labels.items()},
             over=over,
             over_figures=[
@@ -80,7 +84,6 @@ def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summar
                 for figure in (() if over is None else over.figures)
             ],
             audits=audits,
-            summary=summary,
             counts=_counts(runs.records, sections),
             versions=_versions(runs.records),
             script=script,

@@ -22,7 +22,7 @@ from fairground.report.published_verdict import repeats_of
 from fairground.report.run_set import RunSet, SectionKey, ensemble_protocol, names_of_joined
 from fairground.report.table_formats import caption
 from fairground.report.tables import ResultTable
-from fairground.spec.flatten import flatten, shared
+from fairground.spec.flatten import flattened, shared
 from fairground.statistics.generality import Generality
 
 
@@ -93,7 +93,10 @@ def figure_inputs_of(
     if not is_fair:
         labels = {row.method.key: row.label for row in ResultTable.from_records(joined, names=names).rows}
         names = {key: UNFAIR + label for key, label in labels.items()}
-    table = ResultTable.from_records(joined, names=names, primary=runs.metric)
+    if comparison is not None and is_fair and runs.metric is None:
+        table = comparison.table
+    else:
+        table = ResultTable.from_records(joined, names=names, primary=runs.metric)
     kept = replace(runs, records=joined)
     inputs = FigureInputs(
         key=key,
@@ -146,7 +149,7 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
         models=models,
         question=question_of(table, inputs.dataset, models),
         headline=headline_of(table, unfair=unfair, generality=generality),
-        card=_card([flatten(record.spec) for record in runs.records]),
+        card=_card(flattened(record.spec for record in runs.records)),
         bars=bars,
         bars_drawn=_draw_bars(bars, anchor),
         curves=curves,
@@ -180,7 +183,8 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     for key, value in shared(flat).items():
         part, _, setting = key.partition(".")
-        if key in ("protocol", "data") or not value:  # the section's title says so, or there is nothing to say
+        # The section's title says so, or there is nothing to say: a published bug that is not switched on is no news.
+        if key in ("protocol", "data") or not value or (setting.endswith("_bug") and value == "false"):
             continue
         parts.setdefault(part, []).append(clean(f"{setting.replace('_', ' ')} {value}".strip()))
     return {part: " · ".join(settings) for part, settings in parts.items()}

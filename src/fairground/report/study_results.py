@@ -143,7 +143,13 @@ def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSe
     for result in results:
         if result.trials and result.runs:
             trials.setdefault(section_key(result.runs[0]), {})[result.job.method.label] = result.trials
-    return replace(RunSet.in_home(records, home, names=names, title=title), trials=trials)
+    study = results[0].job.study if results else None
+    return replace(
+        RunSet.in_home(records, home, names=names, title=title),
+        trials=trials,
+        follows="" if study is None else study.follows,
+        differs="" if study is None else study.differs,
+    )
 
 
 def _table(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence[RunRecord]]) -> StudyTable:

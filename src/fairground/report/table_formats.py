@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import textwrap
 
 from fairground.report.headings import clean, heading, shorten, show, show_interval, unit
 from fairground.report.tables import ResultTable, TableCell, TableRow
@@ -57,16 +58,43 @@ def _adjusted(table: ResultTable) -> str:
     return "Means are adjusted for the seeds that some methods lack." if is_adjusted else ""
 
 
-def text(table: ResultTable) -> str:
-    """Return the table as plain aligned text, for logs and pipes."""
+def text(table: ResultTable, *, width: int | None = None) -> str:
+    """Return the table as plain aligned text; in several tables, one below the other, where `width` is too small."""
     grid = [_headings(table), *([shorten(row.label, 48), _count(row), *_cells(table, row)] for row in table.rows)]
     widths = [max(len(line[column]) for line in grid) for column in range(len(grid[0]))]
-    lines = [
-        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))])
-        for line in grid
-    ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(line.rstrip() for line in lines) + f"\n{caption(table)}\n"
+    parts = []
+    for columns in _column_groups(widths, width):
+        lines = [
+            "  ".join(line[i].rjust(widths[i]) if i else line[i].ljust(widths[i]) for i in columns) for line in grid
+        ]
+        lines.insert(1, "  ".join("-" * widths[i] for i in columns))
+        parts.append("\n".join(line.rstrip() for line in lines))
+    return "\n\n".join(parts) + f"\n{folded(caption(table), width)}\n"
+
+
+def folded(words: str, width: int | None) -> str:
+    """Return lines of at most `width` signs, further lines of one set in as it is."""
+    if width is None:
+        return words
+    found = []
+    for line in words.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()))
+        further = f"{indent}  " if indent else ""
+        found += textwrap.wrap(line, width, subsequent_indent=further, break_on_hyphens=False) or [line]
+    return "\n".join(found)
+
+
+def _column_groups(widths: list[int], width: int | None) -> list[list[int]]:
+    """Return the columns of each table: the first two in all of them, and as many of the others as fit."""
+    groups, room = [[0, 1]], widths[0] + 2 + widths[1]
+    used = room
+    for column in range(2, len(widths)):
+        if width is not None and used + 2 + widths[column] > width and len(groups[-1]) > 2:
+            groups.append([0, 1])
+            used = room
+        groups[-1].append(column)
+        used += 2 + widths[column]
+    return groups
 
 
 def markdown(table: ResultTable) -> str:

@@ -1,8 +1,8 @@
 """A study, fully said: which methods are compared on which data, how they are searched, and how often repeated.
 
-A study is named by its hash as a run is. The question and the number of repeats are left out of it, so that asking for
-more repeats goes on with the same search. How seeds are added in waves is part of it: a rule that could change once
-results are known would be no rule.
+A study is named by its hash as a run is. The question, what it follows and the number of repeats are left out of it,
+so that asking for more repeats goes on with the same search. How seeds are added in waves is part of it: a rule that
+could change once results are known would be no rule.
 """
 
 import dataclasses
@@ -118,11 +118,14 @@ class SelectionSpec:
 class StudySpec:
     """Data sets x methods x (search, folds, budget) x repeats, and the rule that selects.
 
-    With `until_settled` seeds are added in waves instead, and `repeats` is not used.
+    With `until_settled` seeds are added in waves instead, and `repeats` is not used. `follows` says which reading of a
+    paper it is, its text or its code as run; `differs` in what it is not the paper's.
     """
 
     name: str
     question: str = ""
+    follows: str = ""
+    differs: str = ""
     protocol: str = "laptop"
     overrides: tuple[str, ...] = ()
     seed: int = 0
@@ -199,7 +202,11 @@ def study_to_plain(study: StudySpec) -> dict[str, Any]:
 
 def study_hash(study: StudySpec) -> str:
     """Return the study's name in folders and stores: a hash of all that decides its digits."""
-    plain = {key: value for key, value in study_to_plain(study).items() if key not in ("name", "question", "repeats")}
+    plain = {
+        key: value
+        for key, value in study_to_plain(study).items()
+        if key not in ("name", "question", "follows", "differs", "repeats")
+    }
     return hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH]
 
 

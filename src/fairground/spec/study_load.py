@@ -33,8 +33,16 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "selection": SelectionSpec,
 }
 _WAVES = "until_settled"
-_PLAIN = ("question", "protocol", "overrides", "seed", "repeats")
-_ANNOTATIONS = {"question": "str", "protocol": "str", "overrides": "list[str]", "seed": "int", "repeats": "int"}
+_PLAIN = ("question", "follows", "differs", "protocol", "overrides", "seed", "repeats")
+_ANNOTATIONS = {
+    "question": "str",
+    "follows": "str",
+    "differs": "str",
+    "protocol": "str",
+    "overrides": "list[str]",
+    "seed": "int",
+    "repeats": "int",
+}
 
 
 def study_names() -> list[str]:

@@ -57,7 +57,7 @@ class Generality:
 def generality_of(
     per_class: PerClass,
     *,
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | Array | None = None,
     level: float = LEVEL,
     margin: float | None = None,
     higher_is_better: bool = True,
@@ -99,7 +99,7 @@ def _said_over(comparison: Comparison, kind: GeneralityKind, n_classes: int) -> 
     return replace(comparison, pairs=tuple(replace(pair, over=kind, n_classes=n_classes) for pair in comparison.pairs))
 
 
-def _checked(per_class: PerClass, weights: Sequence[float] | None) -> tuple[_Table, Array]:
+def _checked(per_class: PerClass, weights: Sequence[float] | Array | None) -> tuple[_Table, Array]:
     table = {name: {seed: np.asarray(x, dtype=float) for seed, x in by.items()} for name, by in per_class.items()}
     require(len(table) > 0, "there is nothing to compare: no method was given")
     most = max((len(by) for by in table.values()), default=0)
