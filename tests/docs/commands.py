@@ -28,6 +28,9 @@ NOT_HERE = (
     "results.csv",
     "/data/runs",
     "other_machine.zip",
+    "new_photos",
+    "a.jpg",
+    "~/Downloads/resnet50-0676ba61.pth",
     "package",
     "resnet50-0676ba61.pth",
 )

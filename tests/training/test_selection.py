@@ -9,6 +9,7 @@ from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
 from fairground.evaluation import evaluate
 from fairground.evaluation.pretrained import pretrained_embeddings
+from fairground.fairness.compare import compare
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord, Selection
 from fairground.spec.card import declaration
@@ -152,13 +153,18 @@ def test_each_metrics_own_best_epoch_is_its_lowest_where_less_is_better(tmp_path
 
 
 def test_a_record_says_how_it_was_selected_and_clustered(tmp_path: Path) -> None:
-    record = run(tiny('evaluation.metrics=["map@r", "nmi"]', "evaluation.clustering_seeds=3"), home=tmp_path)
+    clustered = ("nmi", "ami", "f1", "purity")
+    words = f"evaluation.metrics={['map@r', *clustered]}"
+    record = run(tiny(words, "evaluation.clustering_seeds=3"), home=tmp_path)
     assert record.selection == Selection(split="validation", metric="map@r")
     assert (record.clustering_seeds, record.is_closed_set, record.known_bugs, record.weights) == (3, False, (), None)
-    once = run(tiny('evaluation.metrics=["map@r", "nmi"]'), home=tmp_path)
+    once = run(tiny(words), home=tmp_path)
     assert once.clustering_seeds == 1
-    assert once.score("nmi") != record.score("nmi")
+    assert all(once.score(metric) != record.score(metric) for metric in clustered)
     assert once.score("map@r") == record.score("map@r")
+    for runs, is_flagged in (([record], False), ([once], True)):
+        flags = {flag.flag for flag in compare({"a": runs}, metric="map@r").flags}
+        assert ("clustering" in flags) == is_flagged
 
 
 def test_a_record_says_which_published_bugs_it_reproduces(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Workers, WorkerThreads
+from fairground.cli.executors import Address, ExecutorName, Gpus, NodeWait, Storage, Workers, WorkerThreads
 from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet
 
 HELP_ORDER = 80
@@ -44,7 +45,16 @@ def study(
     threads: WorkerThreads = 1,
     gpus: Gpus = 0.0,
     address: Address = None,
+    node_wait: NodeWait = None,
     storage: Storage = None,
+    until_settled: Annotated[
+        bool,
+        typer.Option(
+            "--until-settled",
+            help="Add seeds in waves, only to the methods still in question, until it is settled which is best. "
+            "until_settled.limit=15 and so on change the rule.",
+        ),
+    ] = False,
     measure: Annotated[
         bool, typer.Option("--measure", help="With plan: make the first run of every method, to measure what it costs.")
     ] = False,
@@ -73,6 +83,8 @@ def study(
 
     Or: fairground study laptop/mlrc --workers 4 repeats=5 search.trials=16
 
+    Or: fairground study tiny --until-settled until_settled.limit=9 until_settled.margin=1
+
     Or: fairground study my_study.toml --executor ray --storage postgresql+psycopg://user@host/db
     """
     action, rest = (words[0], words[1:]) if words[0] in ACTIONS else ("run", words)
@@ -82,8 +94,11 @@ def study(
     from fairground.api.executors import ExecutorOptions
     from fairground.api.study import find_study
 
+    rest = [*rest[:1], *(["until_settled=true"] if until_settled else []), *rest[1:]]
     found = find_study(rest, home, is_begun=action in ("resume", "status"))
-    options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
+    options = ExecutorOptions(
+        name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
+    )
     if action == "status":
         _status(found, home, storage, as_json=as_json)
     elif action == "plan":
@@ -130,7 +145,8 @@ def _plan(
     command = f"fairground study {plan.study}" + (" data.root=FOLDER/{data}" if plan.images() is not None else "")
     if as_json:
         rows = [asdict(row) for row in plan.rows]
-        totals = {"search_runs": plan.n_search, "final_runs": plan.n_final, "seconds": seconds, "bytes": size}
+        counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
+        totals = {**counts, "seconds": seconds, "bytes": size}
         more = {"images": plan.images(), "gpu_seconds": gpu_seconds, "command": command}
         print(json.dumps({"study": plan.study, **totals, **more, "jobs": rows}))
         return
@@ -138,7 +154,8 @@ def _plan(
     for row in plan.rows:
         cost = "" if row.seconds is None else f"  {row.seconds:.1f} s per run"
         print(f"{row.job:<{width}}  {row.n_search:>5} search + {row.n_final:>4} final  {row.n_settings} settings{cost}")
-    print(f"{plan.n_search:,} trainings to search, {plan.n_final:,} after selection")
+    most = "at most " if plan.is_most else ""
+    print(f"{plan.n_search:,} trainings to search, {most}{plan.n_final:,} after selection")
     if seconds is not None and size is not None:
         print(
             f"at most {_hours(seconds)} on {options.workers} workers, {size / 2**20:,.0f} MB of disk, by measured runs"
@@ -173,21 +190,27 @@ def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: boo
     from fairground.spec.study import study_hash
     from fairground.study.folder import folder_of
     from fairground.study.select import Seal
-    from fairground.study.status import status_of
+    from fairground.study.status import status_of, waves_so_far
 
     is_begun = folder_of(found, home).spec.exists()
     rows = status_of(found, home=home, storage=storage) if is_begun else []
+    waves = waves_so_far(found, home=home) if is_begun else {}
     events = Store(home).events(run=study_hash(found))
     openings = Seal(Store(home), found).openings()
     if as_json:
         state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
         jobs = [dict(vars(row)) for row in rows]
+        state["waves"] = {data: dict(vars(wave)) for data, wave in waves.items()}
         print(json.dumps({**state, "jobs": jobs, "events": [dict(vars(event)) for event in events]}))
         return
     print(f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}")
     for row in rows:
         states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "no trials"
         print(f"  {row.job}: {states}, of {row.n_trials}; final runs {row.final_done} of {row.final_wanted}")
+    if found.seed_procedure is not None:
+        print(f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}")
+        for data, wave in waves.items():
+            print(f"  {data}: {wave.sentence}")
     if openings:
         first = openings[0]
         print(f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}")
@@ -209,9 +232,14 @@ def run(
 ) -> None:
     """Run a study and print what it found; after Ctrl-C, how to go on."""
     from fairground.api.study import run_found_study
+    from fairground.api.terminal import prints_on_stderr
 
     try:
-        result = run_found_study(found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet)
+        # What Ray prints must not end up in what a program reads.
+        with prints_on_stderr() if options.name == "ray" else nullcontext():
+            result = run_found_study(
+                found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet
+            )
     except KeyboardInterrupt:
         where = "" if home == HOME else f" --home {home}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)

@@ -12,6 +12,7 @@ from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.files import read_text
+from fairground.images.archives import refuse_archive
 from fairground.images.image_files import images_from_files
 from fairground.spec.counts import Counts
 
@@ -138,6 +139,7 @@ def existing_root(name: str, root: str, source: str) -> Path:
     """Return the folder `root`, or say where the data is to be had; nothing is downloaded."""
     path = Path(root).expanduser()
     require(bool(root), f"{name}.root must be the folder of the data. {source}", DataError)
+    refuse_archive(path)
     require(path.is_dir(), f"{name}.root: there is no folder '{path}'. {source}", DataError)
     return path
 

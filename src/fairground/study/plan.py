@@ -41,9 +41,10 @@ class PlanRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyPlan:
-    """A study, job by job."""
+    """A study, job by job; in waves, `is_most` tells that final runs are counted up to the limit."""
 
     study: str
+    is_most: bool = False
     rows: tuple[PlanRow, ...]
 
     @property
@@ -100,7 +101,8 @@ def plan_of(study: StudySpec, *, home: Path) -> StudyPlan:
     store = Store(home)
     done = set(store.names(state="done"))
     speeds = measured_speeds(store)
-    return StudyPlan(study=study.name, rows=tuple(_row(job, store, done, speeds) for job in jobs_of(study)))
+    rows = tuple(_row(job, store, done, speeds) for job in jobs_of(study))
+    return StudyPlan(study=study.name, is_most=study.until_settled is not None, rows=rows)
 
 
 def cost_probes(study: StudySpec) -> list[RunSpec]:
@@ -117,7 +119,7 @@ def _row(job: StudyJob, store: Store, done: set[str], speeds: Mapping[str, RunSp
         job=job.label,
         n_settings=len(job.ranges()) if study.search.trials else 0,
         n_search=(job.n_trials() if study.search.trials else 0) * n_folds,
-        n_final=study.repeats * n_folds,
+        n_final=len(study.repeat_seeds) * n_folds,
         seconds=store.get(name).provenance.wall_seconds if is_measured else None,
         bytes=_size(RunFolder(store.root, name).path) if is_measured else None,
         work=None if first is None else work_of(first),
