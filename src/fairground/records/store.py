@@ -8,13 +8,14 @@ history.
 """
 
 import gc
+import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from fairground.catalogue import nearest
 from fairground.errors import InputError, StoreError, require
@@ -139,6 +140,11 @@ class Store:
             summaries.append(RunSummary._make((*row.columns[: _SEED + 1], shown, value)))
         return summaries
 
+    def data_of(self, kinds: Sequence[str]) -> dict[str, Any]:
+        """Return the settings of the data sets of these kinds, by the names of the runs made on them."""
+        rows = self._read(f"{_DATA} AND dataset IN ({', '.join('?' * len(kinds))})", tuple(kinds))
+        return {name: json.loads(part) for name, part in rows if part}
+
     def scores(self, metric: str, split: SplitName = "test", **filters: Unpack[Filters]) -> list[ScoreRow]:
         """Return one metric of every run that matches and has it, without reading whole records."""
         found = self.summaries(metric, split, **filters)
@@ -257,5 +263,7 @@ _ONE_SCORE = f"""SELECT record, json, digest, metric,
                  FROM (SELECT record, json, digest, CAST(coalesce(?1, CASE WHEN json_valid(json)
                               THEN json_extract(json, '$.{SELECTED_BY}') END, '{USUAL_METRIC}') AS TEXT) AS metric
                        FROM scores)"""
+_DATA = """SELECT name, CASE WHEN json_valid(json) THEN json_extract(json, '$.spec.data') END
+           FROM record JOIN body ON body.record = record.id WHERE is_current = 1"""
 _METHOD, _SEED = COLUMNS.index("method"), COLUMNS.index("seed")
 _EVENT = f"id, {', '.join(EVENT_COLUMNS)}, digest"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
 from fairground.spec.flatten import differing, flatten
 
@@ -27,6 +28,15 @@ class Method:
         found = (record.score(metric, split) for record in self.done)
         return [value for value in found if value is not None]
 
+    def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
+        """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
+        found: dict[int, list[float]] = {}
+        for record in self.done:
+            value = record.score(metric, split)
+            if value is not None:
+                found.setdefault(seed_of(record), []).append(value)
+        return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
+
 
 def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:
     """Group records by method in the order of first appearance; `names` may say what to call a method's hash."""
@@ -40,7 +50,7 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
         Method(
             key=key,
             label=labels[key],
-            records=tuple(sorted(group, key=_seed)),
+            records=tuple(sorted(group, key=lambda record: (seed_of(record), record.name))),
             differences={name: flat[key][name] for name in varying if name in flat[key]},
         )
         for key, group in groups.items()
@@ -85,8 +95,3 @@ def _with_hashes(labels: Mapping[str, str]) -> dict[str, str]:
     """Add the hash to names that two methods were given: everything about a method is found by its name."""
     given = Counter(labels.values())
     return {key: label if given[label] == 1 else f"{label} ({key})" for key, label in labels.items()}
-
-
-def _seed(record: RunRecord) -> tuple[int, str]:
-    seed = record.spec.get("seed")
-    return (seed if isinstance(seed, int) else 0, record.name)

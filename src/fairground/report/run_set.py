@@ -20,7 +20,8 @@ class RunSet:
 
     `folders` are the runs' files by run; `trials` the searches by section, then by method's name; `names` says what to
     call a method, by its hash; `ranges` are what was searched; `metric` is what to rank by if not by what the runs were
-    selected by; `title` is the study's question, or nothing for loose runs.
+    selected by; `title` is the study's question, or nothing for loose runs; `follows` and `differs` say what the study
+    says of itself and its paper.
     """
 
     records: tuple[RunRecord, ...]
@@ -30,6 +31,8 @@ class RunSet:
     ranges: Mapping[str, Range] = field(default_factory=dict)
     metric: str | None = None
     title: str = ""
+    follows: str = ""
+    differs: str = ""
 
     @classmethod
     def in_home(

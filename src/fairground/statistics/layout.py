@@ -168,7 +168,8 @@ class Layout:
         if self.is_complete:
             every: Array = np.eye(self.n_methods) / self.has_run.shape[1]
             return every
-        return (self.weights**2) @ self.methods
+        held: Array = (self.weights**2) @ self.methods
+        return held
 
     @cached_property
     def own_seed_weight(self) -> Array:

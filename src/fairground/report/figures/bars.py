@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, plain_axes
-from fairground.report.headings import heading, is_share, show_interval, squeeze, unit
+from fairground.report.headings import heading, show_interval, squeeze, unit
 from fairground.report.palette import Palette, series_of
 from fairground.report.tables import ResultTable
+from fairground.spec.metric_words import is_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
