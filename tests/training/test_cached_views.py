@@ -12,10 +12,8 @@ import torch
 
 from fairground.evaluation.embed import embed
 from fairground.images.prepared_list import list_caches, remove_cache
-from fairground.spec.identity import to_plain
 from fairground.training.assemble import assemble
 from fairground.training.cached_views import CachedViews, prepare_inputs
-from fairground.training.cost_probe import probe_cost
 from fairground.training.loop import StoppedError
 from fairground.training.reopen import evaluate_stored
 from fairground.training.run import run
@@ -124,13 +122,6 @@ def test_a_stored_run_is_measured_from_its_images(tmp_path: Path) -> None:
     record = run(tiny(*LAST), home=tmp_path / "home")
     scores = evaluate_stored(tmp_path / "home", record.name, split="validation")
     assert scores["map@r"] == pytest.approx(record.score("map@r", "validation"), abs=5e-3)
-
-
-def test_the_cost_of_a_run_is_that_of_training_from_the_cache(tmp_path: Path) -> None:
-    told: list[Any] = []
-    cost = probe_cost({"spec": to_plain(tiny(*LAST))}, told.append)
-    assert cost["batch"] > 0
-    assert told[0]["kind"] == "cache"
 
 
 def test_a_cache_removed_while_a_run_trains_is_made_again(tmp_path: Path) -> None:

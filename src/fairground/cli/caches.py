@@ -58,8 +58,9 @@ def _what(entry: "CacheEntry") -> str:
     if not entry.is_complete:
         return "not finished"
     images = f"{entry.n_images:,} images"
-    made = f"side {entry.side}" if entry.side else f"{entry.n_frozen} frozen stages of {entry.trunk}"
-    return f"{images}, {made}"
+    return (
+        f"{images}, side {entry.side}" if entry.side else f"{images}, {entry.n_frozen} frozen stages of {entry.trunk}"
+    )
 
 
 def _seconds(text: str) -> float:

@@ -11,14 +11,20 @@ from torch import Tensor, nn
 from fairground.contracts.mixing import Mixing, mix
 from fairground.contracts.preprocessing import IMAGENET, Preprocessing
 from fairground.contracts.table import Images
+from fairground.contracts.weights import PublishedWeights
 
 
 class Trunk(nn.Module, ABC):
     """Images to features. `stages` run one after another, so that a regulariser may mix samples between them.
 
-    A trunk declares the `preprocessing` its weights expect; `assemble` hands it to the transform. The first `n_frozen`
-    stages do not train. Where `is_past_frozen`, inputs are not images but what those stages made of them earlier.
+    A trunk declares the `preprocessing` its weights expect; `assemble` hands it to the transform. `published` are the
+    files that `weights=imagenet` may be. The first `n_frozen` stages do not train. Where `is_past_frozen`, inputs are
+    not images but what those stages made of them earlier.
     """
+
+    #: how many weights it has, where no setting decides
+    n_weights: ClassVar[int | None] = None
+    published: ClassVar[tuple[PublishedWeights, ...]] = ()
 
     #: "sha256:" and the hash of the file its first weights were read from; nothing where they were drawn at random
     weights_fingerprint: str = ""

@@ -38,7 +38,7 @@ _FAULTS = (
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write named arrays atomically, most compressed; the same arrays give the same bytes, so that checksums tell."""
+    """Write named arrays atomically, most of them compressed; the same arrays give the same bytes."""
     for name, array in arrays.items():
         require(
             not array.dtype.hasobject, f"'{name}' holds Python objects; only numbers and text are written", DataError

@@ -31,6 +31,7 @@ from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import build_optimiser, require_weights
 from fairground.training.step import Stepper
+from fairground.training.weight_average import WeightAverage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +96,8 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         optimiser=build_optimiser(spec.optimiser, model, loss),
         generator=_generator(spec.seed, "miner", device),
         chunk=spec.training.gradient_chunk,
+        clip_norm=spec.optimiser.clip_norm,
+        average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
     )
     bugs = _known_bugs(spec, {"loss": loss, "miner": miner, "regulariser": regulariser, "sampler": sampler})
     weights = _weights(spec, model)

@@ -23,6 +23,7 @@ from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
 from fairground.training.distributed.process_group import ALONE, ProcessGroup
 from fairground.training.final_evaluation import final_scores, selecting_scores
+from fairground.training.input_profile import profile_of, write_profile
 from fairground.training.loop import Listener, Training
 from fairground.training.seal import SealedRows
 
@@ -50,6 +51,10 @@ def run(
     parts = assemble(spec)
     folder = RunFolder(home, name_of(spec))
     with _owned(folder, spec, group, lock_patience), torch.random.fork_rng(devices=[]):
+        if group.is_leader:
+            write_profile(folder, profile_of(spec, parts))
+        if kept := parts.table.images.cache_sentence():
+            listen({"kind": "kept", "sentence": kept})
         parts = share_out(prepare_inputs(parts, spec, listen=listen, should_stop=should_stop), group)
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.parts.test, witness=witness)
