@@ -5,12 +5,14 @@ of them is shown as its escape (`\x1b`) and not obeyed. Bars are drawn by Rich, 
 `console()` writes past the guard and cleans every text that it is given.
 """
 
+import os
 import re
 import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from fairground.errors import DamageWarning
@@ -84,6 +86,20 @@ def guard_streams() -> None:
             show(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show_sentence
+
+
+@contextmanager
+def prints_on_stderr() -> Iterator[None]:
+    """Send to the error stream what is printed meanwhile, by this process or by those it starts."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
 
 
 class CleanStream:

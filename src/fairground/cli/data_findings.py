@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fairground.api.terminal import print_fitted
 from fairground.errors import require
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from fairground.audit.audit import AuditRows
     from fairground.audit.label_suspects import LabelSuspect
     from fairground.contracts.dataset import Dataset
@@ -83,6 +83,8 @@ def print_written(said: Sequence[str]) -> None:
 
 
 def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
+    import numpy as np
+
     from fairground.audit.label_suspects import weakness
     from fairground.report.label_page import ShownSuspect, write_suspects
     from fairground.report.query_page import MOST
@@ -104,7 +106,9 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
     return write_suspects(shown, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 
 
-def _examples(table: "ImageTable", name: str, is_sound: np.ndarray) -> "ClassExamples":
+def _examples(table: "ImageTable", name: str, is_sound: "np.ndarray") -> "ClassExamples":
+    import numpy as np
+
     from fairground.report.label_page import ClassExamples
 
     rows = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]

@@ -78,11 +78,15 @@ def _evaluate_study(
         labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
         print(json.dumps([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)]))
         return
+    from fairground.report.study_results import intervals_of
+
+    intervals = intervals_of(found)
     for result, scores in found:
-        for how, repeats in scores.items():
-            for metric, (mean, half, n) in _intervals(repeats).items():
-                spread = "" if half is None else f" ± {with_unit(metric, half)}"
-                print(f"{result.job.label}  {how}  {split} {metric}  {with_unit(metric, mean)}{spread}  (n = {n})")
+        for how in scores:
+            for metric, span in intervals[result.job.label, how].items():
+                spread = "" if span.half_width is None else f" ± {with_unit(metric, span.half_width)}"
+                mean = with_unit(metric, span.mean)
+                print(f"{result.job.label}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})")
 
 
 def _separate_scores(
@@ -116,14 +120,4 @@ def _joined_scores(result: "JobResult", home: Path, metrics: Sequence[str] | Non
             spec["evaluation"] = {**spec["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
         argument = {"runs": [run.name for run in runs], "home": str(home), "spec": spec}
         found.append(dict(ensemble_job(argument)["scores"]))
-    return found
-
-
-def _intervals(repeats: Sequence[dict[str, float]]) -> dict[str, tuple[float, float | None, int]]:
-    from fairground.statistics.intervals import t_interval
-
-    found = {}
-    for metric in repeats[0] if repeats else ():
-        span = t_interval([scores[metric] for scores in repeats])
-        found[metric] = (span.mean, span.half_width, span.n)
     return found

@@ -13,6 +13,7 @@ from fairground.cli.options import HOME, AsJson, Home
 HELP_ORDER = 150
 
 if TYPE_CHECKING:
+    from fairground.records.filters import RunSummary
     from fairground.records.record import RunRecord
 
 
@@ -67,29 +68,31 @@ def _fairness(table: str) -> dict[str, str]:
 def _list_runs(home: Path, as_json: bool) -> None:
     from fairground.records.folders import run_folders
     from fairground.records.store import Store
+    from fairground.spec.data_name import OWN_DATA, data_name
 
-    records = {record.name: record for record in Store(home).records()}
-    states = {name: records[name].state if name in records else "unfinished" for name in {*run_folders(home), *records}}
+    store = Store(home)
+    runs = {run.name: run for run in store.summaries()}
+    states = {name: runs[name].state if name in runs else "unfinished" for name in {*run_folders(home), *runs}}
     if as_json:
         print(json.dumps(states, sort_keys=True))
         return
     if not states:
         print(f"no runs in {home} yet; `fairground train` makes one, --home names another place")
+    own = {name: data_name(part) for name, part in store.data_of(OWN_DATA).items()}
+    lines = []
     for name, state in sorted(states.items()):
-        about = _about(records[name]) if name in records else f"go on with: fairground resume {name}"
-        print(f"{name}  {state:<10}  {about}")
+        about = _about(runs[name], own.get(name)) if name in runs else f"go on with: fairground resume {name}"
+        lines.append(f"{name}  {state:<10}  {about}")
+    # At once: twenty thousand calls would take longer than reading the store.
+    print("\n".join(lines), end="\n" if lines else "")
 
 
-def _about(record: "RunRecord") -> str:
+def _about(run: "RunSummary", data: str | None) -> str:
     from fairground.report.headings import with_unit
-    from fairground.spec.data_name import data_name
 
-    parts = [record.spec["loss"], record.spec["miner"]]
-    names = [*(str(part["name"]) for part in parts if isinstance(part, dict)), data_name(record.spec["data"])]
-    metric = "map@r" if record.selection is None else record.selection.metric
-    score = record.score(metric)
-    shown = "" if score is None else f"  test {metric} {with_unit(metric, score)}"
-    return f"{' '.join(names)} seed {record.spec['seed']}{shown}"
+    names = " ".join(name for name in (run.loss, run.miner, data or run.dataset) if name)
+    shown = "" if run.score is None else f"  test {run.metric} {with_unit(run.metric, run.score)}"
+    return f"{names} seed {run.seed}{shown}"
 
 
 def print_wrapped(heading: str, words: Sequence[str]) -> None:

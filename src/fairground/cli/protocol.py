@@ -44,12 +44,14 @@ def card_of(spec: "RunSpec") -> dict[str, str]:
     """Return the declaration card of a run, with what it changes in its protocol."""
     from fairground.spec.card import changes, declaration
     from fairground.spec.load import load_run, protocol_names
+    from fairground.spec.paper_settings import paper_settings
 
     card = declaration(spec)
     if spec.protocol in protocol_names():
         changed = changes(spec, load_run(protocol=spec.protocol, unsaid=_UNSAID), unsaid=_UNSAID)
         words = "; ".join(f"{key} {change}" for key, change in changed.items())
         card |= {"changed in the protocol": words} if words else {}
+        card |= paper_settings(spec)
     return card
 
 

@@ -46,7 +46,8 @@ def score(
     from fairground.evaluation.bootstrap import Bootstrap
     from fairground.evaluation.score import score_file_in_detail
     from fairground.records.arrays import write_arrays
-    from fairground.report.headings import is_share, unit
+    from fairground.report.headings import unit
+    from fairground.spec.metric_words import is_share
 
     found = score_file_in_detail(
         file,

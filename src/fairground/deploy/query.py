@@ -40,7 +40,7 @@ class NearestClass:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
+class QueryDecision:
     """`is_known` is None where there is no threshold. `label` is the class voted for by `votes` of `voters` rows.
 
     `confidence` is measured on the index: of a named class, how often such an answer is right when the class is known;
@@ -73,7 +73,7 @@ class QueryResult:
     """One query's neighbours, most similar first; `truth` is its class where the queries came with classes."""
 
     query: str
-    decision: Decision
+    decision: QueryDecision
     classes: tuple[NearestClass, ...]
     neighbours: tuple[Neighbour, ...]
     truth: str | None
@@ -145,19 +145,19 @@ def _nearest_classes(found: Sequence[Neighbour]) -> tuple[NearestClass, ...]:
     return tuple(NearestClass(label=label, similarity=best[label]) for label in list(best)[:_CLASSES])
 
 
-def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> Decision:
+def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> QueryDecision:
     label, votes, voters = None, 0, min(VOTERS, len(found))
     if index.labels is not None and found:
         voted = vote(np.array([[index.labels[neighbour.row] for neighbour in found[:VOTERS]]]))
         label, votes = index.class_names[int(voted.classes[0])], int(voted.counts[0])
     if not found or rule.threshold is None:
-        return Decision(is_known=None, label=label, votes=votes, voters=voters, confidence=None, unknown_rate=None)
+        return QueryDecision(is_known=None, label=label, votes=votes, voters=voters, confidence=None, unknown_rate=None)
     score, confidence, unknown_rate = found[0].similarity, None, None
     is_known = score >= rule.threshold
     if rule.trials is not None:
         unknown_rate = float(rule.trials.conformal.p_value(np.array([score]))[0])
         shares = rule.trials.right_share(rule.threshold, votes) if is_known else rule.trials.unknown_confidence(score)
         confidence = shares
-    return Decision(
+    return QueryDecision(
         is_known=is_known, label=label, votes=votes, voters=voters, confidence=confidence, unknown_rate=unknown_rate
     )

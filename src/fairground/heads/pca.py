@@ -8,9 +8,9 @@ Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020: the rows "pretrained" of their tables.
 
 Departures from the paper
-    They fit mean, deviation and axes on the set that is evaluated. That is a look at the test split, which a run never
-    takes; here the training split is used. `fairground.evaluation.pretrained` does it their way. With
-    `training.epochs=0` this head gives the pretrained row; otherwise it is trained on from there.
+    They fit mean, deviation and axes on the set that is evaluated, which is a look at the test images; here the
+    training split is used. `evaluation.principal_axes` does it their way. With `training.epochs=0` this head gives the
+    pretrained row; otherwise it is trained on from there.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Head
 from fairground.errors import require
-from fairground.functional.spectral import principal_axes
+from fairground.functional.spectral import PrincipalAxes, principal_axes
 
 
 class PcaHead(Head):
@@ -41,7 +41,10 @@ class PcaHead(Head):
 
     def fit(self, blocks: Iterable[Tensor]) -> None:
         """Start from the principal axes of these features."""
-        found = principal_axes(blocks, standardise=self.standardise)
+        self.start_from(principal_axes(blocks, standardise=self.standardise))
+
+    def start_from(self, found: PrincipalAxes) -> None:
+        """Start from principal axes that are known."""
         require(
             self.embedding_dim < found.n,
             f"pca.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have no "

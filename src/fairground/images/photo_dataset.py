@@ -4,7 +4,7 @@ import os
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from fairground.errors import DataError, require
 from fairground.files import read_text
 from fairground.images.archives import refuse_archive
 from fairground.images.image_files import images_from_files
+from fairground.spec.counts import Counts
 
 #: how many names a complaint shows
 SHOWN = 3
@@ -74,15 +75,6 @@ class Photos:
             groups=self.groups,
             notes=self.notes,
         )
-
-
-class Counts(NamedTuple):
-    """How many classes and images the two halves of a data set have."""
-
-    train_classes: int
-    train_images: int
-    test_classes: int
-    test_images: int
 
 
 class PhotoDataset(Dataset):

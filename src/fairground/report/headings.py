@@ -1,6 +1,6 @@
 """How names and numbers are written for readers: headings, units, lengths, durations, sizes."""
 
-from fairground.spec.metric_words import declared_metric
+from fairground.spec.metric_words import declared_metric, is_share
 from fairground.statistics.intervals import Interval
 
 
@@ -8,12 +8,6 @@ def heading(metric: str) -> str:
     """Return the metric's name as papers print it; one that is not ours keeps its own."""
     declared = declared_metric(metric)
     return metric if declared is None else declared.title
-
-
-def is_share(metric: str) -> bool:
-    """Tell whether the metric is a share of 1, shown in per cent, as all retrieval metrics are."""
-    declared = declared_metric(metric)
-    return declared is not None and declared.is_share
 
 
 def show(metric: str, value: float) -> str:
@@ -24,11 +18,6 @@ def show(metric: str, value: float) -> str:
 def with_unit(metric: str, value: float) -> str:
     """Return one score as text with its unit."""
     return f"{show(metric, value)}{unit(metric)}"
-
-
-def in_unit(metric: str, shown: float) -> float:
-    """Return a number in the unit of the scores from one in the unit they are shown in."""
-    return shown / 100 if is_share(metric) else shown
 
 
 def show_interval(metric: str, interval: Interval) -> str:

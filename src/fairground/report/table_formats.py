@@ -5,8 +5,10 @@ import io
 import re
 import textwrap
 
-from fairground.report.headings import clean, heading, is_share, shorten, show, show_interval, unit
+from fairground.report.headings import clean, heading, shorten, show, show_interval, unit
 from fairground.report.tables import ResultTable, TableCell, TableRow
+from fairground.spec.metric_words import is_share
+from fairground.statistics.sentences import no_verdict_on
 
 MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}
 LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$", "": ""}
@@ -37,12 +39,16 @@ def legend(table: ResultTable) -> str:
     }
     found = [text for mark, text in words.items() if mark in marks]
     is_any_beaten = any(
-        cell.interval is not None and not cell.mark and table.higher_is_better[metric] is not None
+        cell.interval is not None
+        and cell.interval.n > 1
+        and not cell.mark
+        and table.higher_is_better[metric] is not None
         for row in table.rows
         for metric, cell in row.cells.items()
     )
     beaten = ["Without a mark: some other method is better."] if found and is_any_beaten else []
-    return " ".join([*found, *beaten])
+    single = table.comparisons[table.primary].single if table.primary in table.comparisons else ()
+    return " ".join([*found, *beaten, *([no_verdict_on(single)] if found and single else [])])
 
 
 def _adjusted(table: ResultTable) -> str:
@@ -79,7 +85,7 @@ def folded(words: str, width: int | None) -> str:
 
 
 def _column_groups(widths: list[int], width: int | None) -> list[list[int]]:
-    """Return the columns of each table: the first two in all, and of the others as many as there is room for."""
+    """Return the columns of each table: the first two in all of them, and as many of the others as fit."""
     groups, room = [[0, 1]], widths[0] + 2 + widths[1]
     used = room
     for column in range(2, len(widths)):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fairground.spec.flatten import flatten
 from fairground.spec.identity import to_plain
-from fairground.spec.run import ComponentSpec, OptimiserSpec, RunSpec
+from fairground.spec.run import ComponentSpec, OptimiserSpec, RunSpec, TrainingSpec
 from fairground.spec.settings import Value
 
 
@@ -32,7 +32,7 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "data": _part(spec.data),
         "split": _part(spec.split),
         "preprocessing": _part(spec.transform),
-        "network": _part(spec.trunk),
+        "network": _part(spec.trunk) + _trainable(training),
         "batch norm": _BATCH_NORM[training.freeze_batch_norm],
         "head": _part(spec.head),
         "loss": _part(spec.loss),
@@ -47,7 +47,8 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "selection": _selection(spec),
         "metrics": ", ".join(spec.evaluation.metrics),
         "analyses of the training split": ", ".join(spec.evaluation.analyses) or "none",
-        "embeddings when measured": _NORMALISE[spec.evaluation.normalise]
+        "embeddings when measured": _axes(spec)
+        + _NORMALISE[spec.evaluation.normalise]
         + f"; queries without a classmate are {_LONE[spec.evaluation.lone]}",
         "test split": _test(spec),
         "seed": str(spec.seed),
@@ -79,6 +80,21 @@ _NORMALISE: Mapping[bool | None, str] = {
     False: "raw",
 }
 _LONE: Mapping[str, str] = {"drop": "left out", "zero": "counted as misses"}
+
+
+def _axes(spec: RunSpec) -> str:
+    axes = spec.evaluation.principal_axes
+    return f"on {axes} principal axes of the EVALUATED IMAGES, labels unseen; " if axes else ""
+
+
+def _trainable(training: TrainingSpec) -> str:
+    if training.trainable == "all":
+        return ""
+    count = training.trainable.partition(":")[2]
+    some = "only its last stage trains" if count == "1" else f"only its last {count} stages train"
+    what = some if count else "none of it trains"
+    views = f"{training.views} augmented views of each image kept" if training.views else "augmented anew in each step"
+    return f"; {what}, {views}"
 
 
 def _part(part: ComponentSpec | None) -> str:

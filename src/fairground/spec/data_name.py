@@ -7,7 +7,7 @@ from typing import Any
 from fairground.spec.settings import Value
 
 #: data sets that are whatever lies at a path
-_OWN = ("folder", "table", "features")
+OWN_DATA = ("folder", "table", "features")
 #: names that say nothing without the folder above
 _BARE = ("images", "image", "photos", "pictures", "data", "train", "all")
 
@@ -18,7 +18,7 @@ def data_name(part: Value | Mapping[str, Any]) -> str:
         return str(part)
     name = str(part.get("name", "?"))
     place = part.get("root") or part.get("path")
-    if name not in _OWN or not isinstance(place, str) or not place:
+    if name not in OWN_DATA or not isinstance(place, str) or not place:
         return name
     path = PurePath(place)
     shown = path.stem if name != "folder" else path.name

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from fairground.errors import DivergedError, StoreError
 from fairground.evaluation.metric_names import metric_named
+from fairground.evaluation.pretrained import pretrained_embeddings
 from fairground.evaluation.scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
 from fairground.records.provenance import Clock, begin
@@ -261,6 +262,8 @@ def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarra
     Queries search the gallery where the data set tells them apart and these rows have both; otherwise all search all.
     """
     table, normalise = parts.table, parts.on_sphere(spec.evaluation)
+    if spec.evaluation.principal_axes:
+        embeddings = pretrained_embeddings(embeddings, dim=spec.evaluation.principal_axes)
     labels = table.labels[rows]
     groups = None if table.groups is None else table.groups[rows]
     seeds = spec.evaluation.clustering_seeds

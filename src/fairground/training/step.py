@@ -68,7 +68,9 @@ class Stepper:
     def _mixing(self, batch_size: int) -> Mixing | None:
         if self.regulariser is None:
             return None
-        return self.regulariser.plan_mixing(batch_size, len(self.model.trunk.stages), generator=self.generator)
+        trunk = self.model.trunk
+        n_stages = len(trunk.stages) - trunk.n_frozen
+        return self.regulariser.plan_mixing(batch_size, n_stages, generator=self.generator)
 
     def _objective(self, embeddings: Tensor, labels: Tensor, mixing: Mixing | None) -> Tensor:
         if mixing is None:

@@ -61,4 +61,4 @@ def signs_found(record: "RunRecord", said: set[str] | None = None) -> str:
 
 
 def _loss_of(event: Mapping[str, Any]) -> str:
-    return f"a worker died ({event['worker_died']}); its run goes on in another"
+    return f"a worker died ({event['worker_died']}); its run goes on in the next one that is free"

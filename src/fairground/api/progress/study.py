@@ -17,21 +17,22 @@ def study_progress(
     *,
     metric: str,
     is_quiet: bool,
-    is_pruned: bool = False,
+    is_most: bool = False,
     titles: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Watch, OnRecord]]:
     """Yield what to call with the events of runs, and with their records.
 
-    `total` is how many runs there are, or can be at most where some may be pruned; `titles` names runs in progress.
+    `total` is how many runs there are, or with `is_most` can be, as pruning or waves may save some; `titles` names runs
+    in progress.
     """
     if is_quiet:
         yield lambda _: None, lambda _: None
     elif sys.stderr.isatty():
-        with _bars(total, metric, is_pruned=is_pruned, titles=titles or {}) as pair:
+        with _bars(total, metric, is_most=is_most, titles=titles or {}) as pair:
             yield pair
     else:
         n_done = iter(range(1, 10**9))
-        most = f"at most {total}" if is_pruned else str(total)
+        most = f"at most {total}" if is_most else str(total)
         said: set[str] = set()
         yield warn, lambda record: _line(record, f"{next(n_done)} of {most}", metric, said)
 
@@ -63,7 +64,7 @@ def _outcome(record: "RunRecord", metric: str) -> str:
 
 
 @contextmanager
-def _bars(total: int, metric: str, *, is_pruned: bool, titles: Mapping[str, str]) -> Iterator[tuple[Watch, OnRecord]]:
+def _bars(total: int, metric: str, *, is_most: bool, titles: Mapping[str, str]) -> Iterator[tuple[Watch, OnRecord]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
 
@@ -81,7 +82,7 @@ def _bars(total: int, metric: str, *, is_pruned: bool, titles: Mapping[str, str]
     )
     said: set[str] = set()
     with Progress(*columns, console=shown) as progress:
-        words = "runs (pruning may save some)" if is_pruned else "runs"
+        words = "runs, at most" if is_most else "runs"
         overall = progress.add_task(words, total=total, status="")
         bars = RunBars(progress)
 

@@ -23,6 +23,14 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
         yield lambda event: _line(event, select_by)
 
 
+def cache_line(event: Mapping[str, Any]) -> str:
+    """Say what the outputs of frozen stages will take and where, or how far they are."""
+    if event["done"] == 0:
+        size = f"{event['bytes'] / 1e6:,.1f} MB"
+        return f"running the frozen stages once over {event['of']:,} views of images: {size} in {event['folder']}"
+    return f"kept {event['done']:,} of {event['of']:,} views ({event['images_per_second']:.0f} images/s)"
+
+
 def _line(event: Mapping[str, Any], select_by: str) -> None:
     from fairground.report.headings import with_unit
 
@@ -31,6 +39,8 @@ def _line(event: Mapping[str, Any], select_by: str) -> None:
     elif event["kind"] == "prepare":
         print(f"prepared {event['done']} of {event['of']} images", file=sys.stderr)
     elif event["kind"] == "cache":
+        print(cache_line(event), file=sys.stderr)
+    elif event["kind"] == "kept":
         print(event["sentence"], file=sys.stderr)
     elif event["kind"] == "epoch":
         score = event["validation"].get(select_by)
@@ -72,10 +82,16 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
                 is_ready = event["done"] == event["of"]
                 words = title if is_ready else f"preparing images, {event['done']} of {event['of']}"
                 progress.update(task, total=event["of"], completed=event["done"], description=words)
+            elif event["kind"] == "cache":
+                if event["done"] == 0:
+                    progress.console.print(cache_line(event))
+                words = title if event["done"] == event["of"] else "running the frozen stages"
+                speed = f"{event['images_per_second']:.0f}"
+                progress.update(task, total=event["of"], completed=event["done"], description=words, speed=speed)
             elif event["kind"] == "epoch":
                 score = event["validation"].get(select_by)
                 progress.update(task, score="-" if score is None else with_unit(select_by, score), description=title)
-            elif event["kind"] == "cache":
+            elif event["kind"] == "kept":
                 progress.console.print(event["sentence"])
             elif event["kind"] == "measure":
                 progress.update(task, description=f"measuring {event['of']:,} images")
