@@ -16,7 +16,6 @@ from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
 from fairground.records.record import Finding
-from fairground.spec.card import declaration
 from fairground.spec.data_name import data_name
 from fairground.spec.load import load_run
 from tests.datasets.pictures import class_folders
@@ -131,11 +130,14 @@ def test_overfitting_is_said_once_and_in_that_word():
     assert signs_found(record) == "  doctor: overfitting"
 
 
-def test_a_bug_that_is_not_switched_on_is_no_news():
-    off = declaration(load_run(overrides=["loss=multi_similarity"]))["loss"]
-    assert "bug" not in off
+def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
+    from fairground.report.sections import _card
+    from fairground.spec.flatten import flatten
+    from fairground.spec.identity import to_plain
+
+    assert "bug" not in _card([flatten(to_plain(load_run(overrides=["loss=multi_similarity"])))])["loss"]
     words = ["loss=multi_similarity", "loss.epsilon=0.1", "loss.self_positive_bug=true"]
-    assert "self_positive_bug yes" in declaration(load_run(overrides=words))["loss"]
+    assert "self positive bug true" in _card([flatten(to_plain(load_run(overrides=words)))])["loss"]
 
 
 def test_the_audit_on_a_page_has_no_internal_words(tmp_path):

@@ -31,7 +31,8 @@ def test_killed_without_warning_it_is_taken_up_and_gives_the_same_bytes(exported
     model, inputs, told = open_model(exported), read_inputs("icons"), []
     embed_to_file(model, inputs, complete)
     embed_to_file(model, inputs, out, tell=lambda done, of: told.append(done))
-    assert told[0] == (KILLED_AFTER + 1) * PICTURES
+    # First where it is taken up, so that the time left is judged by this command's own speed.
+    assert told[:2] == [KILLED_AFTER * PICTURES, (KILLED_AFTER + 1) * PICTURES]
     assert (
         read_arrays(out, ["embeddings"])["embeddings"].tobytes()
         == read_arrays(complete, ["embeddings"])["embeddings"].tobytes()

@@ -100,9 +100,7 @@ def _trainable(training: TrainingSpec) -> str:
 def _part(part: ComponentSpec | None) -> str:
     if part is None:
         return "none"
-    # A published bug that is not switched on is no news.
-    said = {key: value for key, value in part.settings.items() if not (key.endswith("_bug") and value is False)}
-    settings = ", ".join(f"{key} {_shown(value)}" for key, value in said.items())
+    settings = ", ".join(f"{key} {_shown(value)}" for key, value in part.settings.items())
     return f"{part.name} ({settings})" if settings else part.name
 
 
