@@ -60,6 +60,15 @@ FLAGS: tuple[FlagRule, ...] = (
         find=flag_checks.other_seeds,
     ),
     FlagRule(
+        name="waves",
+        raised_when="seeds were added in waves until the study was settled",
+        flaw=(
+            "MLRC section 2.1 asks for intervals over repeats. Repeats run until a verdict appears find one in noise "
+            "too; a rule fixed beforehand, and intervals that pay for every look, keep the rate of false verdicts."
+        ),
+        find=flag_checks.seeds_in_waves,
+    ),
+    FlagRule(
         name="overlap",
         raised_when="one method is called better while the two intervals overlap (MLRC 2.1)",
         flaw=(
