@@ -10,14 +10,25 @@ UNTRAINED = ("Frozen", "Untrained")
 Table = dict[str, dict[int, float]]
 
 
-def finals(runs: Sequence[ExportedRun], *, with_untrained: bool = False) -> list[ExportedRun]:
-    """Return the runs after selection, on seeds that every method has finished."""
-    found = [run for run in runs if run.is_final and (with_untrained or run.method not in UNTRAINED)]
+def finals(runs: Sequence[ExportedRun]) -> list[ExportedRun]:
+    """Return the runs after selection of methods on the same seeds: of the most methods on the most seeds.
+
+    While a study goes on some methods have fewer seeds than others; they wait until they have as many.
+    """
+    found = [run for run in runs if run.is_final and run.method not in UNTRAINED]
     seeds: dict[str, set[int]] = {}
     for run in found:
         seeds.setdefault(run.method, set()).add(run.seed)
-    shared = set.intersection(*seeds.values()) if seeds else set()
-    return [run for run in found if run.seed in shared]
+    if not seeds:
+        return []
+
+    def kept(n: int) -> list[str]:
+        return [method for method, some in seeds.items() if len(some) >= n]
+
+    most = max({len(some) for some in seeds.values()}, key=lambda n: (n * len(kept(n)), len(kept(n))))
+    methods = set(kept(most))
+    shared = set.intersection(*(seeds[method] for method in methods))
+    return [run for run in found if run.method in methods and run.seed in shared]
 
 
 def by_data(runs: Sequence[ExportedRun], order: Mapping[str, str]) -> dict[str, list[ExportedRun]]:
@@ -46,6 +57,22 @@ def means(table: Table) -> dict[str, float]:
 
 
 def untrained(runs: Sequence[ExportedRun], metric: str) -> float | None:
-    """Return what the untrained row scores."""
-    found = [run.scores["test", metric] for run in runs if run.is_final and run.method in UNTRAINED]
+    """Return what the network scores before training: the untrained row, else the mean of all runs at epoch 0."""
+    rows = [run for run in runs if run.is_final and run.method in UNTRAINED]
+    found = [run.scores["test", metric] for run in rows]
+    if not found:
+        curves = [run.epochs.get(("test", metric), {}) for run in runs if run.is_final]
+        found = [curve[0] for curve in curves if 0 in curve]
     return sum(found) / len(found) if found else None
+
+
+def unfinished(runs: Sequence[ExportedRun]) -> list[str]:
+    """Return a sentence for each study some of whose methods were searched and have not been repeated yet."""
+    found = []
+    for study in sorted({run.study for run in runs}):
+        some = [run for run in runs if run.study == study]
+        searched = {run.method for run in some if run.kind == "trial"}
+        missing = sorted(searched - {run.method for run in finals(some)} - set(UNTRAINED))
+        if missing:
+            found.append(f"Not finished in `{study}`, and left out: {', '.join(missing)}.")
+    return found

@@ -59,6 +59,8 @@ def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
 def test_only_seeds_that_every_method_has_finished_are_compared() -> None:
     runs = [exported("A", 1, 0.2), exported("A", 2, 0.2), exported("B", 2, 0.2), exported("Frozen", 1, 0.1)]
     assert {(run.method, run.seed) for run in finals(runs)} == {("A", 2), ("B", 2)}
+    later = [exported(name, seed, 0.2) for name in "CDE" for seed in (1, 2, 3)]
+    assert {run.method for run in finals([*runs, *later])} == {"C", "D", "E"}
 
 
 @pytest.mark.parametrize(

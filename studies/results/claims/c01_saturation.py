@@ -6,7 +6,7 @@ from studies.results.arithmetic import Spread, spread_of
 from studies.results.figures import Dot, dot_rows
 from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, untrained, values
+from studies.results.select import Table, by_data, finals, means, unfinished, untrained, values
 
 from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison
@@ -45,10 +45,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         answers=[_answer(data, compared[data], spreads[data]) for data in found],
         sections=[
             Section(heading="How much of the spread is the seed", text=_spread_table(spreads, frozen)),
-            *(
-                Section(heading=DATA[data], text=_table(compared[data], values(found[data], "recall@1")))
-                for data in found
-            ),
+            *(Section(heading=DATA[data], text=_table(compared[data], found[data])) for data in found),
         ],
         pictures=[
             Picture(
@@ -73,6 +70,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "icons is small (0.09 million weights) and its training short.",
             "Batches of 128 (112 on icons) with 4 images of a class for every method; the papers have other batches.",
             "Runs share their split, so the intervals speak of seeds, not of other classes.",
+            *unfinished(runs),
         ],
         studies=sorted({run.study for run in runs}),
         runs=runs,
@@ -109,9 +107,9 @@ def _short(compared: dict[str, Comparison]) -> str:
     )
 
 
-def _table(compared: Comparison, recall: Table) -> str:
+def _table(compared: Comparison, runs: Sequence[ExportedRun]) -> str:
     best = compared.methods[0].name
-    recalls = means(recall)
+    recalls = means(values(runs, "recall@1"))
     rows = []
     for one in compared.methods:
         pair = None if one.name == best else compared.pair(best, one.name)
@@ -119,7 +117,19 @@ def _table(compared: Comparison, recall: Table) -> str:
         half = "" if one.half_width is None else f" ± {points(one.half_width)}"
         rows.append([one.name, f"{points(one.mean)}{half}", points(recalls[one.name]), behind])
     text = table(["method", "MAP@R", "Recall@1", "points of MAP@R behind the best"], rows)
-    return f"{text}\n\nMeans over {compared.methods[0].n} seeds; the intervals of differences hold at once at 95 %."
+    note = f"Means over {compared.methods[0].n} seeds; the intervals of differences hold at once at 95 %."
+    return f"{text}\n\n{note} {_below(runs)}"
+
+
+def _below(runs: Sequence[ExportedRun]) -> str:
+    """Return how many methods end below the network they began with."""
+    parts = []
+    for metric, name in ((METRIC, "MAP@R"), ("recall@1", "Recall@1")):
+        before, after = untrained(runs, metric), means(values(runs, metric))
+        if before is not None:
+            n_below = sum(value < before for value in after.values())
+            parts.append(f"{points(before)} {name} ({n_below} of {len(after)} methods end below it)")
+    return f"Before training: {' and '.join(parts)}." if parts else ""
 
 
 def _spread_table(spreads: dict[str, Spread], frozen: dict[str, float | None]) -> str:

@@ -62,7 +62,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             )
         ],
         limits=[
-            "Over methods at one setting each: 25 points, most of them close together.",
+            "Over methods at one setting each: few points, most of them close together.",
             "On features the head is linear and starts from the principal axes, so that all spectra begin alike.",
             "A correlation over methods says nothing of what changing ρ would do; C3 changes it.",
         ],
