@@ -21,7 +21,7 @@ from fairground.records.stored_spec import stored_spec
 from fairground.spec.run import ComponentSpec, RunSpec
 from fairground.training.assemble import best_device, build_model, build_transform
 from fairground.training.input_profile import InputProfile, missing_place, profile_of, require_profile
-from fairground.training.loop import view_of
+from fairground.training.measure import view_of
 from fairground.training.reopen import Reopened, reopen, selected_weights
 
 #: validation rows that the threshold is found on, at most: pairs grow with their square

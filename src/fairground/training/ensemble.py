@@ -13,7 +13,8 @@ from fairground.records.arrays import read_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.spec.load import run_from_plain
 from fairground.training.assemble import assemble
-from fairground.training.loop import Listener, measure
+from fairground.training.loop import Listener
+from fairground.training.measure import measure
 
 
 def ensemble_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from fairground.records.arrays import write_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import Score, SplitName
 from fairground.training.gallery import gallery_of
-from fairground.training.loop import Training, measure
+from fairground.training.loop import Training
+from fairground.training.measure import measure
 from fairground.training.seal import SealedRows
 
 

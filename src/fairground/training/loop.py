@@ -10,14 +10,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from fairground.errors import DivergedError, StoreError
 from fairground.evaluation.metric_names import metric_named
-from fairground.evaluation.pretrained import pretrained_embeddings
-from fairground.evaluation.scores import Evaluation, evaluate_in_detail
-from fairground.evaluation.view import EmbeddingView
 from fairground.records.provenance import Clock, begin
 from fairground.records.record import EpochRow, Finding
 from fairground.spec.run import RunSpec
@@ -25,7 +21,9 @@ from fairground.training.assemble import Assembled
 from fairground.training.checkpoint import Checkpoints, Snapshot
 from fairground.training.distributed.process_group import ProcessGroup
 from fairground.training.doctor.doctor import Doctor
+from fairground.training.early_stopping import is_new_best, is_out_of_patience
 from fairground.training.head_initialisation import start_head
+from fairground.training.measure import measure
 from fairground.training.schedule import Schedule
 from fairground.training.snapshot import Progress, put_back, take_snapshot
 
@@ -71,7 +69,7 @@ class Training:
         if self.progress.epoch == 0:
             self.begin()
         last = self.spec.training.epochs if until is None else min(until, self.spec.training.epochs)
-        while self.progress.epoch <= last and not self._is_out_of_patience():
+        while self.progress.epoch <= last and not is_out_of_patience(self.progress, self.spec.training.patience):
             self._epoch()
 
     def resume(self) -> bool:
@@ -177,17 +175,13 @@ class Training:
         if self.doctor is not None:
             self._warn(self.doctor.after_epoch(progress))
         score = scores.get(self.spec.evaluation.select_by)
-        if score is not None and (progress.best_score is None or self.select_by.is_better(score, progress.best_score)):
+        if score is not None and is_new_best(progress, score, self.select_by):
             progress.best_epoch, progress.best_score = progress.epoch, score
             with self._averaged():
                 progress.best = self.checkpoints.save_best(progress.epoch, self.parts.model.state_dict())
         progress.epoch, progress.batch, progress.loss_sum, progress.epoch_seconds = progress.epoch + 1, 0, 0.0, 0.0
         self._save()
         self.listen({"kind": "epoch", "of": self.spec.training.epochs, **asdict(row)})
-
-    def _is_out_of_patience(self) -> bool:
-        progress, patience = self.progress, self.spec.training.patience
-        return patience > 0 and progress.best_epoch is not None and progress.epoch - 1 - progress.best_epoch > patience
 
     def _tell(self) -> None:
         progress = self.progress
@@ -248,35 +242,3 @@ class Training:
         self.progress.cpu_seconds = self.clock.cpu_seconds()
         watched = {} if self.doctor is None else self.doctor.tensors()
         self.checkpoints.save(self.progress.step, take_snapshot(self.parts, self.progress, watched))
-
-
-def measure(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Evaluation:
-    """Return the spec's metrics of the embeddings of these rows, by the rules of search the data set has."""
-    view = view_of(spec, parts, embeddings, rows)
-    return evaluate_in_detail(view, spec.evaluation.metrics, lone=spec.evaluation.lone)
-
-
-def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> EmbeddingView:
-    """Return the view to judge by: unit vectors unless the loss is one of those that compare raw outputs.
-
-    Queries search the gallery where the data set tells them apart and these rows have both; otherwise all search all.
-    """
-    table, normalise = parts.table, parts.on_sphere(spec.evaluation)
-    if spec.evaluation.principal_axes:
-        embeddings = pretrained_embeddings(embeddings, dim=spec.evaluation.principal_axes)
-    labels = table.labels[rows]
-    groups = None if table.groups is None else table.groups[rows]
-    seeds = spec.evaluation.clustering_seeds
-    if table.is_query is None or table.is_gallery is None or not table.is_query[rows].any():
-        return EmbeddingView(embeddings, labels, groups=groups, normalise=normalise, clustering_seeds=seeds)
-    queries, gallery = np.flatnonzero(table.is_query[rows]), np.flatnonzero(table.is_gallery[rows])
-    return EmbeddingView(
-        embeddings[torch.from_numpy(queries)],
-        labels[queries],
-        embeddings[torch.from_numpy(gallery)],
-        labels[gallery],
-        groups=None if groups is None else groups[queries],
-        reference_groups=None if groups is None else groups[gallery],
-        normalise=normalise,
-        clustering_seeds=seeds,
-    )

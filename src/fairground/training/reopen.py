@@ -16,7 +16,7 @@ from fairground.records.stored_spec import stored_spec
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.checkpoint import Checkpoints
-from fairground.training.loop import view_of
+from fairground.training.measure import view_of
 from fairground.training.seal import SealedRows
 
 
