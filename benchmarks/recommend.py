@@ -30,7 +30,7 @@ def tables() -> Iterator[Table]:
         title="What `fairground recommend` takes within a time, and what the test classes say",
         note="From a fresh home and cache; Recall@1 in per cent on sealed test classes. "
         f"{len(rows) - n_false} of {len(rows)} tries take nothing that the test classes show below the frozen network "
-        "beyond noise.",
+        f"beyond noise. The machine's load over 15 minutes was {os.getloadavg()[2]:.0f} on {os.cpu_count()} cores.",
         header=["data", "images, classes", "time", "took", "taken", "frozen, test", "taken, test", "the test classes"],
         rows=rows,
     )
