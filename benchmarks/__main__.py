@@ -12,9 +12,11 @@ import platform
 import re
 from pathlib import Path
 
+from benchmarks import peak
+
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-SUPPORT = {"__init__", "__main__", "contestants", "harness", "measuring"}
+SUPPORT = {"__init__", "__main__", "contestants", "harness", "measuring", "peak"}
 #: run only when named: they take hours
 LONG = {"recommend"}
 
@@ -34,14 +36,15 @@ def main() -> None:
     for name in arguments.names or [name for name in known if name not in LONG]:
         if name not in known:
             parser.error(f"no benchmark '{name}'; there are {', '.join(known)}")
-        print(f"## {name}\n\n{_machine()}\n", flush=True)
+        machine = f"{_machine()} {peak.sentence()}"
+        print(f"## {name}\n\n{machine}\n", flush=True)
         text = ""
         module = importlib.import_module(f"benchmarks.{name}")
         for table in module.tables():
             print(table.markdown(), flush=True)
             text += table.markdown() + "\n"
         if arguments.write and text:
-            _write(name, f"{_machine()}\n\n{text}", getattr(module, "PAGE", PAGE))
+            _write(name, f"{machine}\n\n{text}", getattr(module, "PAGE", PAGE))
 
 
 def _machine() -> str:

@@ -40,6 +40,7 @@ def reproduce(
     from fairground.api.executors import ExecutorOptions
     from fairground.api.remake_model import find_plan
     from fairground.api.reproduce import repeat_run
+    from fairground.errors import require
     from fairground.study.folder import find_begun
 
     plan = find_plan(home, what)
@@ -49,6 +50,11 @@ def reproduce(
     options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
     study = find_begun(home, what)
     if study is not None:
+        require(
+            study.until_settled is None,
+            f"study {study.name} adds seeds in waves (until_settled) and has no number of repeats: "
+            f"`fairground study resume {study.name}` goes on with it",
+        )
         more = replace(study, repeats=max(repeats, study.repeats))
         run_study(more, home, options, storage, as_json=as_json, is_quiet=quiet or as_json)
         return
@@ -73,6 +79,7 @@ def _remake(plan: Path, *, as_json: bool) -> None:
 
 def _print(records: "list[RunRecord]", *, as_json: bool) -> None:
     from fairground.errors import FairgroundError, require
+    from fairground.report.headings import with_unit
     from fairground.report.table_formats import text
     from fairground.report.tables import ResultTable
 
@@ -91,4 +98,5 @@ def _print(records: "list[RunRecord]", *, as_json: bool) -> None:
     for metric, (value, values) in compared.items():
         if value is not None and values:
             n_below = sum(other < value for other in values)
-            print(f"{table.split} {metric}: the run scored {value:.4f}, above {n_below} of {len(values)} fresh seeds")
+            scored = f"the run scored {with_unit(metric, value)}"
+            print(f"{table.split} {metric}: {scored}, above {n_below} of {len(values)} fresh seeds")

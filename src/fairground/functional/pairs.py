@@ -16,12 +16,14 @@ class PairMasks(NamedTuple):
     negative: Tensor
 
 
-def pair_masks(labels: Tensor) -> PairMasks:
-    """Return the positive and negative ordered pairs of a batch with itself."""
-    same = labels.unsqueeze(1) == labels
+def pair_masks(labels: Tensor, rows: slice | None = None) -> PairMasks:
+    """Return the positive and negative ordered pairs of a batch with itself, or of some of its rows (r, n) with it."""
+    anchors = labels if rows is None else labels[rows]
+    same = anchors.unsqueeze(1) == labels
     negative = ~same
     positive = same
-    positive.fill_diagonal_(False)
+    # The diagonal begins at the first row's own column.
+    positive[:, 0 if rows is None else rows.start :].fill_diagonal_(False)
     return PairMasks(positive, negative)
 
 
@@ -32,11 +34,18 @@ class PairWeights(NamedTuple):
     negative: Tensor
 
 
-def pair_weights(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, repeats: bool = False) -> PairWeights:
-    """Return all pairs of a batch, or those a miner chose; a pair chosen twice counts twice only with `repeats`."""
+def pair_weights(
+    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, repeats: bool = False, rows: slice | None = None
+) -> PairWeights:
+    """Return all pairs of a batch, or those a miner chose; a pair chosen twice counts twice only with `repeats`.
+
+    With `rows`, return only those anchors' pairs, which takes their memory where no miner chose.
+    """
     n = len(labels)
+    if tuples is not None and rows is not None:
+        return PairWeights(*(chosen[rows] for chosen in pair_weights(embeddings, labels, tuples, repeats=repeats)))
     if tuples is None:
-        positive, negative = pair_masks(labels)
+        positive, negative = pair_masks(labels, rows)
         return PairWeights(positive.to(embeddings.dtype), negative.to(embeddings.dtype))
     chosen = as_pairs(tuples)
     positive = _count(chosen.positive_anchor * n + chosen.positive, n, embeddings.dtype)

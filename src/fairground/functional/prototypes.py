@@ -3,6 +3,7 @@
 How far apart the centres of each class are.
 """
 
+from collections.abc import Callable
 from math import pi, sin, sqrt
 
 import torch
@@ -10,7 +11,9 @@ from torch import Tensor, nn, triu_indices
 from torch.nn import functional
 
 from fairground.errors import require
+from fairground.functional.blocks import over_rows
 from fairground.functional.distances import normalize
+from fairground.functional.logsumexp import NOTHING
 
 #: cosines stay this far from -1 and 1, where the slope of arccos is infinite
 CLEARANCE = 1e-7
@@ -62,6 +65,37 @@ def cosines_with_centres(embeddings: Tensor, centres: Tensor) -> Tensor:
 def mean_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the mean of -log softmax of the logits (n, C) at the own class; 0 for an empty batch."""
     return functional.cross_entropy(logits, labels, reduction="sum") / max(1, len(labels))
+
+
+def class_cross_entropy(
+    embeddings: Tensor,
+    vectors: Tensor,
+    labels: Tensor,
+    *,
+    scale: float,
+    own_cosine: Callable[[Tensor], Tensor] | None = None,
+    own_in_sum: bool = True,
+) -> Tensor:
+    """Return the mean over i of  log sum_c exp(scale cos_ic) - scale cos_i,y_i ; 0 for an empty batch.
+
+    `own_cosine` replaces the cosine with the own class; without `own_in_sum` the sum runs over the other classes. The
+    cosines with a million classes are never held: blocks of classes give their part of each sum.
+    """
+    z, w = normalize(embeddings), normalize(vectors.to(embeddings.dtype))
+    own = (z * w[labels]).sum(1)
+    own_logits = scale * (own if own_cosine is None else own_cosine(own))
+
+    def log_sums(classes: slice) -> Tensor:
+        logits = scale * (z @ w[classes].T)
+        place = labels - classes.start
+        is_here = (place >= 0) & (place < logits.shape[1])
+        others = torch.zeros_like(logits, dtype=torch.bool)
+        others.scatter_(1, place.clamp(0, logits.shape[1] - 1).unsqueeze(1), is_here.unsqueeze(1))
+        return torch.where(others, NOTHING, logits).logsumexp(1)
+
+    sums = over_rows(log_sums, len(w), len(z))
+    sums = torch.cat([sums, own_logits.unsqueeze(0)]) if own_in_sum else sums
+    return (sums.logsumexp(0) - own_logits).sum() / max(1, len(labels))
 
 
 def angles(cosine: Tensor) -> Tensor:

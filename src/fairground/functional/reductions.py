@@ -44,6 +44,22 @@ def weighted_mean(terms: Tensor, weights: Tensor, reduction: str = "mean_all") -
     return (weights * terms).sum() / counted.sum().clamp_min(1)
 
 
+def weighted_parts(terms: Tensor, weights: Tensor, reduction: str = "mean_all") -> Tensor:
+    """Return sum w t and the weight it is divided by, as (2,): parts of `weighted_mean` that add up over blocks."""
+    counted = weights * (terms > 0) if reduction == "mean_nz" else weights
+    return torch.stack([(weights * terms).sum(), counted.sum()])
+
+
+def nonzero_parts(terms: Tensor) -> Tensor:
+    """Return the sum of terms and the number above zero, as (2,): parts of `mean_nonzero`."""
+    return torch.stack([terms.sum(), (terms > 0).sum().to(terms.dtype)])
+
+
+def mean_of_parts(parts: Tensor) -> Tensor:
+    """Return sum over count of parts (2,); 0 for none."""
+    return parts[0] / parts[1].clamp_min(1)
+
+
 def with_norm_penalty(loss: Tensor, embeddings: Tensor, weight: float, power: Literal[1, 2]) -> Tensor:
     """Return loss + weight * mean over the batch of ||x||, or of ||x||^2 for power 2."""
     if weight == 0 or len(embeddings) == 0:

@@ -8,9 +8,9 @@ Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020: the rows "pretrained" of their tables.
 
 Departures from the paper
-    They fit mean, deviation and axes on the set that is evaluated. That is a look at the test split, which a run never
-    takes; here the training split is used. `fairground.evaluation.pretrained` does it their way. With
-    `training.epochs=0` this head gives the pretrained row; otherwise it is trained on from there.
+    They fit mean, deviation and axes on the set that is evaluated, which is a look at the test images; here the
+    training split is used. `evaluation.principal_axes` does it their way. With `training.epochs=0` this head gives the
+    pretrained row; otherwise it is trained on from there.
 """
 
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ class PcaHead(Head):
         require(
             self.embedding_dim < found.n,
             f"pca.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have no "
-            f"more axes; got {self.embedding_dim}",
+            f"more axes; got {self.embedding_dim}. Say head.embedding_dim={_largest_power_below(found.n)}",
         )
         weight, bias = found.projection(self.embedding_dim)
         with torch.no_grad():
@@ -59,3 +59,8 @@ class PcaHead(Head):
         """Return raw embeddings (n, embedding_dim)."""
         embeddings: Tensor = self.layer(features)
         return embeddings
+
+
+def _largest_power_below(n: int) -> int:
+    """Return the largest power of two below a number, 1 at least."""
+    return 1 << max(0, (max(1, n - 1)).bit_length() - 1)

@@ -21,7 +21,8 @@ class BatchPairs(NamedTuple):
     `own` holds the places of all that are no negatives: the diagonal and all pairs of one class, also of those that
     `where` has left out.
     `log_counts` (n, n) holds, for pairs chosen by a miner, the logarithm of how often each negative pair was chosen,
-    minus infinity for never; None when every sample of another class is a negative.
+    minus infinity for never; None when every sample of another class is a negative. Of a block of the batch's rows,
+    `first_row` is the first; anchors and places count from there.
     """
 
     n: int
@@ -31,6 +32,7 @@ class BatchPairs(NamedTuple):
     own: Tensor
     log_counts: Tensor | None
     has_negatives: bool
+    first_row: int = 0
 
     @property
     def are_complete(self) -> bool:
@@ -59,7 +61,8 @@ class BatchPairs(NamedTuple):
     def keep_pairs_(self, logits: Tensor) -> Tensor:
         """Set all but positive and negative pairs to minus infinity in place."""
         if self.log_counts is None:
-            return logits.fill_diagonal_(-torch.inf)
+            logits[:, self.first_row :].fill_diagonal_(-torch.inf)
+            return logits
         positives = logits.take(self.place)
         return logits.add_(self.log_counts).put_(self.place, positives)
 

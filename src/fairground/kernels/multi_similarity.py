@@ -1,5 +1,6 @@
 """Multi-similarity loss and its gradient; equals `MultiSimilarityLoss.formula`."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -7,9 +8,9 @@ from torch import Tensor
 
 from fairground.contracts.loss import KernelResult
 from fairground.contracts.tuples import Tuples
-from fairground.kernels.batch_pairs import BatchPairs, batch_pairs
-from fairground.kernels.gradients import kernel_of_products
+from fairground.kernels.batch_pairs import BatchPairs
 from fairground.kernels.log_sums import group_sums, row_sums_
+from fairground.kernels.pair_blocks import kernel_of_pairs
 
 
 class MultiSimilaritySettings(NamedTuple):
@@ -29,11 +30,12 @@ def value_and_gradient(
     """Return the reduced terms, and their gradient; None for an empty batch."""
     if len(labels) == 0:
         return None
-    pairs = batch_pairs(embeddings, labels, tuples)
-    return kernel_of_products(embeddings, lambda s: _of_cosines(s, pairs, settings), normalise=True)
+    return kernel_of_pairs(embeddings, labels, tuples, partial(_of_cosines, settings=settings), complete=False)
 
 
-def _of_cosines(cosines: Tensor, pairs: BatchPairs, settings: MultiSimilaritySettings) -> tuple[Tensor, Tensor]:
+def _of_cosines(
+    cosines: Tensor, pairs: BatchPairs, *, settings: MultiSimilaritySettings
+) -> tuple[Tensor, Tensor, Tensor]:
     alpha, beta, base, epsilon, empty, self_positive_bug = settings
     if self_positive_bug:
         pairs = pairs.with_own()
@@ -41,14 +43,14 @@ def _of_cosines(cosines: Tensor, pairs: BatchPairs, settings: MultiSimilaritySet
     negative = pairs.keep_negatives_(cosines)
     if epsilon is not None:
         pairs, positive = _mine_(negative, positive, pairs, epsilon)
-    weights = _weights(negative, pairs, empty)
+    weights, count = _weights(negative, pairs, empty)
     widest = 1 + abs(base)
     positives = group_sums(alpha * (base - positive), pairs.anchor, pairs.n, plus_one=True, within=alpha * widest)
     negatives = row_sums_(negative.sub_(base).mul_(beta), plus_one=True, within=beta * widest)
     terms = positives.log / alpha + negatives.log / beta
     gradient = negatives.shares_(weights)
     gradient.put_(pairs.place, -positives.shares * weights.take(pairs.anchor), accumulate=True)
-    return terms @ weights, gradient
+    return terms @ weights, gradient, count
 
 
 def _mine_(negative: Tensor, positive: Tensor, pairs: BatchPairs, epsilon: float) -> tuple[BatchPairs, Tensor]:
@@ -60,9 +62,11 @@ def _mine_(negative: Tensor, positive: Tensor, pairs: BatchPairs, epsilon: float
     return pairs.where(kept), positive[kept]
 
 
-def _weights(negative: Tensor, pairs: BatchPairs, empty: str) -> Tensor:
-    """Return the weight (n,) of each anchor in the mean."""
+def _weights(negative: Tensor, pairs: BatchPairs, empty: str) -> tuple[Tensor, Tensor]:
+    """Return the weight (n,) of each anchor in the mean, and over how many it is taken."""
+    everyone = negative.new_tensor(pairs.n)
     if empty == "halves":
-        return negative.new_full((pairs.n,), 1 / pairs.n)
+        return negative.new_full((pairs.n,), 1 / pairs.n), everyone
     survives = (negative.amax(1) > -torch.inf) * pairs.n_positives(negative).clamp_max_(1)
-    return survives / (survives.sum().clamp_min_(1) if empty == "survivors" else pairs.n)
+    count = survives.sum() if empty == "survivors" else everyone
+    return survives / count.clamp_min(1), count

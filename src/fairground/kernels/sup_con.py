@@ -1,5 +1,6 @@
 """Supervised contrastive loss and its gradient; equals `SupConLoss.formula`."""
 
+from functools import partial
 from math import inf
 
 import torch
@@ -7,22 +8,20 @@ from torch import Tensor
 
 from fairground.contracts.loss import KernelResult
 from fairground.contracts.tuples import Tuples
-from fairground.kernels.batch_pairs import BatchPairs, batch_pairs
-from fairground.kernels.gradients import kernel_of_products
+from fairground.kernels.batch_pairs import BatchPairs
 from fairground.kernels.log_sums import row_sums_
+from fairground.kernels.pair_blocks import kernel_of_pairs
 
 
 def value_and_gradient(
     embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, temperature: float
 ) -> KernelResult | None:
     """Return the mean over anchors with positives, and its gradient; None without a positive or without a negative."""
-    pairs = batch_pairs(embeddings, labels, tuples)
-    if not pairs.are_complete:
-        return None
-    return kernel_of_products(embeddings, lambda s: _of_cosines(s, pairs, temperature), normalise=True)
+    rule = partial(_of_cosines, temperature=temperature)
+    return kernel_of_pairs(embeddings, labels, tuples, rule, complete=True)
 
 
-def _of_cosines(cosines: Tensor, pairs: BatchPairs, temperature: float) -> tuple[Tensor, Tensor]:
+def _of_cosines(cosines: Tensor, pairs: BatchPairs, *, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
     logits = cosines.div_(temperature)
     n_positives = pairs.n_positives(logits)
     # 0 / 0 where an anchor has no positive.
@@ -32,7 +31,8 @@ def _of_cosines(cosines: Tensor, pairs: BatchPairs, temperature: float) -> tuple
     everyone = row_sums_(pairs.keep_pairs_(logits), within=within)
     terms = torch.where(n_positives > 0, everyone.log - mean_positive, 0)
     is_active = terms > 0
-    weights = is_active.to(terms.dtype) / is_active.sum().clamp_min_(1)
+    n_active = is_active.sum()
+    weights = is_active.to(terms.dtype) / n_active.clamp_min(1)
     pull = weights / n_positives / temperature
     gradient = everyone.shares_(weights / temperature)
-    return terms @ weights, gradient.put_(pairs.place, -pull.take(pairs.anchor), accumulate=True)
+    return terms @ weights, gradient.put_(pairs.place, -pull.take(pairs.anchor), accumulate=True), n_active

@@ -21,10 +21,11 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
+from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.distances import normalize
 from fairground.functional.logsumexp import softplus, weighted_logsumexp
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import mean_nonzero
+from fairground.functional.reductions import mean_of_parts, nonzero_parts
 from fairground.kernels import circle
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
@@ -54,13 +55,17 @@ class CircleLoss(Loss):
     ) -> Tensor:
         """Return the mean over anchors with l_a > 0; 0 without a positive or without a negative."""
         z = normalize(embeddings)
-        s = z @ z.T
-        pairs = pair_weights(embeddings, labels, tuples)
-        alpha_p = (1 + self.margin - s).clamp_min(0).detach()
-        alpha_n = (s + self.margin).clamp_min(0).detach()
-        positives = weighted_logsumexp(-self.gamma * alpha_p * (s - 1 + self.margin), pairs.positive)
-        negatives = weighted_logsumexp(self.gamma * alpha_n * (s - self.margin), pairs.negative)
-        return mean_nonzero(softplus(positives + negatives))
+
+        def parts(rows: slice) -> Tensor:
+            s = rows_of(z, rows) @ z.T
+            pairs = pair_weights(embeddings, labels, tuples, rows=rows)
+            alpha_p = (1 + self.margin - s).clamp_min(0).detach()
+            alpha_n = (s + self.margin).clamp_min(0).detach()
+            positives = weighted_logsumexp(-self.gamma * alpha_p * (s - 1 + self.margin), pairs.positive)
+            negatives = weighted_logsumexp(self.gamma * alpha_n * (s - self.margin), pairs.negative)
+            return nonzero_parts(softplus(positives + negatives))
+
+        return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None

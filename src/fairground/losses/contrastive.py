@@ -21,9 +21,10 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
+from fairground.functional.blocks import is_held, rows_of, sum_over_rows
 from fairground.functional.distances import distances, normalize
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import weighted_mean
+from fairground.functional.reductions import mean_of_parts, weighted_parts
 from fairground.kernels import contrastive
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
@@ -70,18 +71,23 @@ class ContrastiveLoss(Loss):
     ) -> Tensor:
         """Return the mean cost of positive pairs plus that of negative pairs; a kind without pairs costs 0."""
         z = normalize(embeddings)
-        d = distances(z, z)
-        pairs = pair_weights(embeddings, labels, tuples, repeats=True)
-        of_positives = (d - self.positive_margin).relu()
-        of_negatives = (self.negative_margin - d).relu()
-        return weighted_mean(of_positives, pairs.positive, self.reduction) + weighted_mean(
-            of_negatives, pairs.negative, self.reduction
-        )
+
+        def parts(rows: slice) -> Tensor:
+            d = distances(rows_of(z, rows), z)
+            pairs = pair_weights(embeddings, labels, tuples, repeats=True, rows=rows)
+            near = weighted_parts((d - self.positive_margin).relu(), pairs.positive, self.reduction)
+            far = weighted_parts((self.negative_margin - d).relu(), pairs.negative, self.reduction)
+            return torch.stack([near, far])
+
+        of_positives, of_negatives = sum_over_rows(parts, len(z), len(z))
+        return mean_of_parts(of_positives) + mean_of_parts(of_negatives)
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by compiled loops."""
+        if tuples is None and not is_held(len(labels), len(labels)):
+            return None
         return contrastive.value_and_gradient(
             embeddings,
             labels,

@@ -19,7 +19,8 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_vectors, cosines, mean_cross_entropy
+from fairground.functional.blocks import is_held
+from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
 from fairground.kernels import class_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
@@ -58,6 +59,10 @@ class CosFaceLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""
+        if not is_held(len(labels), self.n_classes):
+            return class_cross_entropy(
+                embeddings, self.weights, labels, scale=self.scale, own_cosine=lambda own: own - self.margin
+            )
         own = labels.unsqueeze(1)
         cosine = cosines(embeddings, self.weights)
         handicap = cosine.new_full(own.shape, -self.margin)
@@ -65,6 +70,8 @@ class CosFaceLoss(Loss):
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
+    ) -> KernelResult | None:
         """Return the same and its gradients."""
+        if not is_held(len(labels), self.n_classes):
+            return None
         return class_softmax.value_and_gradient(embeddings, self.weights, labels, scale=self.scale, margin=self.margin)

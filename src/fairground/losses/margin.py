@@ -22,8 +22,10 @@ from torch import Tensor, nn
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
+from fairground.functional.blocks import is_held, rows_of, sum_over_rows
 from fairground.functional.distances import distances, distances_of_pairs, normalize
 from fairground.functional.pairs import pair_masks
+from fairground.functional.reductions import mean_of_parts
 from fairground.kernels import margin as kernels_margin
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
@@ -85,8 +87,14 @@ class MarginLoss(Loss):
         beta = self._borders(labels, embeddings.dtype)
         if isinstance(tuples, Triplets):
             return self._over(z, beta[tuples.anchor], tuples)
-        d = distances(z, z)
-        positive, negative = pair_masks(labels)
+        hinges, borders = sum_over_rows(lambda rows: self._parts(z, beta, labels, rows), len(z), len(z))
+        return mean_of_parts(hinges) + self.beta_weight * mean_of_parts(borders)
+
+    def _parts(self, z: Tensor, beta: Tensor, labels: Tensor, rows: slice) -> Tensor:
+        """Return sum and count (2, 2) of the hinges of some anchors, and of the beta of their triplets."""
+        d = distances(rows_of(z, rows), z)
+        beta = beta[rows]
+        positive, negative = pair_masks(labels, rows)
         n_positives, n_negatives = positive.sum(1), negative.sum(1)
         # A positive pair stands in as many triplets as its anchor has negatives, and the other way round.
         near = (d - beta.unsqueeze(1) + self.margin).relu() * positive
@@ -98,8 +106,8 @@ class MarginLoss(Loss):
             k = n_near * n_negatives + n_far * n_positives
         else:
             k = n_triplets - (n_positives - n_near) * (n_negatives - n_far)
-        mean_beta = (beta * n_triplets).sum() / n_triplets.sum().clamp_min(1)
-        return total / k.sum().clamp_min(1) + self.beta_weight * mean_beta
+        parts = [total, k.sum().to(z.dtype), (beta * n_triplets).sum(), n_triplets.sum().to(z.dtype)]
+        return torch.stack(parts).view(2, 2)
 
     def _over(self, z: Tensor, beta: Tensor, triplets: Triplets) -> Tensor:
         anchor, positive, negative = triplets
@@ -121,6 +129,8 @@ class MarginLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by compiled loops."""
+        if tuples is None and not is_held(len(labels), len(labels)):
+            return None
         beta = self._borders(labels, embeddings.dtype)
         own = torch.zeros_like(labels) if self.n_classes is None else labels
         by_tuples = self.count == "tuples"

@@ -24,10 +24,11 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
+from fairground.functional.blocks import is_held, rows_of, sum_over_rows
 from fairground.functional.distances import normalize
 from fairground.functional.logsumexp import softplus, weighted_logsumexp
 from fairground.functional.pairs import PairWeights, pair_weights
-from fairground.functional.reductions import zero_of
+from fairground.functional.reductions import mean_of_parts, zero_of
 from fairground.kernels import multi_similarity
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
@@ -89,24 +90,30 @@ class MultiSimilarityLoss(Loss):
         if len(labels) == 0:
             return zero_of(embeddings)
         z = normalize(embeddings)
-        s = z @ z.T
-        pairs = pair_weights(embeddings, labels, tuples)
-        if self.epsilon is not None:
-            pairs = self._mine(s, pairs, self.epsilon)
-        of_positives = softplus(weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)) / self.alpha
-        of_negatives = softplus(weighted_logsumexp(self.beta * (s - self.base), pairs.negative)) / self.beta
-        terms = of_positives + of_negatives
-        if self.empty == "halves":
-            return terms.mean()
-        survives = pairs.positive.any(1) & pairs.negative.any(1)
-        n = survives.sum().clamp_min(1) if self.empty == "survivors" else len(labels)
-        return torch.where(survives, terms, 0).sum() / n
 
-    def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float) -> PairWeights:
-        """Return the pairs that are hard against the anchor's hardest of the other kind."""
+        def parts(rows: slice) -> Tensor:
+            s = rows_of(z, rows) @ z.T
+            pairs = pair_weights(embeddings, labels, tuples, rows=rows)
+            if self.epsilon is not None:
+                pairs = self._mine(s, pairs, self.epsilon, rows.start)
+            of_positives = softplus(weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)) / self.alpha
+            of_negatives = softplus(weighted_logsumexp(self.beta * (s - self.base), pairs.negative)) / self.beta
+            terms = of_positives + of_negatives
+            survives = pairs.positive.any(1) & pairs.negative.any(1)
+            if self.empty != "halves":
+                terms = torch.where(survives, terms, 0)
+            count = survives.sum() if self.empty == "survivors" else torch.ones_like(terms).sum()
+            return torch.stack([terms.sum(), count.to(terms.dtype)])
+
+        return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
+
+    def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float, first: int) -> PairWeights:
+        """Return the pairs that are hard against the anchor's hardest of the other kind; rows are `first` and on."""
         positive, negative = pairs
         if self.self_positive_bug:
-            positive = positive + torch.eye(len(s), dtype=s.dtype, device=s.device)
+            own = torch.zeros_like(positive)
+            own[:, first:].fill_diagonal_(1)
+            positive = positive + own
         hardest = torch.where(negative > 0, s, -torch.inf).amax(1, keepdim=True)
         weakest = torch.where(positive > 0, s, torch.inf).amin(1, keepdim=True)
         return PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))
@@ -115,6 +122,8 @@ class MultiSimilarityLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
+        if self.self_positive_bug and tuples is None and not is_held(len(labels), len(labels)):
+            return None
         settings = multi_similarity.MultiSimilaritySettings(
             self.alpha, self.beta, self.base, self.epsilon, self.empty, self.self_positive_bug
         )

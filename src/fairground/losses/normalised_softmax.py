@@ -20,7 +20,8 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_vectors, cosines, mean_cross_entropy
+from fairground.functional.blocks import is_held
+from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
 from fairground.kernels import class_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
@@ -56,10 +57,14 @@ class NormalisedSoftmaxLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over cosines / temperature."""
+        if not is_held(len(labels), self.n_classes):
+            return class_cross_entropy(embeddings, self.weights, labels, scale=1 / self.temperature)
         return mean_cross_entropy(cosines(embeddings, self.weights) / self.temperature, labels)
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
+    ) -> KernelResult | None:
         """Return the same and its gradients."""
+        if not is_held(len(labels), self.n_classes):
+            return None
         return class_softmax.value_and_gradient(embeddings, self.weights, labels, scale=1 / self.temperature)

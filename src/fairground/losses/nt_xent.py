@@ -24,10 +24,11 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
+from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.distances import normalize
 from fairground.functional.logsumexp import softplus
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import weighted_mean
+from fairground.functional.reductions import mean_of_parts, weighted_parts
 from fairground.functional.tuplets import tuplet_terms
 from fairground.kernels import nt_xent
 from fairground.spec.reference import Reference
@@ -61,15 +62,19 @@ class NtXentLoss(Loss):
     ) -> Tensor:
         """Return the mean over positive pairs; 0 without a positive or without a negative."""
         z = normalize(embeddings)
-        logits = z @ z.T / self.temperature
-        pairs = pair_weights(embeddings, labels, tuples, repeats=True)
-        # -log(e^v / (e^v + N)) = log(1 + N e^-v)
-        terms = tuplet_terms(pairs, negative=logits, positive=logits)
-        if self.log_floor is not None:
-            # -log(e^-term + floor), which is not 0 without a negative
-            log_floor = log(self._floor(terms))
-            terms = (-log_floor - softplus(-terms - log_floor)) * pairs.negative.any()
-        return weighted_mean(terms, pairs.positive)
+
+        def parts(rows: slice) -> Tensor:
+            logits = rows_of(z, rows) @ z.T / self.temperature
+            pairs = pair_weights(embeddings, labels, tuples, repeats=True, rows=rows)
+            # -log(e^v / (e^v + N)) = log(1 + N e^-v)
+            terms = tuplet_terms(pairs, negative=logits, positive=logits)
+            if self.log_floor is not None:
+                # -log(e^-term + floor), which is not 0 without a negative
+                log_floor = log(self._floor(terms))
+                terms = (-log_floor - softplus(-terms - log_floor)) * pairs.negative.any()
+            return weighted_parts(terms, pairs.positive)
+
+        return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
+from fairground.functional.blocks import is_held, rows_of, sum_over_rows
 from fairground.functional.logsumexp import log_one_plus_sum_exp
 from fairground.functional.prototypes import cosines
 from fairground.kernels import proxy_anchor
@@ -62,15 +63,25 @@ class ProxyAnchorLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the pull of the proxies present plus the push of all proxies."""
-        cosine = cosines(embeddings, self.proxies)
-        is_own = labels.unsqueeze(1) == torch.arange(len(self.proxies), device=labels.device)
-        near = torch.where(is_own, -self.alpha * (cosine - self.margin), -torch.inf)
-        far = torch.where(is_own, -torch.inf, self.alpha * (cosine + self.margin))
-        n_present = is_own.any(0).sum().clamp_min(1)
-        return log_one_plus_sum_exp(near, 0).sum() / n_present + log_one_plus_sum_exp(far, 0).mean()
+        n_classes = len(self.proxies)
+
+        def parts(classes: slice) -> Tensor:
+            cosine = cosines(embeddings, rows_of(self.proxies, classes))
+            is_own = labels.unsqueeze(1) == torch.arange(classes.start, classes.stop, device=labels.device)
+            near = torch.where(is_own, -self.alpha * (cosine - self.margin), -torch.inf)
+            far = torch.where(is_own, -torch.inf, self.alpha * (cosine + self.margin))
+            n_present = is_own.any(0).sum().to(cosine.dtype)
+            return torch.stack(
+                [log_one_plus_sum_exp(near, 0).sum(), n_present, log_one_plus_sum_exp(far, 0).sum() / n_classes]
+            )
+
+        pull, n_present, push = sum_over_rows(parts, n_classes, len(labels))
+        return pull / n_present.clamp_min(1) + push
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
+    ) -> KernelResult | None:
         """Return the same and its gradients."""
+        if not is_held(len(labels), self.n_classes):
+            return None
         return proxy_anchor.value_and_gradient(embeddings, self.proxies, labels, alpha=self.alpha, margin=self.margin)

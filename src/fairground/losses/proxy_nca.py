@@ -24,8 +24,9 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
+from fairground.functional.blocks import is_held
 from fairground.functional.distances import safe_sqrt
-from fairground.functional.prototypes import class_vectors, cosines
+from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines
 from fairground.functional.reductions import zero_of
 from fairground.kernels import class_softmax
 from fairground.spec.reference import Reference
@@ -72,6 +73,9 @@ class ProxyNcaLoss(Loss):
         """Return the mean of -log of the share of the own proxy."""
         if not self.positive_in_denominator and self.n_classes == 1:
             return zero_of(embeddings)
+        if self.power == 2 and not is_held(len(labels), self.n_classes):
+            inputs, scale = (embeddings, self.proxies, labels), 2 * self.scale
+            return class_cross_entropy(*inputs, scale=scale, own_in_sum=self.positive_in_denominator)
         own = labels.unsqueeze(1)
         distances = 2 - 2 * cosines(embeddings, self.proxies)
         if self.power == 1:
@@ -84,7 +88,7 @@ class ProxyNcaLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same and its gradients for squared distances; their constant 2 cancels in both forms."""
-        if self.power == 1:
+        if self.power == 1 or not is_held(len(labels), self.n_classes):
             return None
         inputs, scale = (embeddings, self.proxies, labels), 2 * self.scale
         if self.positive_in_denominator:

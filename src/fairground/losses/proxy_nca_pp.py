@@ -23,7 +23,8 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_vectors, cosines, mean_cross_entropy
+from fairground.functional.blocks import is_held
+from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
 from fairground.kernels import class_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
@@ -59,11 +60,15 @@ class ProxyNcaPpLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over -d^2 / T, with d^2 = 2 - 2 cos on the sphere."""
+        if not is_held(len(labels), self.n_classes):
+            return class_cross_entropy(embeddings, self.proxies, labels, scale=2 / self.temperature)
         squared_distances = 2 - 2 * cosines(embeddings, self.proxies)
         return mean_cross_entropy(-squared_distances / self.temperature, labels)
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
+    ) -> KernelResult | None:
         """Return the same and its gradients; the constant 2 of d^2 cancels in the softmax."""
+        if not is_held(len(labels), self.n_classes):
+            return None
         return class_softmax.value_and_gradient(embeddings, self.proxies, labels, scale=2 / self.temperature)

@@ -101,14 +101,15 @@ class QuadrupletLoss(Loss):
 
     def _over(self, z: Tensor, labels: Tensor, triplets: Triplets, generator: torch.Generator | None) -> Tensor:
         anchor, positive, negative = triplets
-        near = distances_of_pairs(z, anchor, positive)
-        far = distances_of_pairs(z, anchor, negative)
-        first = mean_hinges(near - far + self.margin, self.reduction)
         fourth, exists = self._draw_fourth(labels, triplets, generator)
+        # One list of three kinds of pairs: each list of its own may take a matrix of distances.
+        left, right = torch.cat([anchor, anchor, negative]), torch.cat([positive, negative, fourth])
+        near, far, apart = distances_of_pairs(z, left, right).view(3, -1)
+        first = mean_hinges(near - far + self.margin, self.reduction)
         counted = exists.to(z.dtype)
         threshold = near + self.second_margin
         if self.pairing == "matched":
-            hinges = (threshold - distances_of_pairs(z, negative, fourth)).relu()
+            hinges = (threshold - apart).relu()
             return first + weighted_mean(hinges, counted, self.reduction)
         hinges = (threshold.unsqueeze(1) - distances(z, z)[negative]).relu()
         # How often each row was drawn says all there is to know about the draws.

@@ -90,9 +90,10 @@ class SnrLoss(Loss):
         self._refuse_one_dimension(embeddings)
         z = normalize(embeddings)
         centred = z - z.mean(1, keepdim=True)
-        # The number of dimensions cancels: sums of squares stand for variances. They are taken from the product that
-        # gives the distances too, so that the ratio to a constant vector is 1 to the last digit.
-        signal = (centred @ centred.T).diagonal().clamp_min(LEAST_SIGNAL)
+        # The number of dimensions cancels: sums of squares stand for variances. For all pairs they are taken from the
+        # product that gives the distances too, so that the ratio to a constant vector is 1 to the last digit.
+        squares = (centred @ centred.T).diagonal() if tuples is None else centred.square().sum(1)
+        signal = squares.clamp_min(LEAST_SIGNAL)
         if self.form == "contrastive":
             loss = self._contrastive(centred, signal, labels, tuples)
             anchors = torch.full_like(signal, len(labels) > 1)

@@ -20,10 +20,11 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
+from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.distances import normalize
 from fairground.functional.logsumexp import weighted_logsumexp
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import mean_nonzero
+from fairground.functional.reductions import mean_of_parts, nonzero_parts
 from fairground.kernels import sup_con
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
@@ -51,13 +52,18 @@ class SupConLoss(Loss):
     ) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z = normalize(embeddings)
-        logits = z @ z.T / self.temperature
-        pairs = pair_weights(embeddings, labels, tuples)
-        n_positives = pairs.positive.sum(1)
-        everyone = weighted_logsumexp(logits, torch.maximum(pairs.positive, pairs.negative))
-        mean_positive = (logits * pairs.positive).sum(1) / n_positives.clamp_min(1)
-        is_eligible = (n_positives > 0) & pairs.negative.any()
-        return mean_nonzero(torch.where(is_eligible, everyone - mean_positive, 0))
+
+        def parts(rows: slice) -> Tensor:
+            logits = rows_of(z, rows) @ z.T / self.temperature
+            pairs = pair_weights(embeddings, labels, tuples, rows=rows)
+            n_positives = pairs.positive.sum(1)
+            everyone = weighted_logsumexp(logits, torch.maximum(pairs.positive, pairs.negative))
+            mean_positive = (logits * pairs.positive).sum(1) / n_positives.clamp_min(1)
+            # Where labels decide, a batch with a negative pair has one for every row.
+            is_eligible = (n_positives > 0) & pairs.negative.any()
+            return nonzero_parts(torch.where(is_eligible, everyone - mean_positive, 0))
+
+        return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None

@@ -22,12 +22,12 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import sum_over_blocks
+from fairground.functional.blocks import is_held, rows_of, sum_over_blocks, sum_over_rows
 from fairground.functional.distances import distances, distances_of_pairs, normalize, squared_distances
 from fairground.functional.hinges import HingeSum, triplet_hinges
 from fairground.functional.logsumexp import softplus
 from fairground.functional.pairs import PairMasks, pair_masks
-from fairground.functional.reductions import mean_hinges
+from fairground.functional.reductions import mean_hinges, mean_of_parts
 from fairground.kernels import triplet
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
@@ -78,14 +78,22 @@ class TripletLoss(Loss):
         z = normalize(embeddings)
         if isinstance(tuples, Triplets):
             return self._over(z, tuples)
-        matrix = distances(z, z) if self.power == 1 else squared_distances(z, z)
-        masks = pair_masks(labels)
+        if self.swap or self.smooth:
+            return mean_of_parts(self._parts(z, labels, slice(0, len(z))))
+        # Sorting holds a block's distances several times, and whole numbers of twice their size.
+        return mean_of_parts(sum_over_rows(lambda rows: self._parts(z, labels, rows), len(z), len(z), share=4))
+
+    def _parts(self, z: Tensor, labels: Tensor, rows: slice) -> Tensor:
+        """Return the sum over the triplets of some anchors, and how many it is divided by."""
+        anchors = rows_of(z, rows)
+        matrix = distances(anchors, z) if self.power == 1 else squared_distances(anchors, z)
+        masks = pair_masks(labels, rows)
         if self.swap or self.smooth:
             total, n_active = self._by_blocks(matrix, masks)
         else:
             total, n_active = triplet_hinges(matrix, masks.positive, masks.negative, self.margin)
         n_triplets = (masks.positive.sum(1) * masks.negative.sum(1)).sum()
-        return total / (n_active if self.reduction == "mean_nz" else n_triplets).clamp_min(1)
+        return torch.stack([total, (n_active if self.reduction == "mean_nz" else n_triplets).to(total.dtype)])
 
     def _over(self, z: Tensor, triplets: Triplets) -> Tensor:
         anchor, positive, negative = triplets
@@ -119,6 +127,8 @@ class TripletLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by compiled loops; not for mined triplets with `swap` or `smooth`."""
+        if tuples is None and not (self.swap or self.smooth or is_held(len(labels), len(labels))):
+            return None
         settings = triplet.TripletSettings(
             self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth
         )

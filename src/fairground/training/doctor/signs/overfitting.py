@@ -1,4 +1,4 @@
-"""Divergence: the training loss falls while the validation score worsens.
+"""Overfitting: the training loss falls while the validation score worsens.
 
 Looks at
     The epoch rows: the mean training loss, and the score that selects.
@@ -17,7 +17,7 @@ Remedy
 
 from fairground.evaluation.metric_names import metric_named
 from fairground.records.record import EpochRow
-from fairground.spec.metric_words import goodness
+from fairground.spec.metric_words import declared_metric, goodness
 from fairground.training.doctor.history import Diagnosis, Sign, WatchedRun, slower
 
 N_EPOCHS = 3
@@ -25,7 +25,7 @@ SCORE_DROP = 0.95
 LOSS_DROP = 0.9
 
 
-class DivergenceSign(Sign):
+class OverfittingSign(Sign):
     """The model learns its training classes by heart."""
 
     def check(self, run: WatchedRun) -> Diagnosis | None:
@@ -47,8 +47,8 @@ class DivergenceSign(Sign):
             return None
         moved = "fell" if higher_is_better else "rose"
         sentence = (
-            f"validation {metric} {moved} from {best.validation[metric]:.4f} (epoch {best.epoch}) to {scores[-1]:.4f} "
-            "while the training loss fell"
+            f"validation {metric} {moved} from {_shown(metric, best.validation[metric])} (epoch {best.epoch}) to "
+            f"{_shown(metric, scores[-1])} while the training loss fell"
         )
         return Diagnosis(sentence, _remedy(run, best))
 
@@ -62,6 +62,11 @@ def _fell(run: WatchedRun, best: EpochRow, now: EpochRow) -> bool:
     first = next((row.loss for row in run.rows if row.loss is not None), None)
     then = first if best.loss is None else best.loss
     return then is not None and now.loss is not None and now.loss <= LOSS_DROP * then
+
+
+def _shown(metric: str, value: float) -> str:
+    declared = declared_metric(metric)
+    return f"{100 * value:.2f} %" if declared is not None and declared.is_share else f"{value:.4g}"
 
 
 def _remedy(run: WatchedRun, best: EpochRow) -> str:
