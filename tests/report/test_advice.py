@@ -1,5 +1,7 @@
 """The advice of a recommendation: every sentence from one comparison, and the test classes heard but never obeyed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,14 @@ def test_test_classes_that_disagree_are_said_plainly_and_change_nothing() -> Non
 def test_a_gain_within_noise_is_not_recommended() -> None:
     found = advice(decided(0.001), opened(0.5, 0.5))
     assert found[0].startswith("Training did not help here: take the frozen network")
+
+
+def test_one_repeat_or_no_training_at_all_is_not_said_to_be_training_that_did_not_help() -> None:
+    once = advice(decided(0.001, repeats=0), UnsealedScores())
+    assert once[0].startswith("Training is not shown to help here: take the frozen network as it is")
+    only = decided(0.001)
+    without = advice(replace(only, methods=only.methods[:1]), UnsealedScores())
+    assert without[0].endswith("There was no time to measure any training.")
 
 
 def test_training_that_test_classes_would_have_liked_is_said_too() -> None:

@@ -118,6 +118,10 @@ def _what_to_take(found: Decision, metric: str) -> str:
         return f"Take {chosen.label}: {value}, {gain} points better than the {frozen.label}."
     if found.comparison is None:
         return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to measure anything else."
+    if not any(method.candidate.is_trained for method in found.methods):
+        return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to measure any training."
+    if not found.is_confirmed:
+        return f"Training is not shown to help here: take the {frozen.label} {_as_is(frozen)}, {value}."
     return f"Training did not help here: take the {frozen.label} {_as_is(frozen)}, {value}."
 
 
