@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready-$(SUM)
 # Python may cache bytecode here: without it every process would compile torch anew, most of the time of a small run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check bench docs format
+.PHONY: demo test check bench results docs format
 $(DEMO):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -e .
@@ -34,6 +34,10 @@ test: check
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# Every page of docs/results, from the exported records alone: seconds, and nothing is trained.
+results: $(READY)
+	$(BIN)/python -m studies.results
 
 # Pages that have vanished would linger in an old environment; warnings are errors.
 docs: $(READY)

@@ -23,7 +23,7 @@ from fairground.deploy.model import Embedder, UsableModel
 from fairground.deploy.search import search
 from fairground.evaluation.embed import PIXELS
 from fairground.heads.linear import LinearHead
-from fairground.spec.run import Part
+from fairground.spec.run import ComponentSpec
 from fairground.training.model import EmbeddingModel
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
@@ -131,9 +131,9 @@ def _model(name: str, trunk: EfficientnetLite0Trunk | Resnet50Trunk) -> UsableMo
         run="benchmark",
         protocol="none",
         fairground=__version__,
-        trunk=Part(name=name),
-        head=Part(name="linear"),
-        transform=Part(name="plain"),
+        trunk=ComponentSpec(name=name),
+        head=ComponentSpec(name="linear"),
+        transform=ComponentSpec(name="plain"),
         preprocessing=trunk.preprocessing,
         precision="full",
         is_picture=True,

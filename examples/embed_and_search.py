@@ -6,9 +6,9 @@ python examples/embed_and_search.py
 import tempfile
 from pathlib import Path
 
+from fairground.deploy.decision import rule_of
 from fairground.deploy.index import build_index
 from fairground.deploy.model_folder import open_model
-from fairground.deploy.query import rule_of
 from fairground.spec.load import load_run
 from fairground.training.run import run
 
@@ -26,10 +26,10 @@ def main(folder: Path, *overrides: str) -> float:
     rows = range(0, len(index), 50)
     hits = [index.label(row) == index.label(found) for row, found in zip(rows, matches.numbers[:, 1], strict=True)]
 
-    rule = rule_of(index, "fmr")
-    print(rule.sentence(len(index)))
-    if rule.similarity is not None:
-        print("called a match:", float((matches.similarities[:, 1] >= rule.similarity).mean()))
+    rule = rule_of(index)  # at most 5 % of pictures of unknown classes are given a class of this index
+    print(rule.sentence())
+    if rule.threshold is not None:
+        print("given a class:", float((matches.similarities[:, 1] >= rule.threshold).mean()))
     return sum(hits) / len(hits)
 
 

@@ -46,6 +46,7 @@ KEPT = {
     "sampling.distance_histograms.DistanceHistograms.whole": "the whole set, against its parts",
     "statistics.sequential.Plan.looks": "interim looks are the words of sequential analysis",
     "statistics.sequential.Wave.n_looks": "interim looks are the words of sequential analysis",
+    "study.wave_status.WaveStatus.n_looks": "interim looks are the words of sequential analysis",
     "records.database.told_in_a_sentence": "renamed with the checks of damaged stores",
     "training.checkpoint.Snapshot.facts": "renamed with the checks of damaged checkpoints",
 }

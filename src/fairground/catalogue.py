@@ -11,6 +11,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,13 @@ def class_name(room: str, word: str) -> str:
 def list_names(room: str) -> list[str]:
     """Return the components of a room by their file names, without opening any."""
     require(room in ROOMS, f"no room '{room}'.{nearest(room, ROOMS)} There are: {', '.join(ROOMS)}.")
-    return sorted(path.stem for path in (_HERE / room).glob("*.py") if not path.stem.startswith("_"))
+    return list(_names_in(room, (_HERE / room).stat().st_mtime_ns))
+
+
+@cache
+def _names_in(room: str, _changed: int) -> tuple[str, ...]:
+    # Read anew when the folder changes; a run asks hundreds of times.
+    return tuple(sorted(path.stem for path in (_HERE / room).glob("*.py") if not path.stem.startswith("_")))
 
 
 def _find_outside(path: str) -> type[Any]:

@@ -37,6 +37,10 @@ class DivergedError(FairgroundError):
     """Training reached a loss that is not a finite number."""
 
 
+class ClusterError(FairgroundError):
+    """No machine is left to run on; what was begun stays resumable."""
+
+
 class DamageWarning(UserWarning):
     """Part of what is stored was damaged and is left out of an answer; the sentence names it."""
 

@@ -1,26 +1,30 @@
-"""`fairground recommend` as a user meets it: refusals in sentences, a whole race on features, Ctrl-C and going on."""
+"""`fairground recommend` as a user meets it: refusals, an answer, Ctrl-C, going on, and one consistent page."""
 
 import json
-from functools import partial
+import re
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from fairground.adaptation.adapter import Adapter
 from fairground.api import recommend as command
+from fairground.api.race_session import RaceSession
+from fairground.cli.main import app
 from fairground.errors import FairgroundError, InputError
-from fairground.recommend import race_plan
-from tests.cli.quick_race import SHORT, call, hurry, write_features
+from fairground.records.store import Store
+from tests.cli.quick_race import call, write_features
 from tests.datasets.pictures import class_folders
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
 def features(tmp_path):
     return write_features(tmp_path / "made.npz")
-
-
-@pytest.fixture
-def here(monkeypatch):
-    hurry(monkeypatch)
 
 
 @pytest.mark.parametrize("text", ["", "30", "5 apples", "m30", "-3m", "0s"])
@@ -51,53 +55,90 @@ def test_classes_of_one_image_are_refused(tmp_path):
     assert "each of the 20 classes has one image only" in str(result.exception)
 
 
-def test_a_time_too_short_names_the_shortest(features, here, tmp_path, monkeypatch):
-    monkeypatch.setattr(race_plan, "ENDING", 15.0)  # so that no machine is fast enough
-    result = call(features, "--home", tmp_path, "--time", "2s", *SHORT)
-    assert "2 seconds is too short for a race on this data" in str(result.exception)
-    assert "Say --time" in str(result.exception)
+def test_a_metric_without_a_value_for_each_query_cannot_decide(features, tmp_path):
+    result = call(features, "--home", tmp_path, "--by", "nmi")
+    assert "--by takes a metric with a value for each query" in str(result.exception)
 
 
-def test_a_race_on_features_ends_in_advice_a_page_and_a_model_and_is_not_run_again(features, here, tmp_path):
-    asked = partial(call, features, "--home", tmp_path / "home", "--time", "10m", "--json", *SHORT)
-    told = json.loads(asked().stdout)
-    assert told["is_over"]
-    assert told["advice"][0].startswith("Take ")
-    assert {row["method"] for row in told["baselines"]} == {"raw features", "principal axes"}
-    assert len(told["standings"]) >= 12
-    assert len(told["standings"][0]["test"]) == 3
-    page = (tmp_path / "home" / "races" / told["race"] / "report.html").read_text()
-    assert "What should be taken?" in page
-    assert told["advice"][0].partition(":")[0] in page
-    assert "raw features" in page
-    assert (tmp_path / "home" / "races" / told["race"] / "model" / "model.json").exists()
-    again = json.loads(asked().stdout)
-    assert again["chosen"] == told["chosen"]
-    assert again["standings"] == told["standings"]
+def test_an_answer_within_the_time_with_a_page_a_model_and_frozen_first(features, tmp_path):
+    found = json.loads(call(features, "--home", tmp_path / "home", "--time", "12s", "--json").stdout)
+    assert found["rows"][0][0].startswith("raw features")
+    assert found["columns"][:3] == ["method", "Recall@1, validation", "Recall@1, test"]
+    assert "raw features" in found["test"]
+    assert found["chosen"] in found["test"]
+    page = (tmp_path / "home" / "recommendations" / found["name"] / "report.html").read_text()
+    said = [re.sub(r"[\s\u00a0]+", " ", sentence.partition(":")[0]) for sentence in found["advice"]]
+    plain = re.sub(r"[\s\u00a0]+", " ", page)
+    assert all(sentence in plain for sentence in said)
+    events = [event for event in Store(tmp_path / "home").events() if found["name"] in str(event)]
+    assert len(events) == 1
 
 
-def test_ctrl_c_ends_with_what_is_known_and_the_same_command_goes_on(features, here, tmp_path, monkeypatch):
-    heard = []
+def test_a_repeated_command_only_prints_and_more_goes_on(features, tmp_path, monkeypatch):
+    words = (features, "--home", tmp_path / "home", "--json")
+    first = json.loads(call(*words, "--time", "8s").stdout)
+    monkeypatch.setattr(Adapter, "fit", lambda *_: pytest.fail("trained again"))
+    again = json.loads(call(*words, "--time", "8s").stdout)
+    assert {**again, "seconds": 0} == {**first, "seconds": 0}
+    monkeypatch.undo()
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+    more = json.loads(call(*words, "--time", "8s", "--more", "8s").stdout)
+    assert more["n_measurements"] > first["n_measurements"]
+    assert any("opened 2 times" in sentence for sentence in more["advice"])
 
-    def stopping(record):
-        heard.append(record.name)
-        if len(heard) == 6:
+
+def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_goes_on(features, tmp_path, monkeypatch):
+    measured = []
+    measure = RaceSession._measure
+
+    def stopping(self, candidate, repeat):
+        measured.append(candidate.label)
+        if len(measured) == 6:
             raise KeyboardInterrupt
+        return measure(self, candidate, repeat)
 
-    class Progress:
-        def __enter__(self):
-            return (lambda _: None), stopping
-
-        def __exit__(self, *_):
-            return None
-
-    monkeypatch.setattr(command, "race_progress", lambda *_, **__: Progress())
-    words = (features, "--home", tmp_path / "home", "--time", "10m", *SHORT)
+    monkeypatch.setattr(RaceSession, "_measure", stopping)
+    words = (features, "--home", tmp_path / "home", "--time", "14s")
     stopped = call(*words)
     assert stopped.exit_code == 130
     assert "The test classes are still sealed" in stopped.stdout
-    assert "the same command goes on" in stopped.stderr.lower()
-    assert "page: " in stopped.stdout
+    assert "The same command goes on" in stopped.stderr
+    folder = next((tmp_path / "home" / "recommendations").iterdir())
+    assert (folder / "report.html").exists()
+    assert (folder / "model" / "model.json").exists()
+    monkeypatch.setattr(RaceSession, "_measure", measure)
     done = call(*words)
     assert done.exit_code == 0
-    assert "opened once after this choice" in done.stdout
+    assert "opened after this choice" in done.stdout
+
+
+def test_ctrl_c_before_anything_is_measured_hands_over_the_frozen_network(features, tmp_path, monkeypatch):
+    def stop(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RaceSession, "prepare", stop)
+    stopped = call(features, "--home", tmp_path / "home", "--time", "14s")
+    assert stopped.exit_code == 130
+    assert "nothing has been measured yet" in stopped.stdout
+    folder = next((tmp_path / "home" / "recommendations").iterdir())
+    assert (folder / "model" / "model.json").exists()
+
+
+def test_the_model_is_made_again_from_its_plan_to_the_last_bit(features, tmp_path):
+    home = tmp_path / "home"
+    found = json.loads(call(features, "--home", home, "--time", "8s", "--json").stdout)
+    made = CliRunner().invoke(app, ["reproduce", found["name"][:6], "--home", str(home)])
+    assert made.exit_code == 0, made.output
+    assert "the same weights, to the last bit" in made.stdout
+
+
+def test_the_model_of_a_folder_of_pictures_embeds_pictures(tmp_path):
+    root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(10)], per_class=4)
+    home = tmp_path / "home"
+    found = json.loads(call(root, "--home", home, "--time", "20s", "--json").stdout)
+    assert "untrained network" in found["rows"][0][0]
+    out = tmp_path / "embeddings.npz"
+    embedded = CliRunner().invoke(app, ["embed", found["model"], str(root), "-o", str(out), "--home", str(home)])
+    assert embedded.exit_code == 0, embedded.output
+    with np.load(out) as arrays:
+        assert len(arrays["embeddings"]) == 40

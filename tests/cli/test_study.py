@@ -9,12 +9,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from fairground.api.executors import ExecutorOptions
+from fairground.cli.study import run
 from fairground.records.store import Store
 from fairground.spec.study_load import load_study
+from fairground.study.failures import StudyFailures
 from fairground.study.status import status_of
 from tests.cli.test_commands import fairground
 from tests.patience import PATIENCE
@@ -139,7 +143,7 @@ def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
     asked = {}
     monkeypatch.setattr(ray, "RayExecutor", lambda job, **settings: asked.update(settings))
     ExecutorOptions(name="ray", workers=3, threads=2, gpus=0.25, address="auto").spawn("tests.execution.jobs:double")
-    assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "watch": None}
+    assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "node_wait": 300.0, "watch": None}
 
 
 @pytest.mark.parametrize(
@@ -216,3 +220,64 @@ def test_a_study_says_what_failed_and_ends_accordingly(tmp_path, capsys, good, b
     plain = json.loads(capsys.readouterr().out)
     assert sum(plain["failures"].values()) == (0 if code == 0 else plain["runs"] - plain["done"])
     assert (plain["page"] is None) == (code == 1)
+
+
+def test_a_study_runs_until_settled_and_says_who_got_how_many_seeds(begun, capsys):
+    words = ("until_settled.first=2", "until_settled.wave=1", "until_settled.limit=3")
+    path = str(begun / "mine.toml")
+    assert fairground("study", "plan", path, "--until-settled", *words, *options(begun)) == 0
+    assert "8 trainings to search, at most 12 after selection" in capsys.readouterr().out
+    assert fairground("study", path, "--until-settled", *words, *options(begun), "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    home = ("--home", str(begun / "home"))
+    assert fairground("study", "status", found["hash"], *home, "--json") == 0
+    state = json.loads(capsys.readouterr().out)
+    wave = state["waves"]["toy"]
+    assert wave["state"] in ("settled", "limit")
+    n_seeds = {job["method"]: job["separated"]["map@r"]["n"] for job in found["jobs"]}
+    assert wave["seeds"] == n_seeds
+    assert fairground("study", "status", found["hash"], *home) == 0
+    said = capsys.readouterr().out
+    assert (
+        "seeds in waves until settled by map@r: 2 for every method, then 1 more for those in question, 3 at most"
+        in said
+    )
+    assert "appears in at most 5 % of such studies" in said
+    assert fairground("reproduce", found["hash"], *options(begun)) == 2
+    assert "adds seeds in waves (until_settled)" in capsys.readouterr().err
+
+
+def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, capsys):
+    words = ("study", "plan", "roth2020/table4", "--home", str(tmp_path))
+    assert fairground(*words, "--images-per-second", "350", "--gpu", "V100") == 0
+    said = capsys.readouterr().out
+    # 115 runs of 873,600 images trained on, and 906,312 evaluated, counted as a third.
+    assert "at most 135.2 million images through the network, 76 GB of disk" in said
+    assert "at most 107.3 hours on one V100 at 350 images/s, as given" in said
+    assert said.endswith("command: fairground study roth2020/table4 data.root=FOLDER/{data}\n")
+    assert fairground(*words) == 0
+    assert "give --images-per-second N --gpu NAME" in capsys.readouterr().out
+    assert fairground(*words, "--images-per-second", "350", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["gpu_seconds"] == pytest.approx(plan["images"] / 350)
+    assert plan["jobs"][0]["work"]["bytes"] > 0
+
+
+def test_json_stays_json_whatever_ray_prints(tmp_path, monkeypatch, capfd):
+    class Result:
+        failures = StudyFailures(n=1, n_done=1, reasons=Counter())
+
+        def to_dict(self):
+            return {"study": "tiny"}
+
+    def noisy(*_, **__):
+        os.write(1, b"(raylet) a node died\n")
+        print("(autoscaler) adding nodes")
+        return Result()
+
+    monkeypatch.setattr("fairground.api.study.run_found_study", noisy)
+    run(None, tmp_path, ExecutorOptions(name="ray"), None, as_json=True, is_quiet=True)
+    found = capfd.readouterr()
+    assert json.loads(found.out) == {"study": "tiny"}
+    assert "(raylet)" in found.err
+    assert "(autoscaler)" in found.err

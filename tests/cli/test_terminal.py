@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.api.terminal import CleanStream, cleaned, console
+from fairground.api.terminal import CleanStream, cleaned, console, prints_on_stderr
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -86,3 +86,14 @@ def test_names_of_classes_files_and_paths_reach_no_terminal_unclean(photos):
         assert "\x1b" not in told.stdout + told.stderr, words
         assert "\x07" not in told.stdout + told.stderr, words
         assert "Traceback" not in told.stderr, told.stderr
+
+
+def test_what_is_printed_by_others_goes_to_the_error_stream(capfd):
+    with prints_on_stderr():
+        print("by Python")
+        os.write(1, b"by a library\n")
+        subprocess.run(["echo", "by a child"], check=True)
+    print("by us")
+    found = capfd.readouterr()
+    assert found.out == "by us\n"
+    assert all(words in found.err for words in ("by Python", "by a library", "by a child"))

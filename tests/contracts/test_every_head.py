@@ -1,5 +1,6 @@
 """What every head owes: embeddings of the width it says, a gradient to every weight, and a state that survives."""
 
+import inspect
 import io
 
 import pytest
@@ -14,7 +15,8 @@ each_head = pytest.mark.parametrize("name", HEADS)
 
 def build(name: str, *, seed: int = 0) -> Head:
     kind = find("heads", name)
-    options = {} if name == "identity" else {"embedding_dim": 4}
+    options = {"embedding_dim": 4} if "embedding_dim" in inspect.signature(kind).parameters else {}
+    options |= {"rank": 3} if "rank" in inspect.signature(kind).parameters else {}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         head: Head = kind(n_features=6, **options)

@@ -8,6 +8,7 @@ import torch
 from fairground.catalogue import find, list_room
 from fairground.contracts.mixing import Mixing, mix
 from fairground.contracts.model import Trunk
+from fairground.spec.declarations import weights_of
 
 #: what a trunk cannot do without
 SETTINGS: dict[str, dict[str, object]] = {
@@ -107,3 +108,10 @@ def test_the_docstring_explains(name: str) -> None:
     found = __import__(f"fairground.trunks.{name}", fromlist=["x"]).__doc__ or ""
     for heading in ("Formula", "Paper", "Departures from the paper"):
         assert f"\n{heading}\n" in found
+
+
+@each_trunk
+def test_the_number_of_weights_is_as_declared(name: str) -> None:
+    declared = find("trunks", name).n_weights
+    assert declared == weights_of(name)
+    assert declared is None or declared == sum(weight.numel() for weight in build(name).parameters())

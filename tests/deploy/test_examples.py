@@ -20,7 +20,7 @@ def test_embed_and_search(tmp_path, capsys):
     assert 0.03 < share <= 1
     told = capsys.readouterr().out
     assert "embedded (7853, 16)" in told
-    assert "of pairs of different classes" in told
+    assert "At most 5 % of pictures of unknown classes are given a class" in told
 
 
 def test_use_exported_model(exported, model, pictures):

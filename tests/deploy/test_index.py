@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 
 from fairground.cli.main import app
 from fairground.deploy import faiss_index as approximate
+from fairground.deploy.decision import DecisionRule, rule_of
 from fairground.deploy.index import build_index, open_index
-from fairground.deploy.query import query_index, rule_of
+from fairground.deploy.query import query_index
 from fairground.errors import FairgroundError
 
 
@@ -21,27 +22,34 @@ def index(model, pictures, tmp_path_factory):
 def test_every_picture_finds_itself_and_a_planted_copy_finds_its_original(index, pictures, tmp_path):
     source = sorted(pictures.rglob("*.png"))[7]
     shutil.copy(source, tmp_path / "copy.png")
-    (result,) = query_index(index, tmp_path / "copy.png", k=3, rule=rule_of(index, "fmr"))
+    (result,) = query_index(index, tmp_path / "copy.png", k=3, rule=DecisionRule(n_rows=len(index), threshold=0.9))
     assert result.neighbours[0].name == source.relative_to(pictures).as_posix()
     assert result.neighbours[0].label == source.parent.name
     assert result.neighbours[0].similarity == pytest.approx(1, abs=1e-5)
-    assert result.is_match is True
-    everything = query_index(index, pictures, k=1, rule=rule_of(index, "none"))
+    assert len(result.neighbours) == 3
+    assert result.decision.is_known is True
+    assert result.is_right is None
+    everything = query_index(index, pictures, k=1, rule=DecisionRule(n_rows=len(index)))
     assert [one.neighbours[0].similarity for one in everything] == pytest.approx([1] * len(index), abs=1e-5)
-    assert everything[0].is_match is None
+    assert everything[0].decision.is_known is None
+    assert everything[0].decision.words == "no decision"
 
 
-def test_below_the_threshold_nothing_is_a_match(index, tmp_path):
+def test_below_the_threshold_everything_is_unknown(index, tmp_path):
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64), dtype=np.uint8)).save(tmp_path / "noise.png")
-    (result,) = query_index(index, tmp_path / "noise.png", rule=rule_of(index, "0.9999999"))
-    assert result.is_match is False
-    assert result.verdict.startswith("no match (best ")
-    calibrated = rule_of(index, "fmr")
-    assert calibrated.similarity == index.model.metadata.threshold("fmr 1 %").similarity
-    assert "1 %): of pairs of different classes" in calibrated.sentence(len(index))
-    assert "24 rows here" in calibrated.sentence(len(index))
-    with pytest.raises(FairgroundError, match="fmr, eer, none or a number; got 'nan'"):
-        rule_of(index, "nan")
+    (result,) = query_index(index, tmp_path / "noise.png", rule=rule_of(index, threshold=0.9999999))
+    assert result.decision.is_known is False
+    assert result.decision.words.startswith("unknown")
+
+
+def test_four_classes_promise_too_little_and_the_sentence_says_what_would_do(index):
+    rule = rule_of(index)
+    assert rule.threshold is None
+    assert rule.sentence() == (
+        "No decision between known and unknown: 4 classes that the model was not trained on can promise a rate of "
+        "20.0 % at the lowest, and 5 % takes 19 classes; ask for more with --fpir 20."
+    )
+    assert rule_of(index, fpir=0.2).threshold is not None
 
 
 def test_small_pictures_are_kept_by_row(index, pictures):
@@ -105,11 +113,19 @@ def test_the_commands_from_model_to_page(exported, pictures, tmp_path):
     said = runner.invoke(app, words)
     assert said.exit_code == 0, said.output
     assert "\u202e" not in said.output
-    assert "of pairs of different classes" in said.output
+    assert "No decision between known and unknown: 4 classes" in said.output
+    assert "nearest classes: " in said.output
     page = (tmp_path / "m.html").read_text(encoding="utf-8")
     assert "<script>alert(1)" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert page.count("<li") == 24 * 4
-    told = json.loads(runner.invoke(app, [*words[:5], "--json"]).stdout)
-    assert len(told["answers"]) == 24
-    assert told["calibrated"]["fmr"] <= 0.01
+    answers = json.loads(runner.invoke(app, [*words[:5], "--fpir", "25", "--json"]).stdout)
+    assert len(answers["answers"]) == 24
+    assert answers["calibration_classes"] == 4
+    assert answers["fpir"] == 0.25
+    # Every picture lies in the index: it finds itself.
+    assert {one["decision"]["is_known"] for one in answers["answers"]} == {True}
+    several = [str(path) for path in sorted(pictures.rglob("*.png"))[:3]]
+    said = runner.invoke(app, ["query", str(tmp_path / "i"), *several, "-k", "1", "--fpir", "25"])
+    assert "3 pictures: 3 given a class, 0 unknown." in said.output
+    assert "At most 25 % of pictures of unknown classes are given a class of this index of 24 rows" in said.output

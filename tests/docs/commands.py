@@ -22,7 +22,18 @@ LONG = ("demo", "reproduce", "recommend", "watch")
 #: these rewrite a home, where the workshop's runs are under way
 REWRITING = (("store", "repair"),)
 #: folders that nobody has unless they got them from the data sets' owners; `train --dry-run` asks for none
-NOT_HERE = ("CUB_200_2011", "part_of_cub", "results.csv", "/data/runs", "other_machine.zip")
+NOT_HERE = (
+    "CUB_200_2011",
+    "part_of_cub",
+    "results.csv",
+    "/data/runs",
+    "other_machine.zip",
+    "new_photos",
+    "a.jpg",
+    "~/Downloads/resnet50-0676ba61.pth",
+    "package",
+    "resnet50-0676ba61.pth",
+)
 #: programs of others that a page may name
 PROGRAMS = ("ray", "npm", "tar", "ssh", "tensorboard", "mlflow", "wandb")
 

@@ -88,6 +88,7 @@ def _pictures(place: Path) -> None:
             pixels = icons.images.take(np.array([row]))[0, 0].numpy()
             Image.fromarray(pixels).resize((64, 64)).convert("RGB").save(folder / f"{number}.jpg")
     shutil.copy(folder / "0.jpg", place / "picture.jpg")
+    shutil.copy(folder / "0.jpg", place / "another.jpg")
     shutil.copytree(place / "my_photos", place / "birds")
 
 

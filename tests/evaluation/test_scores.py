@@ -156,7 +156,11 @@ def test_details_add_up():
     assert detail.per_class["recall@1"][3] == pytest.approx(values[words == third].mean())
     by_class = evaluate(embeddings, words, ["recall@1"], average="classes")
     assert by_class["recall@1"] == pytest.approx(np.nanmean(detail.per_class["recall@1"]))
-    assert set(detail.arrays()) == {"is_counted", "class_names", "per_query/recall@1", "per_class/recall@1"}
+    assert detail.class_sizes.tolist() == [
+        int(((words == name) & detail.is_counted).sum()) for name in detail.class_names
+    ]
+    kept = {"is_counted", "class_names", "class_sizes", "per_query/recall@1", "per_class/recall@1"}
+    assert set(detail.arrays()) == kept
 
 
 def test_everything_is_computed_once(monkeypatch):

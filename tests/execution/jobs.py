@@ -45,7 +45,7 @@ def wait(argument, tell):
     try:
         (folder / f"{argument['n']}.began").write_text(str(os.getpid()))
         tell({"run": argument["n"], "epoch": 0})
-        time.sleep(argument.get("seconds", 60))
+        time.sleep(argument.get("seconds", 600))
     except KeyboardInterrupt:
         time.sleep(0.05)  # long enough for a second interrupt to do harm, if there were one
         (folder / f"{argument['n']}.checkpoint").write_text("resumable")
@@ -56,10 +56,10 @@ def wait(argument, tell):
 def stubborn(argument, tell):
     """Ignore interrupts, as a long call into C would."""
     (Path(argument["folder"]) / "stubborn.began").write_text(str(os.getpid()))
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while time.monotonic() < end:
         try:
-            time.sleep(60)
+            time.sleep(600)
         except KeyboardInterrupt:
             continue
     return {}

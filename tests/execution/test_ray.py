@@ -1,6 +1,7 @@
 """A small cluster of Ray's own making: the contract of every executor, and workers and nodes that are lost."""
 
 import dataclasses
+import json
 import os
 import signal
 import subprocess
@@ -16,7 +17,8 @@ pytest.importorskip("ray", reason="Ray is not installed")
 import ray
 from ray.cluster_utils import Cluster
 
-from fairground.errors import InputError
+from fairground.errors import ClusterError, InputError
+from fairground.execution.choose import executor_named
 from fairground.execution.inline import InlineExecutor
 from fairground.execution.processes import ProcessExecutor
 from fairground.execution.ray import RayExecutor
@@ -161,9 +163,53 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(cluster: 
     assert first.digits() == second.digits()
 
 
+def test_when_the_last_node_dies_the_driver_waits_as_long_as_it_says_and_no_job_is_called_failed(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    # Of the two nodes the head has too few processors for a worker.
+    node = patiently(lambda: cluster.add_node(num_cpus=3, object_store_memory=80 << 20))
+    heard: list = []
+
+    def pull_the_plug(told) -> None:
+        heard.append(told)
+        if "epoch" in told and len(heard) == 1:
+            cluster.remove_node(node, allow_graceful=False)
+
+    outcomes: list = []
+    settings = {"workers": 1, "threads": 3, "retries": 20, "node_wait": 3.0}
+    with (
+        RayExecutor(f"{JOBS}:wait", watch=pull_the_plug, **settings) as executor,
+        pytest.raises(ClusterError, match=r"no node of the cluster has had room for a worker of 3 .* for 3 seconds"),
+    ):
+        outcomes.extend(executor.run([{"n": 0, "folder": str(tmp_path)}]))
+    assert (tmp_path / "0.began").exists()
+    assert outcomes == [], "a lost node is no failure of the job"
+
+
+JSON_DRIVER = f"""
+import json
+from fairground.api.terminal import prints_on_stderr
+from fairground.execution.processes import ProcessExecutor
+from fairground.execution.ray import RayExecutor
+with prints_on_stderr(), RayExecutor("{JOBS}:double", workers=1) as executor:
+    (outcome,) = executor.run([dict(n=21)])
+print(json.dumps(outcome.result["doubled"]))
+"""
+
+
+def test_what_ray_prints_never_reaches_the_output(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", JSON_DRIVER], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert json.loads(done.stdout) == 42
+
+
 def test_impossible_wishes_are_refused_in_a_sentence(cluster: Cluster) -> None:
     with pytest.raises(InputError, match=r"no node of the cluster has room for a worker of 1 processors and 0.5 accel"):
         RayExecutor(f"{JOBS}:double", gpus=0.5)
+    with pytest.raises(InputError, match="node_wait must be more than 0 seconds; got 0"):
+        RayExecutor(f"{JOBS}:double", node_wait=0)
+    with pytest.raises(InputError, match="node_wait is for the executor ray; processes has no nodes to wait for"):
+        executor_named("processes", f"{JOBS}:double", node_wait=9)
     with pytest.raises(InputError, match="a cluster's address is host:port or auto"):
         RayExecutor(f"{JOBS}:double", address="ray://somewhere:10001")
 

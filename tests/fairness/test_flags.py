@@ -33,6 +33,16 @@ def test_a_test_split_that_was_watched():
     assert told["test_watched"] == "The test split was watched during training, though validation selected: a."
 
 
+def test_raw_outputs_next_to_unit_vectors():
+    unsaid, said = {"evaluation__normalise": None}, {"evaluation__normalise": True}
+    other = method(loss="margin", level=0.4, **unsaid)
+    told = raised(a=method(loss="n_pair", **unsaid), b=other)
+    assert told["raw_outputs"] == "Measured on raw outputs, the others at unit length: a."
+    assert raised(a=method(loss="n_pair", loss__normalise=True, **unsaid), b=other) == {}
+    assert raised(a=method(loss="n_pair", **unsaid), b=method(loss="angular", level=0.4, **unsaid)) == {}
+    assert raised(a=method(loss="n_pair", **said), b=method(loss="margin", level=0.4, **said)) == {}
+
+
 def test_one_run_unequal_runs_and_other_seeds():
     assert raised(a=method(seeds=1), b=method(loss="margin", seeds=1)) == {"no_repeats": "One run only: a, b."}
     assert raised(a=method(seeds=2), b=method(loss="margin", seeds=3))["seeds"] == "Unequal numbers of runs: a 2, b 3."

@@ -24,7 +24,7 @@ from fairground.study.trial_store import TrialStore
 store = TrialStore(sys.argv[1], study="00ab")
 with store.locked():
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 

@@ -68,7 +68,8 @@ def test_an_empty_batch_costs_nothing():
     [
         lambda theta: widened_angle(theta, 0.5, fallback=True),
         lambda theta: widened_angle(theta, 0.5, fallback=False),
-        lambda theta: multiplied_angle(theta, 4),
+        lambda theta: multiplied_angle(theta, 4, 0.0),
+        lambda theta: multiplied_angle(theta, 4, 5.0),
     ],
 )
 def test_curves_and_their_derivatives(curve):

@@ -10,6 +10,7 @@ from fairground.loggers.feed import Feed, fed
 from fairground.loggers.logger import RunLogger
 from fairground.records.artefacts import RunFolder
 from tests.dashboard.watched import begin_run
+from tests.patience import PATIENCE
 from tests.records.factory import make_record
 
 
@@ -34,7 +35,7 @@ def feed_into(opened, home, *names: str, fail: str = "", block: threading.Event 
         if name == fail:
             raise OSError("no space\nleft")
         if block is not None:
-            block.wait(20)
+            block.wait(PATIENCE)
         return opened.setdefault((name, run.name), _Heard())
 
     opened["warnings"] = []

@@ -169,7 +169,13 @@ PEERS: dict[str, list[Peer]] = {
         )
     ],
     "cos_face": [Peer(theirs=lambda c, d: losses.CosFaceLoss(c, d, margin=0.35, scale=64), weights=_COLUMNS)],
-    "sphere_face": [Peer(theirs=lambda c, d: losses.SphereFaceLoss(c, d, margin=4, scale=1), weights=_COLUMNS)],
+    "sphere_face": [
+        Peer(
+            ours={"margin": 4, "cosine_weight": 0.0},
+            theirs=lambda c, d: losses.SphereFaceLoss(c, d, margin=4, scale=1),
+            weights=_COLUMNS,
+        )
+    ],
     "normalised_softmax": [
         Peer(theirs=lambda c, d: losses.NormalizedSoftmaxLoss(c, d, temperature=0.05), weights=_COLUMNS)
     ],

@@ -10,7 +10,7 @@ from tests.losses.pinned import FACTS, cosine, pinned
 
 
 def test_value_by_hand():
-    loss = SphereFaceLoss(n_classes=2, embedding_dim=2, margin=2).double()
+    loss = SphereFaceLoss(n_classes=2, embedding_dim=2, margin=2, cosine_weight=0).double()
     with torch.no_grad():
         loss.weights.copy_(torch.eye(2))
     # Length 2, 45 degrees from both classes: the own angle counts twice, cos 90 = 0; the other logit is 2 cos 45.
@@ -19,20 +19,24 @@ def test_value_by_hand():
 
 
 def test_fixture_value():
-    assert pinned(SphereFaceLoss(**FACTS))(X, F8).item() == pytest.approx(4.185675311, abs=1e-9)
+    assert pinned(SphereFaceLoss(**FACTS, margin=4, cosine_weight=0))(X, F8).item() == pytest.approx(
+        4.185675311, abs=1e-9
+    )
 
 
+@pytest.mark.parametrize("cosine_weight", [0, 0.5, 5])
 @pytest.mark.parametrize("margin", [1, 2, 3, 4])
-def test_agrees_with_a_loop(margin):
+def test_agrees_with_a_loop(margin, cosine_weight):
     terms = []
     for x, y in zip(X, F8.tolist(), strict=True):
         length = sum(v * v for v in x.tolist()) ** 0.5
         logits = [0.7 * length * cosine(x, w) for w in PROXIES]
         theta = acos(cosine(x, PROXIES[y]))
         k = floor(margin * theta / pi)
-        logits[y] = 0.7 * length * ((-1) ** k * cos(margin * theta) - 2 * k)
+        psi = (-1) ** k * cos(margin * theta) - 2 * k
+        logits[y] = 0.7 * length * (cosine_weight * cos(theta) + psi) / (cosine_weight + 1)
         terms.append(log(sum(exp(logit) for logit in logits)) - logits[y])
-    loss = pinned(SphereFaceLoss(**FACTS, margin=margin, scale=0.7))
+    loss = pinned(SphereFaceLoss(**FACTS, margin=margin, scale=0.7, cosine_weight=cosine_weight))
     assert loss(X, F8).item() == pytest.approx(sum(terms) / len(terms), abs=1e-12)
 
 
@@ -43,9 +47,10 @@ def test_margin_one_on_unit_vectors_is_normalised_softmax():
     assert loss(unit, F8).item() == pytest.approx(softmax(unit, F8).item(), abs=1e-12)
 
 
+@pytest.mark.parametrize("cosine_weight", [0, 5])
 @pytest.mark.parametrize("margin", [1, 4])
-def test_gradient_by_finite_differences(margin):
-    loss = pinned(SphereFaceLoss(**FACTS, margin=margin))
+def test_gradient_by_finite_differences(margin, cosine_weight):
+    loss = pinned(SphereFaceLoss(**FACTS, margin=margin, cosine_weight=cosine_weight))
     assert torch.autograd.gradcheck(lambda x: loss(x, F8), (X.clone().requires_grad_(),))
 
 
@@ -62,6 +67,7 @@ def test_finite_gradient_on_and_opposite_the_own_class_and_at_the_origin(sign):
     [
         ({"margin": 0}, r"sphere_face.margin must be a whole number >= 1; got 0"),
         ({"margin": 1.5}, r"sphere_face.margin must be a whole number >= 1; got 1.5"),
+        ({"cosine_weight": -1}, r"sphere_face.cosine_weight must not be negative; got -1"),
         ({"scale": 0}, r"sphere_face.scale must be above 0; got 0"),
     ],
 )

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from fairground.records.layout import COLUMNS, digest_of
 from fairground.records.record import RunRecord
-from fairground.records.rows import record_columns, scores_of
+from fairground.records.rows import record_columns, scores_text
 from fairground.records.store import Store
-from fairground.spec.identity import canonical_json
 
 
 def write_many(store: Store, records: Iterable[RunRecord]) -> int:
@@ -14,7 +13,7 @@ def write_many(store: Store, records: Iterable[RunRecord]) -> int:
     return _insert(
         store,
         (
-            (record_columns(record, is_current=True, written=""), record.to_json(), canonical_json(scores_of(record)))
+            (record_columns(record, is_current=True, written=""), record.to_json(), scores_text(record))
             for record in records
         ),
     )
@@ -23,7 +22,7 @@ def write_many(store: Store, records: Iterable[RunRecord]) -> int:
 def write_copies(store: Store, template: RunRecord, names: Iterable[tuple[str, str]]) -> int:
     """Write copies of a record under other names and methods; return how many."""
     text, columns = template.to_json(), record_columns(template, is_current=True, written="")
-    scores = canonical_json(scores_of(template))
+    scores = scores_text(template)
 
     def rows() -> Iterable[tuple[tuple[object, ...], str, str]]:
         for name, method in names:

@@ -19,7 +19,7 @@ from fairground.records.artefacts import RunFolder
 from fairground.records.lock import locked
 with locked(RunFolder(Path(sys.argv[1]), "abc")):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 

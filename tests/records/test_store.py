@@ -8,7 +8,7 @@ import pytest
 from fairground.errors import InputError, StoreError
 from fairground.records.database import STORE_VERSION, open_database
 from fairground.records.layout import digest_of
-from fairground.records.record import Score
+from fairground.records.record import RunRecord, Score, Selection
 from fairground.records.store import FILE_NAME, Store
 from tests.records.factory import make_record
 
@@ -243,3 +243,38 @@ def test_a_store_locked_by_another_process_is_waited_for_and_then_refused(store,
     other.execute("ROLLBACK")
     other.close()
     assert store.append(make_record(seed=1)) == "current"
+
+
+def test_a_list_shows_the_metric_that_each_run_was_selected_by_and_reads_no_record(store, monkeypatch):
+    store.append(make_record(seed=0, selection=Selection(split="validation", metric="recall@1")))
+    store.append(make_record(seed=1, selection=None))
+    store.append(make_record(seed=2, state="failed"))
+    first, second, third = store.records()
+    monkeypatch.setattr(RunRecord, "from_json", None)
+    shown = store.summaries()
+    assert [run.metric for run in shown] == ["recall@1", "map@r", "map@r"]
+    assert [run.score for run in shown] == [first.score("recall@1"), second.score("map@r"), None]
+    assert [run.seed for run in shown] == [0, 1, 2]
+    assert third.name == shown[2].name
+    assert [run.score for run in store.summaries("recall@4", "validation")][:2] == [
+        record.score("recall@4", "validation") for record in (first, second)
+    ]
+
+
+def test_names_by_method_are_those_of_each_method(store):
+    for seed in range(3):
+        store.append(make_record(seed=seed))
+    store.append(make_record(loss="contrastive"))
+    found = store.names_by_method(state="done")
+    assert {method: set(names) for method, names in found.items()} == {
+        method: set(store.names(method=method)) for method in found
+    }
+    assert sorted(map(len, found.values())) == [1, 3]
+
+
+def test_a_stored_record_is_flushed_to_the_disk(store):
+    store.append(make_record())
+    (level,) = store._connect().execute("PRAGMA synchronous").fetchone()
+    (mode,) = store._connect().execute("PRAGMA journal_mode").fetchone()
+    # FULL: SQLite waits for the disk at every commit, so that a power cut loses nothing that was reported.
+    assert (level, mode) == (2, "wal")

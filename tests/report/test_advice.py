@@ -1,113 +1,147 @@
-"""What is recommended, and in which words: every sentence by numbers a reader can check."""
+"""The advice of a recommendation: every sentence from one comparison, and the test classes heard but never obeyed."""
 
-from dataclasses import replace
-
+import numpy as np
 import pytest
 
-from fairground.recommend.recommendation import recommend
-from fairground.recommend.standings import MethodStanding, standings_of
-from fairground.report.advice import advice_of, ranking_of, standings_plain, standings_text
-from tests.records.factory import make_record
+from fairground.recommend.candidates import Candidate
+from fairground.recommend.decision import Decision, RankedMethod, decide
+from fairground.recommend.measurements import Measurement, Measurements
+from fairground.recommend.race import Race
+from fairground.recommend.race_clock import RaceClock
+from fairground.report.advice import FoldSummary, UnsealedScores, advice_of, table_columns, table_rows, verdicts_of
+from fairground.report.race_page import RacePage, write_race_page
+from fairground.statistics.compare import compare_values
+
+FROZEN = Candidate(name="frozen network", words=("head=identity",))
+HEAD = Candidate(name="SupCon", words=("loss=sup_con",), steps=90)
+FOLDS = FoldSummary(n_classes=12, n_folds=3, n_repeats=3)
+EASY = np.linspace(0.3, 0.7, 12)
 
 
-def standing(label, values, *, seconds=60.0, epochs=6, test=None):
-    runs = tuple(
-        replace(run, provenance=replace(run.provenance, wall_seconds=seconds, peak_memory_bytes=5 * 10**8))
-        for run in (make_record(seed=seed) for seed in range(len(values)))
+def decided(gain: float, *, repeats: int = 3) -> Decision:
+    """Return the decision of a race in which a head gains so much on every class, give or take a little."""
+    known = Measurements(None, scope="s")
+    for repeat in range(repeats + 1):
+        for candidate, more in ((FROZEN, 0.0), (HEAD, gain)):
+            noise = 0.005 * np.random.default_rng([repeat, int(candidate.key[:6], 16)]).normal(size=12)
+            blocks = tuple(float(value) for value in EASY + more + noise)
+            scores = {"recall@1": float(np.mean(blocks)), "map@r": 0.5}
+            known.add(
+                Measurement(scope="s", method=candidate.key, repeat=repeat, scores=scores, blocks=blocks, seconds=1.0)
+            )
+    race = Race(
+        frozen=[FROZEN],
+        trained=[HEAD],
+        measure=lambda *_: pytest.fail("measured"),
+        known=known,
+        clock=RaceClock(limit=1.0, begun=0.0),
+        metric="recall@1",
+        entered={one.key: one for one in (FROZEN, HEAD)},
+        finalists=[FROZEN, HEAD],
     )
-    return MethodStanding(
-        label=label,
-        runs=runs,
-        validation=dict(enumerate(values)),
-        test=dict(enumerate(test or ())),
-        epochs=epochs,
-        is_full=True,
-    )
+    return decide(race)
 
 
-UNTRAINED = standing("untrained network", [0.10], epochs=0)
-
-
-def told(standings, baselines=(UNTRAINED,), *, is_sealed=False):
-    return advice_of(recommend(standings, list(baselines)), metric="map@r", is_sealed=is_sealed)
-
-
-def test_a_clear_winner_is_taken_and_said_to_be_clear():
-    found = told([standing("A", [0.50, 0.51, 0.52], test=[0.40, 0.41, 0.42]), standing("B", [0.30, 0.31, 0.32])])
-    assert found[0] == "Take A: MAP@R 51.00 ± 2.51 % over 3 seeds on the validation classes."
-    assert found[1].startswith("A is better than B by 20.00 [")
-    assert found[2] == "Training gained 41.00 points over the untrained network (10.00 %)."
-    assert found[3].startswith("On the test classes, opened once after this choice, A reaches MAP@R 41.00 ± 2.49 %")
-
-
-def test_methods_that_may_be_best_give_way_to_the_cheapest():
-    fast = standing("fast", [0.500, 0.512, 0.505], seconds=30)
-    slow = standing("slow", [0.509, 0.503, 0.511], seconds=60)
-    recommendation = recommend([slow, fast], [UNTRAINED])
-    assert recommendation.is_cheaper
-    assert recommendation.chosen.label == "fast"
-    found = told([slow, fast])
-    assert found[0].startswith("Take fast, the cheapest of those that may be best: MAP@R 50.57 ±")
-    assert found[0].endswith("the two are not settled, and fast saves 50 % of the time.")
-
-
-def test_of_unsettled_methods_of_one_price_the_higher_mean_is_taken_and_seeds_are_counted():
-    found = told([standing("A", [0.52, 0.50, 0.51]), standing("B", [0.50, 0.505, 0.50])])
-    assert "It is not settled against B and has the highest mean." in found[0]
-    assert found[1].startswith("A and B: not settled, difference 0.83 [")
-    assert found[1].endswith("more seeds of each would settle it.")
-
-
-def test_hundreds_of_seeds_are_not_recommended():
-    found = told([standing("A", [0.52, 0.50, 0.511]), standing("B", [0.50, 0.52, 0.510])])
-    assert found[1].startswith("A and B: not settled")
-    assert found[1].endswith(" Choose by cost.")
-
-
-def test_a_cheap_method_that_is_clearly_lower_is_not_taken():
-    recommendation = recommend([standing("A", [0.6, 0.5]), standing("B", [0.5, 0.52], seconds=5)], [UNTRAINED])
-    assert recommendation.chosen.label == "A"
-
-
-def test_training_that_did_not_help_is_told_and_the_network_is_taken_as_it_is():
-    frozen = standing("frozen network", [0.60], epochs=0, test=[0.5])
-    found = told([standing("A", [0.59, 0.58, 0.6])], [frozen])
-    assert found[0].startswith("Take the frozen network as it is: MAP@R 60.00 %")
-    assert found[1].startswith(
-        "Training did not beat the frozen network, so use that: A, the best of those trained, has MAP@R 59.00"
+def opened(chosen: float, frozen: float, *, classes: int = 12) -> UnsealedScores:
+    """Return test findings of so many classes."""
+    noise = 0.005 * np.random.default_rng(0).normal(size=classes)
+    values = {
+        "frozen network": dict(enumerate((frozen + noise).tolist())),
+        HEAD.label: dict(enumerate([chosen] * classes)),
+    }
+    scores = {"frozen network": frozen, HEAD.label: chosen}
+    return UnsealedScores(
+        scores={label: {"recall@1": value, "map@r": 0.4} for label, value in scores.items()},
+        comparison=compare_values(values),
+        n_classes=classes,
+        n_images=99,
     )
 
 
-def test_one_seed_is_not_believed_and_a_sealed_test_split_is_told():
-    found = told([standing("A", [0.5]), standing("B", [0.4])], is_sealed=True)
-    assert found[1].startswith("One seed each cannot tell")
-    assert found[-1] == "The test classes are still sealed: they are opened once, when the race is over."
+def advice(found: Decision, test: UnsealedScores, folds: FoldSummary = FOLDS) -> list[str]:
+    return advice_of(found, test, folds, metric="recall@1", elapsed=60.0)
 
 
-def test_without_any_trained_method_the_untrained_one_is_all_there_is():
-    assert told([])[0].startswith("Take the untrained network as it is")
+def test_a_gain_beyond_noise_is_recommended_and_the_test_classes_agree() -> None:
+    found = advice(decided(0.06), opened(0.56, 0.5))
+    assert found[0].startswith("Take SupCon, 90 steps: Recall@1 5")
+    assert "points better than the frozen network" in found[0]
+    assert found[1].startswith("SupCon, 90 steps is better than frozen network by")
+    assert any(sentence.startswith("The test classes agree") for sentence in found)
 
 
-def test_the_ranking_tells_scores_seeds_epochs_time_and_memory():
-    some = [standing("A", [0.5, 0.52], test=[0.4, 0.4]), UNTRAINED]
-    assert ranking_of(some, metric="map@r") == [
-        ("A", "51.00 ± 13.17", "40.00 ± 0.00", "2", "6", "60 s", "500 MB"),
-        ("untrained network", "10.00", "sealed", "1", "0", "60 s", "500 MB"),
-    ]
-    lines = standings_text(some[:1], [UNTRAINED], metric="map@r").splitlines()
-    assert lines[0].split() == ["method", "validation", "test", "seeds", "epochs", "time", "of", "a", "run", "memory"]
-    assert standings_plain(some)[0]["validation"] == {0: 0.5, 1: 0.52}
+def test_test_classes_that_disagree_are_said_plainly_and_change_nothing() -> None:
+    found = decided(0.06)
+    sentences = advice(found, opened(0.44, 0.5))
+    assert found.chosen.label == HEAD.label
+    assert any(
+        sentence.startswith("The test classes disagree: there frozen network is better than SupCon, 90 steps")
+        and sentence.endswith("Prefer the frozen network, in the folder frozen.")
+        for sentence in sentences
+    )
 
 
-def test_only_the_longest_runs_of_a_method_count():
-    runs = [make_record(seed=0, loss="triplet"), make_record(seed=1, loss="triplet")]
-    short = replace(runs[1], epochs=runs[1].epochs[:2])
-    metric = next(score.metric for score in runs[0].scores if score.split == "validation")
-    labels = {run.name: "Triplet" for run in runs}
-    found = standings_of([runs[0], short], labels=labels, metric=metric, epochs=99)
-    assert [len(one.validation) for one in found] == [1]
-    assert found[0].epochs == runs[0].epochs[-1].epoch
-    assert not found[0].is_full
-    assert found[0].best_run(metric) == runs[0]
-    with pytest.raises(Exception, match="no run has come far enough"):
-        recommend([], [])
+def test_a_gain_within_noise_is_not_recommended() -> None:
+    found = advice(decided(0.001), opened(0.5, 0.5))
+    assert found[0].startswith("Training did not help here: take the frozen network")
+
+
+def test_training_that_test_classes_would_have_liked_is_said_too() -> None:
+    found = advice(decided(-0.03), opened(0.56, 0.5))
+    assert any("Validation could not show it" in sentence for sentence in found)
+
+
+def test_sealed_test_classes_are_said_to_be_sealed() -> None:
+    assert "The test classes are still sealed" in " ".join(advice(decided(0.06), UnsealedScores()))
+
+
+def test_few_classes_decide_nothing_and_that_is_said() -> None:
+    few = FoldSummary(n_classes=4, n_folds=2, n_repeats=3)
+    assert any(
+        sentence.startswith("Only 4 classes can validate, 2 at a time")
+        for sentence in advice(decided(0.06), opened(0.5, 0.5), few)
+    )
+
+
+def test_a_large_gap_between_validation_and_test_is_explained() -> None:
+    sentences = advice(decided(0.06), opened(0.24, 0.2, classes=30))
+    assert any("a fold has 4 classes to confuse, the test 30" in sentence for sentence in sentences)
+    assert not any("to confuse" in sentence for sentence in advice(decided(0.06), opened(0.56, 0.5)))
+
+
+def test_without_any_measurement_the_frozen_network_is_what_there_is() -> None:
+    nothing = RankedMethod(candidate=FROZEN, label="frozen network", scores={}, n_repeats=0, seconds=0.0)
+    found = Decision(
+        chosen=nothing, frozen=nothing, methods=(nothing,), comparison=None, n_tried=0, n_blocks=0, is_confirmed=False
+    )
+    assert advice(found, UnsealedScores())[0] == "Take the frozen network: nothing has been measured yet."
+
+
+def test_table_verdicts_and_advice_have_one_source() -> None:
+    found, test = decided(0.06), opened(0.56, 0.5)
+    rows = table_rows(found, test, ("recall@1", "map@r"), metric="recall@1")
+    assert rows[0][0] == "frozen network"
+    assert rows[1][0] == "SupCon, 90 steps (recommended)"
+    assert len(rows[0]) == len(table_columns(("recall@1", "map@r"), is_open=True))
+    assert found.comparison is not None
+    mean = found.comparison.estimate(HEAD.label).mean
+    assert rows[1][1].startswith(f"{100 * mean:.2f} ± ")
+    assert advice(found, test)[1].startswith(verdicts_of(found, "recall@1")[0].rstrip("."))
+
+
+def test_the_page_says_what_the_advice_says(tmp_path) -> None:
+    found, test = decided(0.06), opened(0.56, 0.5)
+    page = RacePage(
+        title="Which method for <b>birds</b>?",
+        advice=advice(found, test),
+        columns=table_columns(("recall@1",), is_open=True),
+        rows=table_rows(found, test, ("recall@1",), metric="recall@1"),
+        verdicts=verdicts_of(found, "recall@1"),
+        steps=("20 images.",),
+        commands=("fairground embed model MY_IMAGES",),
+        counts={"images": "20"},
+    )
+    text = write_race_page(page, tmp_path / "report.html").read_text().replace("\u00a0", " ")
+    assert "&lt;b&gt;birds&lt;/b&gt;" in text
+    for sentence in (*page.advice, *page.verdicts):
+        assert sentence in text

@@ -16,10 +16,13 @@ from tests.report.test_tables import runs
 
 
 def test_bars_hold_means_intervals_and_single_runs_in_per_cent():
-    bars = bars_of(ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)]))
+    table = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
+    bars = bars_of(table)
     first = bars.bars[0]
     assert (first.label, first.mean, first.runs) == ("a", pytest.approx(51), pytest.approx((50, 51, 52)))
-    assert first.high - first.low == pytest.approx(2 * 2.51, abs=0.01)
+    method = table.comparisons["map@r"].estimate("a")
+    assert (first.low, first.high) == (pytest.approx(100 * method.low), pytest.approx(100 * method.high))
+    assert (first.low, first.high) == (pytest.approx(51 - 2.506, abs=0.0005), pytest.approx(51 + 2.506, abs=0.0005))
     assert first.text == "51.00 ± 2.51"
     assert bars.axis == "MAP@R % on test classes"
     assert bars.from_zero

@@ -73,7 +73,12 @@ def test_averages_leave_out_fast_ap_and_both_classics():
     figure = average_improvement.figure_of(made)
     assert "FastAP and the two classic losses left out" in figure.sentence
     assert figure.wide("here").count("<svg") == 1
+    assert "Bars of papers" in figure.sentence
+    assert "Bars of papers" not in average_improvement.figure_of(inputs(runs(0.0))).sentence
     assert average_improvement.figure_of(inputs([run("margin", 0.6), run("nt_xent", 0.5)])) is None
+    # Joined models have a section of their own, and their bars in that of the separated ones.
+    joined = [changed(record, ensemble="concatenated") for record in runs(0.1)]
+    assert average_improvement.figure_of(inputs(joined)) is None
 
 
 def test_a_changed_classic_is_neither_baseline_nor_a_method():

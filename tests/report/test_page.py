@@ -266,3 +266,13 @@ def make_fold(loss, seed, fold):
     made = make_record(loss=loss, seed=seed, level=0.3 + 0.1 * (loss == "triplet"))
     spec = {**made.spec, "split": {"name": "class_folds", "n_folds": 2, "fold": fold}}
     return replace(made, name=hashed(spec), method=hashed(spec | {"seed": 0}), spec=spec)
+
+
+def test_a_miniature_says_in_what_it_differs_from_the_paper(tmp_path, without_figures):
+    runs = RunSet(
+        records=tuple(make_study()), title="Which is best?", follows="the text", differs="icons for <photographs>"
+    )
+    reader = Reader(build_page(runs, out=tmp_path / "page.html").read_text())
+    assert "Follows the text . Differs from the paper: icons for <photographs> ." in reader.text()
+    plain = Reader(build_page(replace(runs, differs=""), out=tmp_path / "plain.html").read_text())
+    assert "Differs from the paper" not in plain.text()

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from fairground.errors import FairgroundError
-from fairground.report.query_page import MOST, Found, Searched, write_matches
+from fairground.report.query_page import MOST, Found, Searched, write_answers
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>\"'&.png"
@@ -25,28 +25,35 @@ def picture(seed: int) -> bytes:
 def searched(n: int = 3) -> list[Searched]:
     names = [HOSTILE, LONG, "\u202edrowkcab", "plain", "🎡"]
     found = tuple(
-        Found(name=name, label=HOSTILE, similarity=0.9 - 0.1 * i, is_match=i < 2, picture=picture(i))
+        Found(name=name, label=HOSTILE, similarity=0.9 - 0.1 * i, is_right=i < 2, picture=picture(i))
         for i, name in enumerate(names)
     )
-    bare = (Found(name="features", label=None, similarity=0.5, is_match=None, picture=b"<svg onload=alert(1)>"),)
-    one = Searched(name=HOSTILE, verdict=f"match: {HOSTILE}", is_match=True, found=found, picture=picture(9))
-    two = Searched(name=LONG, verdict="no match (best 0.100)", is_match=False, found=found, picture=picture(8))
-    three = Searched(name="row 1", verdict="most similar: row 2", is_match=None, found=bare)
+    bare = (Found(name="features", label=None, similarity=0.5, is_right=None, picture=b"<svg onload=alert(1)>"),)
+    known = {"nearest": f"{HOSTILE} 0.900, {LONG} 0.100", "found": found}
+    one = Searched(
+        name=HOSTILE, decision=HOSTILE, is_known=True, is_right=True, truth=HOSTILE, picture=picture(9), **known
+    )
+    two = Searched(
+        name=LONG, decision="unknown", is_known=False, is_right=False, truth=LONG, picture=picture(8), **known
+    )
+    three = Searched(
+        name="row 1", decision="no decision", is_known=None, is_right=None, truth=None, nearest="", found=bare
+    )
     return [one, two, three] * (n // 3)
 
 
 def test_too_many_queries_are_cut_and_the_page_says_so(tmp_path):
-    out = write_matches(searched(MOST + 1), title="t", threshold="", out=tmp_path / "p.html")
-    n_sections = out.read_text(encoding="utf-8").count('<section class="query">')
+    out = write_answers(searched(MOST + 1), title="t", lead="", out=tmp_path / "p.html")
+    n_sections = out.read_text(encoding="utf-8").count('<section class="query ')
     assert n_sections <= MOST
-    with pytest.raises(FairgroundError, match="no query was asked"):
-        write_matches([], title="t", threshold="", out=tmp_path / "p.html")
+    with pytest.raises(FairgroundError, match="there was no query"):
+        write_answers([], title="t", lead="", out=tmp_path / "p.html")
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("matches") / "page.html"
-    return write_matches(searched(), title=f"Found in {HOSTILE}", threshold="Matches: from 0.85 on.", out=out)
+    return write_answers(searched(), title=f"Found in {HOSTILE}", lead="At most 5 %.", out=out)
 
 
 @pytest.fixture
@@ -61,8 +68,12 @@ def test_it_opens_offline_and_shows_every_picture_with_its_similarity(opened, pa
     # Two queries with five neighbours each; what is no PNG or JPEG is not shown.
     assert images.count() == 12
     assert images.evaluate_all("(all) => all.every((image) => image.complete && image.naturalWidth === 24)")
-    assert opened.locator("li .similarity").first.inner_text() == "0.900 match"
-    assert opened.locator(".verdict").nth(1).inner_text() == "no match (best 0.100)"
+    assert opened.locator("li .similarity").first.inner_text() == "0.900 ✓ same class"
+    assert opened.locator("li .similarity").nth(2).inner_text() == "0.700 ✗ other class"
+    assert opened.locator(".decision").nth(1).inner_text() == "unknown"
+    assert opened.locator(".truth").first.inner_text().startswith("✓ right: it is ")
+    frames = opened.locator(".asked img").evaluate_all("(all) => all.map((one) => getComputedStyle(one).borderStyle)")
+    assert frames == ["solid", "dashed"]
     assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

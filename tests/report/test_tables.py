@@ -8,6 +8,7 @@ from fairground.errors import InputError
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord, Score
 from fairground.report import table_formats as formats
+from fairground.report.headline import headline_of
 from fairground.report.tables import ResultTable
 from tests.records.factory import hashed, make_record
 from tests.report.fixtures import HOSTILE, make_study
@@ -33,6 +34,19 @@ def test_rows_are_sorted_by_what_the_runs_were_selected_by_and_it_comes_first():
     means = [row.cells["map@r"].interval.mean for row in table.rows]
     assert means == sorted(means, reverse=True)
     assert table.row("contrastive").n_done == 3
+
+
+def test_a_method_of_one_run_has_no_verdict_and_the_others_are_marked():
+    table = ResultTable.from_records([*runs("a", 0.90), *runs("b", 0.50, 0.51, 0.52), *runs("c", 0.30, 0.31, 0.32)])
+    assert marks(table) == {"a": "", "b": "best", "c": ""}
+    sentence = "There is no verdict on a: one run cannot tell a better method from a lucky one."
+    assert formats.caption(table).endswith(f"Without a mark: some other method is better. {sentence}")
+    headline = headline_of(table)
+    assert headline.startswith("b is best: ")
+    assert headline.endswith(sentence)
+    alone = ResultTable.from_records([*runs("a", 0.90), *runs("b", 0.50, 0.51, 0.52)])
+    assert marks(alone) == {"a": "", "b": ""}
+    assert "one seed cannot tell a better method from a lucky one" in headline_of(alone)
 
 
 def test_best_is_marked_only_when_nothing_is_open_against_it():

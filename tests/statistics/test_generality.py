@@ -36,7 +36,9 @@ def test_both_is_wider_than_either():
     found = generality_of(study(np.random.default_rng(1), 4, 3, 20, seeds=0.3, classes=0.5, rest=0.3))
     for pair in found.both.pairs:
         widths = [p.high - p.low for p in (found.seeds.pair(pair.a, pair.b), found.classes.pair(pair.a, pair.b))]
-        assert pair.high - pair.low > 0.9 * max(widths)
+        assert pair.high - pair.low >= max(widths)
+        singles = (found.seeds.pair(pair.a, pair.b), found.classes.pair(pair.a, pair.b))
+        assert pair.p >= max(one.p for one in singles)
         assert pair.difference == pytest.approx(found.seeds.pair(pair.a, pair.b).difference)
     assert found.n_classes == 20
 
@@ -72,9 +74,18 @@ def test_classes_count_by_their_queries():
 
 
 def test_refusals():
-    with pytest.raises(InputError, match="at least 2 runs of every method; 'a' has 1"):
+    with pytest.raises(InputError, match="at least 2 runs of a method; got 1"):
         generality_of({"a": {0: [1.0, 2.0]}})
     with pytest.raises(InputError, match="the same classes"):
         generality_of({"a": {0: [1.0, 2.0], 1: [1.0]}})
     with pytest.raises(InputError, match="at least 2 of them"):
         generality_of({"a": {0: [1.0], 1: [1.0]}})
+
+
+def test_a_method_of_one_run_is_listed_without_a_verdict():
+    data = study(np.random.default_rng(4), 3, 3, 20, seeds=0.1, classes=0.2, rest=0.2, lead=2.0)
+    data["m2"] = {0: data["m2"][0]}
+    found = generality_of(data).both
+    assert found.pair("m0", "m1").verdict == "better"
+    assert found.pair("m0", "m2").reason == "too few runs"
+    assert [method.name for method in found.repeated.methods] == ["m0", "m1"]

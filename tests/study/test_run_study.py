@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from fairground.errors import SealError, StoreError
+from fairground.errors import ClusterError, SealError, StoreError
 from fairground.execution.choose import executor_named
+from fairground.execution.inline import InlineExecutor
 from fairground.records.store import Store
 from fairground.report.study_results import results_plain, results_text, write_study_page
 from fairground.spec.jobs import jobs_of
@@ -244,3 +245,23 @@ def test_a_half_written_wave_is_taken_up_where_it_stopped(tmp_path):
     assert [trial.state for trial in again.trials(job.label)] == ["asked"] * 3
     trial_store.close()
     again.close()
+
+
+class Vanishing(InlineExecutor):
+    """A cluster whose last node goes after so many outcomes."""
+
+    left = 9
+
+    def _next(self):
+        if self.left == 0:
+            raise ClusterError("no node of the cluster has had room for 300 seconds")
+        self.left -= 1
+        return super()._next()
+
+
+def test_a_cluster_that_is_gone_leaves_a_study_to_resume(undisturbed, tmp_path):
+    jobs = {"run_job": f"{JOBS}:quadratic", "join_job": f"{JOBS}:join"}
+    with pytest.raises(ClusterError, match="no node of the cluster"):
+        run_study(small(), home=tmp_path, spawn=Vanishing, **jobs)
+    assert all(record.state != "failed" for record in Store(tmp_path).records())
+    assert digits(study_results(small(), tmp_path)) == digits(undisturbed[1])

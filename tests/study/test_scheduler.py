@@ -13,6 +13,7 @@ from fairground.records.store import Store
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run
 from fairground.study.scheduler import Request, Scheduler
+from tests.patience import PATIENCE
 from tests.recommend import race_jobs
 
 PRETEND = "tests.recommend.race_jobs:pretend"
@@ -58,7 +59,7 @@ def test_a_run_that_another_driver_has_is_waited_for(tmp_path):
     def other_driver():
         with locked(RunFolder(tmp_path, name_of(spec(0))), role="driver"):
             held.set()
-            release.wait(20)
+            release.wait(PATIENCE)
             scheduler(tmp_path / "elsewhere").run_specs([spec(0)])
             Store(tmp_path).append(Store(tmp_path / "elsewhere").get(name_of(spec(0))))
 
@@ -66,9 +67,9 @@ def test_a_run_that_another_driver_has_is_waited_for(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     other = threading.Thread(target=other_driver)
     other.start()
-    assert held.wait(20)
-    threading.Timer(0.5, release.set).start()
+    assert held.wait(PATIENCE)
     begun = time.monotonic()
+    threading.Timer(0.5, release.set).start()
     records = scheduler(tmp_path).run_specs([spec(0), spec(1)])
     other.join()
     assert time.monotonic() - begun >= 0.4

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fairground.records.artefacts import RunFolder
+from fairground.spec.identity import name_of
 from fairground.spec.load import load_run
 from fairground.training.run import run
 from tests.training.tiny import tiny
@@ -50,3 +51,14 @@ def test_features_without_weights_are_measured_in_two_pieces_too(tmp_path: Path)
     spec = load_run(overrides=words)
     assert run(spec, home=tmp_path, until=0).state == "pruned"
     assert run(spec, home=tmp_path).state == "done"
+
+
+def test_what_a_killed_writer_left_is_swept_when_the_run_is_taken_up(tmp_path: Path) -> None:
+    spec = tiny("training.epochs=1")
+    assert run(spec, home=tmp_path, until=0).state == "pruned"
+    folder = RunFolder(tmp_path, name_of(spec))
+    left = [folder.path / ".record.json.99-ab.tmp", folder.checkpoints / ".step-0.json.98-cd.tmp"]
+    for path in left:
+        path.write_bytes(b"half a file")
+    assert run(spec, home=tmp_path).state == "done"
+    assert not any(path.exists() for path in left)

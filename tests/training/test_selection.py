@@ -1,12 +1,20 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
+from fairground.evaluation import evaluate
+from fairground.evaluation.pretrained import pretrained_embeddings
+from fairground.fairness.compare import compare
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord, Selection
+from fairground.spec.card import declaration
+from fairground.spec.identity import name_of
+from fairground.spec.load import load_run
 from fairground.training.run import run
 from tests.training.tiny import tiny
 
@@ -145,13 +153,18 @@ def test_each_metrics_own_best_epoch_is_its_lowest_where_less_is_better(tmp_path
 
 
 def test_a_record_says_how_it_was_selected_and_clustered(tmp_path: Path) -> None:
-    record = run(tiny('evaluation.metrics=["map@r", "nmi"]', "evaluation.clustering_seeds=3"), home=tmp_path)
+    clustered = ("nmi", "ami", "f1", "purity")
+    words = f"evaluation.metrics={['map@r', *clustered]}"
+    record = run(tiny(words, "evaluation.clustering_seeds=3"), home=tmp_path)
     assert record.selection == Selection(split="validation", metric="map@r")
     assert (record.clustering_seeds, record.is_closed_set, record.known_bugs, record.weights) == (3, False, (), None)
-    once = run(tiny('evaluation.metrics=["map@r", "nmi"]'), home=tmp_path)
+    once = run(tiny(words), home=tmp_path)
     assert once.clustering_seeds == 1
-    assert once.score("nmi") != record.score("nmi")
+    assert all(once.score(metric) != record.score(metric) for metric in clustered)
     assert once.score("map@r") == record.score("map@r")
+    for runs, is_flagged in (([record], False), ([once], True)):
+        flags = {flag.flag for flag in compare({"a": runs}, metric="map@r").flags}
+        assert ("clustering" in flags) == is_flagged
 
 
 def test_a_record_says_which_published_bugs_it_reproduces(tmp_path: Path) -> None:
@@ -159,3 +172,31 @@ def test_a_record_says_which_published_bugs_it_reproduces(tmp_path: Path) -> Non
     (bug,) = run(tiny(*words), home=tmp_path).known_bugs
     assert bug.component == "loss.margin"
     assert "counted once" in bug.sentence
+
+
+def test_principal_axes_of_the_evaluated_images_are_the_papers_way(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    labels = np.repeat(np.arange(12), 20)
+    features = (random.normal(size=(12, 16))[labels] + 2 * random.normal(size=(240, 16))).astype(np.float32)
+    np.savez(tmp_path / "features.npz", features=features, labels=labels)
+    words = [
+        f"data.path={tmp_path / 'features.npz'}",
+        "head=identity",
+        "sampler=uniform",
+        "training.epochs=0",
+        "training.batch_size=32",
+        "evaluation.principal_axes=5",
+        "evaluation.metrics=['recall@1', 'map@r']",
+    ]
+    spec = load_run(protocol="features", overrides=words)
+    record = run(spec, home=tmp_path)
+    test = labels >= 6
+    embeddings = pretrained_embeddings(torch.from_numpy(features[test]), dim=5)
+    wanted = evaluate(embeddings.numpy(), labels[test], metrics=["recall@1", "map@r"])
+    assert {name: record.score(name) for name in wanted} == pytest.approx(wanted)
+    assert "5 principal axes of the EVALUATED IMAGES" in declaration(spec)["embeddings when measured"]
+    with pytest.raises(InputError, match=r"evaluation.principal_axes is for networks that are not trained"):
+        load_run(protocol="features", overrides=[words[0], "evaluation.principal_axes=5"])
+    assert name_of(load_run(protocol="laptop")) == name_of(
+        load_run(protocol="laptop", overrides=["evaluation.principal_axes=0"])
+    )

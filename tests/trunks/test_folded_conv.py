@@ -12,7 +12,7 @@ def step_by_step(trunk, images):
     """Fold by slices, and put ReLU before the maximum, as the papers do."""
     corners = [images[:, :, i::2, j::2] for i in (0, 1) for j in (0, 1)]
     hidden = torch.stack(corners, dim=2).flatten(1, 2)
-    for convolution, norm, _, _ in trunk.stages:
+    for *_, convolution, norm, _, _ in trunk.stages:
         hidden = nn.functional.max_pool2d(torch.relu(norm(convolution(hidden))), 2)
     return hidden.mean((2, 3))
 
@@ -28,11 +28,11 @@ def test_it_is_the_formula(channels):
 def test_a_value_by_hand():
     trunk = FoldedConvTrunk(channels=1, widths=(1,)).eval()
     with torch.no_grad():
-        trunk.stages[0][0].weight.zero_()
-        trunk.stages[0][0].weight[0, 3, 1, 1] = 2.0  # twice the pixel below and right of each square's first
+        trunk.stages[0][1].weight.zero_()
+        trunk.stages[0][1].weight[0, 3, 1, 1] = 2.0  # twice the pixel below and right of each square's first
     image = torch.zeros(1, 1, 4, 4)
     image[0, 0, 3, 1] = 5.0
-    expected = 10 / (1 + trunk.stages[0][1].eps) ** 0.5
+    expected = 10 / (1 + trunk.stages[0][2].eps) ** 0.5
     assert trunk(image).item() == pytest.approx(expected)
 
 

@@ -11,8 +11,9 @@ from torch import nn
 
 from fairground.catalogue import find
 from fairground.contracts.model import Trunk
+from fairground.contracts.weights import PublishedWeights
 from fairground.errors import InputError
-from fairground.trunks._weights import Published, load_weights
+from fairground.trunks._weights import load_weights
 from fairground.trunks.bn_inception import BnInceptionTrunk
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from fairground.trunks.resnet50 import Resnet50Trunk
@@ -44,9 +45,9 @@ def load(trunk: Trunk, path: Path | str, **options: object) -> str:
     return load_weights(trunk, name="small", weights=str(path), dropped=("fc.",), **options)
 
 
-def published(path: Path, sha256: str = "") -> tuple[Published]:
+def published(path: Path, sha256: str = "") -> tuple[PublishedWeights]:
     digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "0" * 64
-    return (Published(file=path.name, sha256=sha256 or digest[:8], address="https://example.org/weights"),)
+    return (PublishedWeights(file=path.name, sha256=sha256 or digest[:8], address="https://example.org/weights"),)
 
 
 def test_safetensors_are_loaded_name_by_name_and_the_classifier_is_left_out(tmp_path: Path) -> None:

@@ -4,19 +4,23 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from fairground.api.home import home_folder
 from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
 from fairground.errors import InputError, require
+from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.comparison import ComparisonResult
+from fairground.report.over_datasets import OverTables, over_tables
+from fairground.report.run_set import section_key
 from fairground.report.table_formats import latex
 from fairground.spec.declarations import tunable_of
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Range, range_for
+from fairground.statistics.comparison import GeneralityKind
 from fairground.statistics.intervals import LEVEL
 
 
@@ -68,6 +72,7 @@ def compare(
     anyway: bool = False,
     level: float = LEVEL,
     margin: float | None = None,
+    generality: GeneralityKind = "seeds",
     home: str | os.PathLike[str] | None = None,
     quiet: bool = False,
 ) -> MethodComparison:
@@ -76,15 +81,84 @@ def compare(
     `runs` are what `fg.runs` and `fg.train` return, names of runs, or hashes of methods; all finished runs of the home
     when left out. Runs that differ in more than the method raise an `InputError`, unless `anyway` is true: then every
     row is marked as unfair. Intervals of all pairs hold at once at `level`; `margin` is the difference that does not
-    matter, in the unit shown, half a point if left out. `quiet` prints nothing.
+    matter, in the unit shown, half a point if left out. `generality` says what verdicts hold for beyond these runs:
+    other trainings ("seeds"), other test "classes", or "both" at once. `quiet` prints nothing.
     """
     folder = home_folder(home)
-    found = comparison_of(_records(runs, folder), homes=_homes(runs, folder), metric=metric, level=level, margin=margin)
+    found = comparison_of(
+        _records(runs, folder),
+        homes=_homes(runs, folder),
+        metric=metric,
+        level=level,
+        margin=margin,
+        generality=generality,
+    )
     if not (found.is_fair or anyway):
         raise InputError(f"{found.refusal()}\n`anyway=True` shows the table with every row marked unfair.")
     if not quiet:
         print(found, end="")
     return found
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DatasetsComparison:
+    """Methods compared on each data set and over all: `str` is what `fairground compare --over-datasets` prints."""
+
+    by_dataset: Mapping[str, MethodComparison]
+    over: OverTables
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-ready data."""
+        datasets = {dataset: found.to_dict() for dataset, found in self.by_dataset.items()}
+        return {"datasets": datasets, "over_datasets": self.over.plain()}
+
+    def __str__(self) -> str:
+        parts = [f"{dataset}\n{found}" for dataset, found in self.by_dataset.items()]
+        return "\n".join([*parts, self.over.text()])
+
+    def __repr__(self) -> str:
+        return f"<DatasetsComparison over {', '.join(self.by_dataset)} by {self.over.metric}>"
+
+
+def compare_over_datasets(
+    *runs: RunList | Run | str,
+    metric: str | None = None,
+    level: float = LEVEL,
+    margin: float | None = None,
+    home: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+) -> DatasetsComparison:
+    """Compare methods on each of several data sets and over all of them: ranks, interquartile means, differences.
+
+    `runs` are as in `compare`. All data sets must have at least two methods in common, and each be run under one
+    protocol; a table that is not fair is refused with every reason.
+    """
+    folder = home_folder(home)
+    groups: dict[str, list[RunRecord]] = {}
+    protocols: dict[str, dict[str, None]] = {}
+    for record in _records(runs, folder):
+        # Joined models are no repeats of single ones.
+        if "ensemble" not in record.spec:
+            data, protocol = section_key(record)
+            groups.setdefault(data, []).append(record)
+            protocols.setdefault(data, {})[protocol] = None
+    for data, found in protocols.items():
+        require(
+            len(found) == 1, f"data set '{data}' was run under several protocols, {', '.join(found)}: name the runs"
+        )
+    homes = _homes(runs, folder)
+    compared = {
+        data: comparison_of(records, homes=homes, metric=metric, level=level, margin=margin)
+        for data, records in groups.items()
+    }
+    for data, one in compared.items():
+        if not one.is_fair:
+            raise InputError(f"{data}: {one.refusal()}")
+    over = over_tables({data: one.result.table for data, one in compared.items()}, level=level, margin=margin)
+    result = DatasetsComparison(by_dataset=compared, over=over)
+    if not quiet:
+        print(result, end="")
+    return result
 
 
 def comparison_of(
@@ -94,13 +168,23 @@ def comparison_of(
     metric: str | None = None,
     level: float = LEVEL,
     margin: float | None = None,
+    generality: GeneralityKind = "seeds",
 ) -> MethodComparison:
     """Return the comparison of the methods of some runs, fair or not, with hints at repeats that lie unused."""
+    kinds = get_args(GeneralityKind)
+    require(generality in kinds, f"generality must be one of {', '.join(kinds)}; got '{generality}'")
     kept = list(records)
     is_any = any(record.state == "done" for record in kept)
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
+    folders = [RunFolder(home, record.name) for home in homes for record in kept] if generality != "seeds" else []
     result = ComparisonResult.from_records(
-        kept, metric=metric, ranges=searched_ranges(kept), level=level, margin=margin
+        kept,
+        metric=metric,
+        ranges=searched_ranges(kept),
+        level=level,
+        margin=margin,
+        over=generality,
+        folders={folder.path.name: folder for folder in folders if folder.path.is_dir()},
     )
     hints = (hint for home in homes for hint in _hints(Store(home), kept))
     return MethodComparison(result=result, hints=tuple(hints))
@@ -156,9 +240,10 @@ def _hints(store: Store, records: Iterable[RunRecord]) -> list[str]:
     """Say where repeats lie unused: a run named by itself stands alone although its method was run more often."""
     kept = list(records)
     named = {record.name for record in kept}
+    finished = store.names_by_method(state="done")
     hints = []
     for method in dict.fromkeys(record.method for record in kept):
-        n_others = len(set(store.names(method=method, state="done")) - named)
+        n_others = len(set(finished.get(method, ())) - named)
         if n_others:
             hints.append(f"{n_others} more finished of a method in the table: name it by its hash, {method}, for all")
     return hints

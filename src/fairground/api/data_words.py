@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fairground.catalogue import canonical
 from fairground.errors import DataError, require
+from fairground.images.archives import refuse_archive
 from fairground.spec.declarations import settings_of
 
 
@@ -25,6 +26,7 @@ def _kind(path: Path) -> str:
     require(path.exists(), f"there is nothing at '{path}'", DataError)
     if path.is_dir():
         return "folder"
+    refuse_archive(path)
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
         from fairground.images.table_columns import read_parquet

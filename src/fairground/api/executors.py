@@ -15,6 +15,7 @@ class ExecutorOptions:
     threads: int = 1
     gpus: float = 0.0
     address: str | None = None
+    node_wait: float | None = None
 
     def spawn(self, job: str, watch: Watch | None = None) -> Executor:
         """Start the executor for a job named by dotted path."""
@@ -25,5 +26,6 @@ class ExecutorOptions:
             threads=self.threads,
             gpus=self.gpus,
             address=self.address,
+            node_wait=self.node_wait,
             watch=watch,
         )

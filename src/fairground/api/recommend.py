@@ -1,124 +1,137 @@
-"""Find out which method suits a data set within a time: inspect it, race methods, write a model, a page and advice."""
+"""Find out which method suits a data set within a time: an answer early, a better one later, and a model at the end."""
 
 import os
 import re
-import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairground.api.data_words import data_words
 from fairground.api.home import home_folder
-from fairground.api.load_model import LoadedModel, load_model
-from fairground.api.progress.counts import counted
 from fairground.api.progress.race import race_progress
 from fairground.api.words import Setting, words_of
-from fairground.audit.audit import Audit, audit
-from fairground.deploy.model_folder import open_model, write_model
 from fairground.errors import require
-from fairground.execution.processes import ProcessExecutor
-from fairground.recommend.protocol_choice import choose_protocol, choose_split
-from fairground.recommend.race_setup import RaceSetup, race_setup
+from fairground.recommend.protocol_choice import ProtocolChoice, choose_protocol, choose_split
+from fairground.recommend.race_clock import RaceClock
 from fairground.recommend.race_state import RaceState, race_name
-from fairground.recommend.run_race import RaceResult, RaceRun
-from fairground.report.advice import advice_of, standings_plain, standings_text
-from fairground.report.race_page import write_race_page
-from fairground.spec.load import load_run, run_from_plain
-from fairground.training.dataset_profile import profile_dataset
+from fairground.spec.load import load_run
 
-Say = Callable[[str], None]
+if TYPE_CHECKING:
+    from fairground.api.load_model import LoadedModel
+    from fairground.api.progress.race import RaceProgress
+    from fairground.api.race_session import RaceRequest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecommendResult:
-    """The method that was chosen, why, and where its model and the page lie.
+    """What to take, why, and where its model and the page lie.
 
-    `is_over` tells that the race has ended and the test classes are open; after Ctrl-C the same call goes on.
+    `result` is what `fairground recommend --json` prints. `is_new` is false where the answer was there already; after
+    Ctrl-C, `is_stopped`, the test classes are sealed and the same call goes on.
     """
 
-    race: str
-    chosen: str
-    metric: str
-    advice: tuple[str, ...]
-    found: RaceResult
+    result: Mapping[str, Any]
     page: Path
     model: Path
-    model_run: str
-    validation_share: float
     seconds: float
-    is_over: bool
-    is_stopped: bool
+    is_new: bool
 
-    def load_model(self) -> LoadedModel:
-        """Return the trained model."""
+    @property
+    def chosen(self) -> str:
+        """The method that was chosen."""
+        return str(self.result["chosen"])
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """The advice in sentences, the most important first."""
+        return tuple(self.result["advice"])
+
+    @property
+    def is_frozen(self) -> bool:
+        """Tell whether training did not help, so that the network is taken as it is."""
+        return bool(self.result["is_frozen"])
+
+    @property
+    def is_stopped(self) -> bool:
+        """Tell whether it was stopped before its time."""
+        return bool(self.result["is_stopped"])
+
+    def load_model(self) -> "LoadedModel":
+        """Return the model that is handed over."""
+        from fairground.api.load_model import load_model
+
         return load_model(self.model)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-ready data, as `fairground recommend --json` prints it."""
-        names = ("race", "chosen", "metric", "model_run", "validation_share", "seconds", "is_over")
-        plain = {name: getattr(self, name) for name in names}
-        return {
-            **plain,
-            "advice": list(self.advice),
-            "page": str(self.page),
-            "model": str(self.model),
-            "standings": standings_plain(self.found.standings),
-            "baselines": standings_plain(self.found.baselines),
-        }
+        """Return everything as JSON-ready data."""
+        return {**self.result, "page": str(self.page), "model": str(self.model), "seconds": self.seconds}
 
     def __str__(self) -> str:
-        table = standings_text(self.found.standings, self.found.baselines, metric=self.metric)
-        return "\n".join([table, *self.advice])
+        return "\n".join([*self.advice, "", _text_table(self.result["columns"], self.result["rows"])])
 
     def __repr__(self) -> str:
-        return f"<RecommendResult: {self.chosen}, model in {self.model}>"
+        return f"<RecommendResult {self.result['name']}: {self.chosen}, page {self.page}>"
 
 
 def recommend(
     data: str | os.PathLike[str],
     *,
     time: str | float = "30m",
-    workers: int = 2,
+    by: str = "recall@1",
+    more: str | float | None = None,
     protocol: str | None = None,
     seed: int = 0,
     home: str | os.PathLike[str] | None = None,
     quiet: bool = False,
     **settings: Setting,
 ) -> RecommendResult:
-    """Find out which method suits your data, within a time: ends in advice, a report page and a trained model.
+    """Find out which method suits your data, within a time; return the advice, the page and the model.
 
-    `data` is a folder of class folders, a CSV or Parquet table, a file of features (.npz), or the word "icons"; `time`
-    is 90s, 30m, 2h, or a number of seconds. The keywords are settings for every run: `training={"epochs": 20}`.
+    `data` is a folder of class folders, a CSV or Parquet table, a file of features, or "icons". `time` is "90s", "30m",
+    "2h" or seconds, and holds for everything; `more` goes on for so long after an answer. `by` is the metric that
+    decides. `settings` are the words of `fairground recommend`, such as `trunk="resnet50"`.
     """
-    folder, words = home_folder(home), words_of(settings)
-    require(workers >= 1, f"workers must be at least 1; got {workers}")
-    return race_methods(
-        os.fspath(data), words, time=time, workers=workers, protocol=protocol, seed=seed, home=folder, quiet=quiet
+    return run_recommendation(
+        os.fspath(data),
+        words_of(settings),
+        time=time,
+        by=by,
+        more=more,
+        protocol=protocol,
+        seed=seed,
+        home=home_folder(home),
+        quiet=quiet,
     )
 
 
-def race_methods(
+def run_recommendation(
     data: str,
     words: list[str],
     *,
     time: str | float,
-    workers: int,
+    by: str,
+    more: str | float | None,
     protocol: str | None,
     seed: int,
     home: Path,
     quiet: bool,
+    begun: float | None = None,
 ) -> RecommendResult:
-    """Inspect the data, race methods, choose one, and write its model and the page."""
-    begun, seconds = monotonic(), seconds_of(time)
-    sentences: list[str] = []
-    say = _printer(sentences, is_quiet=quiet)
-    setup, inspected = _inspect(data, words, protocol, seed, seconds * workers, say=say, is_quiet=quiet)
-    state = RaceState(home=home, name=race_name(setup.plain()), limit=seconds, begun=begun)
-    with state.opened():
-        found, is_stopped = _race(setup, state, workers=workers, say=say, is_quiet=quiet)
-        return _write_results(setup, state, found, inspected, sentences, is_stopped=is_stopped)
+    """Make a recommendation, take up one that was stopped, or return the one that is there."""
+    seconds = seconds_of(time)
+    extra = None if more is None else seconds_of(more)
+    clock = RaceClock(limit=seconds, begun=monotonic() if begun is None else begun)
+    with race_progress(clock, is_quiet=quiet) as progress:
+        asked = _inspect(data, words, protocol, by, seed, clock, progress)
+        state = RaceState(home=home, name=race_name(_plain(asked)))
+        with state.opened():
+            if state.result is not None and not state.result["is_stopped"] and extra is None:
+                progress.news("This was answered before; --more 30m goes on from here.")
+                return _result(state, clock, is_new=False)
+            clock.limit = extra if extra is not None else max(seconds - state.spent, 0.0)
+            return _session(asked, clock, state, progress)
 
 
 def seconds_of(time: str | float) -> float:
@@ -132,47 +145,90 @@ def seconds_of(time: str | float) -> float:
     return time
 
 
-def _printer(sentences: list[str], *, is_quiet: bool) -> Say:
-    """Return what says a sentence to the user, and keeps it for the page."""
+def _session(asked: "RaceRequest", clock: RaceClock, state: RaceState, progress: "RaceProgress") -> RecommendResult:
+    """Race and end; Ctrl-C ends with the best so far, a second one leaves at once."""
+    from fairground.api.race_ending import RaceEnding
+    from fairground.api.race_session import RaceSession
 
-    def say(sentence: str) -> None:
-        sentences.append(sentence)
-        if not is_quiet:
-            print(sentence, file=sys.stderr)
+    session = RaceSession(asked, clock=clock, state=state, progress=progress)
+    is_stopped = False
+    try:
+        session.prepare()
+        session.run()
+    except KeyboardInterrupt:
+        is_stopped = True
+        progress.news("Stopped. Ending with the best so far: model and page (Ctrl-C again leaves at once).")
+    state.result = RaceEnding(session).end(is_stopped=is_stopped)
+    state.spent += clock.seconds()
+    state.write()
+    return _result(state, clock, is_new=True)
 
-    return say
+
+def _result(state: RaceState, clock: RaceClock, *, is_new: bool) -> RecommendResult:
+    assert state.result is not None
+    return RecommendResult(
+        result=state.result,
+        page=state.page,
+        model=state.model,
+        seconds=round(clock.seconds(), 1),
+        is_new=is_new,
+    )
 
 
 def _inspect(
-    data: str, words: list[str], protocol: str | None, seed: int, worker_seconds: float, *, say: Say, is_quiet: bool
-) -> tuple[RaceSetup, Audit]:
-    """Look at the data, say what was seen and chosen, and return what is to be raced."""
+    data: str,
+    words: list[str],
+    protocol: str | None,
+    by: str,
+    seed: int,
+    clock: RaceClock,
+    progress: "RaceProgress",
+) -> "RaceRequest":
+    """Look at the data, say what was seen and chosen, and return what is asked."""
     is_named = data == "icons" and not Path(data).exists()
     named = data_words(None, "icons") if is_named else data_words(Path(data), None)
+    from fairground.api.race_session import RaceRequest
+    from fairground.contracts.metric import RankingMetric
+    from fairground.evaluation.metric_names import metric_named
+    from fairground.training.dataset_profile import profile_dataset
+
+    require(
+        isinstance(metric_named(by), RankingMetric),
+        f"--by takes a metric with a value for each query, like recall@1, map@r or r_precision; got '{by}'",
+    )
     seen = profile_dataset(load_run(overrides=[*named, *_said(words, "data")]).data)
-    division = choose_split(seen.class_sizes, lists_parts=seen.lists_parts, has_test_half=seen.has_test_half)
-    split = [*_unsaid(division.words, words), *_said(words, "split")]
-    spec = load_run(overrides=[*named, *_said(words, "data"), *split])
-    with counted("looking at images", is_quiet=is_quiet) as tell:
-        found = audit(spec.data, spec.split, lambda done, of: tell("", done, of))
-    n_train, n_classes = found.parts["train"]
-    choice = choose_protocol(
+    division = choose_split(seen.class_sizes, lists_parts=seen.lists_parts, has_test_half=seen.has_test_half, seed=seed)
+    choice: ProtocolChoice = choose_protocol(
         is_picture=seen.is_picture,
         width=seen.width,
         shorter_side=seen.shorter_side,
         is_one_size=seen.is_one_size,
-        train_images=n_train,
-        train_classes=n_classes,
-        worker_seconds=worker_seconds,
+        seconds=clock.limit,
         protocol=protocol,
     )
-    say(f"{found.n_images} images of {found.n_classes} classes. {division.sentence}")
-    parts = [f"{part} {images} images of {classes} classes" for part, (images, classes) in found.parts.items()]
-    say(f"{'; '.join(parts)}.".capitalize())
-    say(choice.sentence)
-    label = "icons" if is_named else Path(data).stem or Path(data).name
-    setup = race_setup(choice, label=label, data=named, words=[*_unsaid(division.words, words), *words], seed=seed)
-    return setup, found
+    progress.say(f"{seen.n_images} images of {len(seen.class_sizes)} classes. {division.sentence}")
+    progress.say(choice.sentence)
+    label = "icons" if is_named else _label(Path(data))
+    split = () if any(word.startswith("split=") for word in words) else division.words
+    return RaceRequest(
+        title=f"Which method for {label}?",
+        choice=choice,
+        base=(*named, *_known(choice, named), *split, *words),
+        by=by,
+        seed=seed,
+    )
+
+
+def _label(path: Path) -> str:
+    """Return what to call the data: a folder called images says less than the one it lies in."""
+    path = path.absolute()
+    return path.parent.name if path.is_dir() and path.name in ("images", "data", "train") else path.stem or path.name
+
+
+def _known(choice: ProtocolChoice, named: list[str]) -> tuple[str, ...]:
+    """Return the words of the choice that this data set knows: one in memory has no prepared images."""
+    is_file = any(word in named for word in ("data=folder", "data=table"))
+    return tuple(word for word in choice.words if is_file or not word.startswith("data."))
 
 
 def _said(words: list[str], key: str) -> list[str]:
@@ -180,64 +236,17 @@ def _said(words: list[str], key: str) -> list[str]:
     return [word for word in words if word.partition("=")[0].partition(".")[0].strip() == key]
 
 
-def _unsaid(chosen: tuple[str, ...], words: list[str]) -> list[str]:
-    """Return the chosen words about the split, unless the user named another one."""
-    return [] if any(word.startswith("split=") for word in words) else list(chosen)
+def _plain(asked: "RaceRequest") -> Mapping[str, Any]:
+    """Return all that decides the answer but the time, on which only a small network's kind depends."""
+    return {"kind": asked.choice.kind, "base": list(asked.base), "by": asked.by, "seed": asked.seed}
 
 
-def _race(setup: RaceSetup, state: RaceState, *, workers: int, say: Say, is_quiet: bool) -> tuple[RaceResult, bool]:
-    """Race, choose and open the test split; after Ctrl-C return what is known, with the test split still sealed."""
-    with race_progress(state, metric=setup.study.selection.metric, is_quiet=is_quiet) as (watch, on_record):
-        race = RaceRun(
-            setup,
-            state=state,
-            spawn=lambda job, watch: ProcessExecutor(job, workers=workers, watch=watch),
-            watch=watch,
-            on_record=on_record,
-        )
-        try:
-            with race:
-                if state.is_over:
-                    say("This race is over, and its test classes are open: here is what it found.")
-                else:
-                    say(race.plan_sentence())
-                race.race()
-                return race.choose(), False
-        except KeyboardInterrupt:
-            say("Stopped. Ending with what is known: the ranking, the model so far and the page (Ctrl-C again leaves).")
-            return race.result_so_far(), True
-
-
-def _write_results(
-    setup: RaceSetup, state: RaceState, found: RaceResult, inspected: Audit, sentences: list[str], *, is_stopped: bool
-) -> RecommendResult:
-    """Write the model and the page, and return what to say about them."""
-    metric = setup.study.selection.metric
-    run = found.recommendation.chosen.best_run(metric)
-    advice = advice_of(found.recommendation, metric=metric, is_sealed=found.is_sealed)
-    write_model(open_model(run.name, home=state.home), state.model)
-    page = write_race_page(
-        found,
-        title=f"Which method for {setup.study.data[0].label}?",
-        steps=sentences,
-        advice=advice,
-        audit=asdict(inspected),
-        metric=metric,
-        home=state.home,
-        out=state.page,
-    )
-    share = run_from_plain(run.spec).split.settings.get("validation", 0.0)
-    return RecommendResult(
-        race=state.name,
-        chosen=found.recommendation.chosen.label,
-        metric=metric,
-        advice=tuple(advice),
-        found=found,
-        page=page,
-        model=state.model,
-        model_run=run.name,
-        validation_share=float(share) if isinstance(share, int | float) else 0.0,
-        seconds=round(state.seconds(), 1),
-        is_over=state.is_over,
-        is_stopped=is_stopped,
-    )
+def _text_table(columns: list[str], rows: list[list[str]]) -> str:
+    """Return the table for a terminal of 80 columns: a method on a line, its numbers on the next."""
+    heads = [column.replace(", validation", " val").replace(", test", " test") for column in columns[1:]]
+    widths = [max(len(head), *(len(row[place + 1]) for row in rows)) for place, head in enumerate(heads)]
+    lines = ["  " + "  ".join(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True))]
+    for row in rows:
+        lines.append(row[0])
+        lines.append("  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True)))
+    return "\n".join(lines)

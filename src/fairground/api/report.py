@@ -92,9 +92,11 @@ def _write_tables(runs: RunSet, page: Path, kinds: Sequence[str]) -> list[Path]:
     from fairground.report import table_formats
     from fairground.report.sections import figure_inputs_of
 
-    written = []
+    written: list[Path] = []
+    if not kinds:
+        return written
     sections = runs.sections()
-    for key in sections if kinds else ():
+    for key in sections:
         table = figure_inputs_of(key, sections)[0].table
         for kind in kinds:
             path = page.with_name(f"{page.stem}{_suffix(key, len(sections))}.{kind}")
@@ -108,8 +110,10 @@ def _write_figures(runs: RunSet, folder: Path, kind: str) -> list[Path]:
     from fairground.report.sections import figure_inputs_of
 
     written: list[Path] = []
+    if not kind:
+        return written
     sections = runs.sections()
-    for key in sections if kind else ():
+    for key in sections:
         inputs = figure_inputs_of(key, sections)[0]
         prefix = _suffix(key, len(sections)).lstrip("-")
         written += write_figures(inputs, folder, kind, prefix=f"{prefix}-" if prefix else "")

@@ -49,9 +49,14 @@ class Run:
         return RunFolder(self.home, self.name).path
 
     def __repr__(self) -> str:
+        from fairground.report.headings import with_unit
+        from fairground.spec.data_name import data_name
+
         flat = flatten(self.record.spec)
-        words = f"{flat.get('loss')} on {flat.get('data')}, seed {self.record.spec.get('seed')}, {self.state}"
-        scores = "".join(f", test {metric} {value:.4f}" for metric, value in list(self.scores.items())[:2])
+        where, seed = data_name(self.record.spec.get("data")), self.record.spec.get("seed")
+        words = f"{flat.get('loss')} on {where}, seed {seed}, {self.state}"
+        first = list(self.scores.items())[:2]
+        scores = "".join(f", test {metric} {with_unit(metric, value)}" for metric, value in first)
         return f"<Run {self.name}: {words}{scores}>"
 
 
@@ -80,4 +85,5 @@ class RunList(Sequence[Run]):
         return iter(self._runs)
 
     def __repr__(self) -> str:
+
         return "\n".join(map(repr, self._runs)) or "<no runs>"

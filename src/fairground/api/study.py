@@ -89,6 +89,7 @@ def study(
     threads: int = 1,
     gpus: float = 0.0,
     address: str | None = None,
+    node_wait: float | None = None,
     storage: str | None = None,
     loggers: Sequence[str] = (),
     home: str | os.PathLike[str] | None = None,
@@ -98,13 +99,18 @@ def study(
     """Run a study: search every method equally, select, repeat on fresh seeds, open the test classes once.
 
     `name` is a preset, a .toml file, or the hash of a study begun. The keywords change it: `repeats=5`,
-    `search={"trials": 16}`, or a setting of all its runs such as `training={"epochs": 3}`. What is done is not done
-    again: after Ctrl-C or a crash the same call goes on, with the digits it would have had anyway.
+    `search={"trials": 16}`, or a setting of all its runs such as `training={"epochs": 3}`. `until_settled=True` adds
+    seeds in waves to the methods still in question, until it is settled which is best; `until_settled={"limit": 9}`
+    changes the rule. What is done is not done again: after Ctrl-C or a crash the same call goes on, with the digits it
+    would have had anyway. With Ray, `node_wait` is how many seconds to wait for a node when none is left, 300 if left
+    out.
     """
     folder = home_folder(home)
     require(workers >= 1, f"workers must be at least 1; got {workers}")
     require(threads >= 1, f"threads must be at least 1; got {threads}")
-    options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
+    options = ExecutorOptions(
+        name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
+    )
     found = find_study([name, *words_of(changes)], folder)
     return run_found_study(found, home=folder, options=options, storage=storage, loggers=loggers, quiet=quiet)
 
@@ -130,10 +136,10 @@ def run_found_study(
     """Run a study from wherever it is, write its page, and return what it found."""
     plan = plan_of(found, home=home)
     total, metric = plan.n_search + plan.n_final, found.selection.metric
-    is_pruned = plan.n_search > 0 and found.search.pruning != "none"
+    is_most = plan.is_most or (plan.n_search > 0 and found.search.pruning != "none")
     with (
         fed(loggers, home) as feed,
-        study_progress(total, metric=metric, is_quiet=quiet, is_pruned=is_pruned) as (watch, on_record),
+        study_progress(total, metric=metric, is_quiet=quiet, is_most=is_most) as (watch, on_record),
     ):
         results = run_study(
             found,

@@ -5,10 +5,14 @@ of them is shown as its escape (`\x1b`) and not obeyed. Bars are drawn by Rich, 
 `console()` writes past the guard and cleans every text that it is given.
 """
 
+import os
 import re
+import shutil
 import sys
+import textwrap
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from fairground.errors import DamageWarning
@@ -23,6 +27,26 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 def cleaned(text: str) -> str:
     """Return a text with every character that a terminal would obey shown as its escape."""
     return _UNSAFE.sub(_escaped, text)
+
+
+def terminal_width(most: int = 116) -> int:
+    """Return how many columns a text may take: those of the terminal, `most` at most, and that where there is none."""
+    return max(40, min(most, shutil.get_terminal_size((most, 24)).columns))
+
+
+def screen_width() -> int | None:
+    """Return how many columns a table may take; None where no terminal is written to."""
+    return terminal_width(10_000) if sys.stdout.isatty() else None
+
+
+def print_fitted(line: str) -> None:
+    """Print a line, in several where the terminal is narrower, further ones set in."""
+    width = screen_width()
+    if width is None or len(line) <= width:
+        print(line)
+        return
+    further = " " * (len(line) - len(line.lstrip()) + 4)
+    print("\n".join(textwrap.wrap(line, width, subsequent_indent=further, break_on_hyphens=False)))
 
 
 def console() -> "Console":
@@ -62,6 +86,20 @@ def guard_streams() -> None:
             show(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show_sentence
+
+
+@contextmanager
+def prints_on_stderr() -> Iterator[None]:
+    """Send to the error stream what is printed meanwhile, by this process or by those it starts."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
 
 
 class CleanStream:

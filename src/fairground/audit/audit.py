@@ -8,27 +8,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairground.audit.image_scan import ImageScan, Progress, scan_files, scan_memory
-from fairground.audit.near_duplicates import MIN_BITS, N_BITS, THRESHOLD, count_bits, find_near_duplicates
+from fairground.audit.copies import AuditedRows, Copies, CopyPair, exact_copies, near_copies
+from fairground.audit.image_scan import Progress, scan_files, scan_memory
+from fairground.audit.near_duplicates import MIN_BITS, N_BITS, THRESHOLD, count_bits
+from fairground.contracts.dataset import Dataset
 from fairground.contracts.split import Split
 from fairground.contracts.table import ImageTable
 from fairground.images.photo_dataset import PhotoDataset, Photos
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset, build_split
 
-#: how many examples of copies are kept, and how many sentences about files that cannot be read
-_SHOWN = 5
+#: how many sentences about files that cannot be read are kept
 _FAULTS = 10_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Copies:
-    """Images that are there more than once: how many, how many of them in another part or class too, and examples."""
-
-    images: int
-    across_parts: int
-    across_classes: int
-    examples: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,20 +55,27 @@ class Audit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rows:
-    """What an audit needs of a data set: labels, names, parts by number, and what was seen."""
+class AuditRows:
+    """What findings are about, row by row: names, classes, files that cannot be read, and all pairs of copies."""
 
+    identifiers: tuple[str, ...]
     labels: np.ndarray
     class_names: tuple[str, ...]
-    identifiers: tuple[str, ...]
     part_names: tuple[str, ...]
     part_of: np.ndarray
-    scans: ImageScan
+    faults: Mapping[int, str]
+    pairs: tuple[CopyPair, ...]
 
 
 def audit(data: ComponentSpec, split: ComponentSpec | None = None, progress: Progress = lambda *_: None) -> Audit:
     """Look at every image of a data set, and at its parts: those `split` makes, else those the data set has."""
-    dataset = build_dataset(data)
+    return audit_in_detail(build_dataset(data), split, progress)[0]
+
+
+def audit_in_detail(
+    dataset: Dataset, split: ComponentSpec | None = None, progress: Progress = lambda *_: None
+) -> tuple[Audit, AuditRows]:
+    """Return the findings, and the rows they are about."""
     if isinstance(dataset, PhotoDataset):
         photos = dataset.photos()
         source: Photos | ImageTable = photos
@@ -91,7 +89,7 @@ def audit(data: ComponentSpec, split: ComponentSpec | None = None, progress: Pro
     if split is not None:
         table = source if isinstance(source, ImageTable) else source.table()
         is_closed, part_names, part_of = _made_parts(build_split(split), table)
-    rows = _Rows(
+    rows = AuditedRows(
         labels=source.labels,
         class_names=source.class_names,
         identifiers=names,
@@ -99,7 +97,18 @@ def audit(data: ComponentSpec, split: ComponentSpec | None = None, progress: Pro
         part_of=part_of,
         scans=scans,
     )
-    return _findings(rows, source.notes, is_closed)
+    readable = np.setdiff1d(np.arange(len(rows.labels)), list(scans.faults))
+    exact, near = exact_copies(rows, readable), near_copies(rows, readable)
+    detail = AuditRows(
+        identifiers=names,
+        labels=rows.labels,
+        class_names=rows.class_names,
+        part_names=part_names,
+        part_of=part_of,
+        faults=scans.faults,
+        pairs=(*exact[1], *(near[1] if near is not None else ())),
+    )
+    return _findings(rows, readable, (exact[0], None if near is None else near[0]), source.notes, is_closed), detail
 
 
 def _own_parts(source: Photos | ImageTable) -> tuple[tuple[str, ...], np.ndarray]:
@@ -120,9 +129,14 @@ def _made_parts(split: Split, table: ImageTable) -> tuple[bool, tuple[str, ...],
     return parts.is_closed_set, ("train", "validation", "test", "in no part"), part_of
 
 
-def _findings(rows: _Rows, notes: tuple[str, ...], is_closed: bool) -> Audit:
+def _findings(
+    rows: AuditedRows,
+    readable: np.ndarray,
+    copies: tuple[Copies, Copies | None],
+    notes: tuple[str, ...],
+    is_closed: bool,
+) -> Audit:
     scans = rows.scans
-    readable = np.setdiff1d(np.arange(len(rows.labels)), list(scans.faults))
     sizes = np.bincount(rows.labels, minlength=len(rows.class_names))
     parts = {}
     for number, name in enumerate(rows.part_names):
@@ -138,8 +152,8 @@ def _findings(rows: _Rows, notes: tuple[str, ...], is_closed: bool) -> Audit:
         image_sizes=_image_sizes(scans.sizes, readable),
         unreadable=len(scans.faults),
         unreadable_examples=tuple(list(scans.faults.values())[:_FAULTS]),
-        duplicates=_exact(rows, readable),
-        near_duplicates=_near(rows, readable),
+        duplicates=copies[0],
+        near_duplicates=copies[1],
         too_plain=plain,
         shared_classes=_shared(rows),
         is_closed_set=is_closed,
@@ -174,58 +188,7 @@ def _image_sizes(sizes: np.ndarray | None, readable: np.ndarray) -> dict[str, in
     }
 
 
-def _exact(rows: _Rows, readable: np.ndarray) -> Copies:
-    """Return what is there several times, byte for byte."""
-    _, group, counts = np.unique(rows.scans.hashes[readable], return_inverse=True, return_counts=True)
-    is_copy = counts[group] > 1
-    first = np.full(len(counts), -1)
-    first[group[::-1]] = np.arange(len(group))[::-1]
-    other = first[group]
-    examples = [
-        (readable[other[place]], readable[place])
-        for place in np.flatnonzero(is_copy & (other != np.arange(len(group))))
-    ]
-    return Copies(
-        images=int(is_copy.sum()),
-        across_parts=int(_is_mixed(group, rows.part_of[readable])[group].sum()),
-        across_classes=int(_is_mixed(group, rows.labels[readable])[group].sum()),
-        examples=_named(rows, examples),
-    )
-
-
-def _is_mixed(group: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return for each group whether its members have different values."""
-    if not len(group):
-        return np.zeros(0, bool)
-    low, high = np.full(group.max() + 1, np.iinfo(np.int64).max), np.full(group.max() + 1, -1)
-    np.minimum.at(low, group, values)
-    np.maximum.at(high, group, values)
-    return np.asarray(low != high)
-
-
-def _near(rows: _Rows, readable: np.ndarray) -> Copies | None:
-    bits = rows.scans.bits
-    if bits is None or not len(readable):
-        return None
-    _, identity = np.unique(rows.scans.hashes[readable], return_inverse=True)
-    found = find_near_duplicates(bits[readable], identity, rows.part_of[readable], rows.labels[readable])
-    best = np.where(found.in_other_part >= 0, found.in_other_part, found.nearest)
-    pairs = {(min(a, b), max(a, b)): None for a, b in enumerate(best.tolist()) if b >= 0}
-    return Copies(
-        images=int((found.n_near > 0).sum()),
-        across_parts=int((found.in_other_part >= 0).sum()),
-        across_classes=int((found.in_other_class >= 0).sum()),
-        examples=_named(rows, [(readable[a], readable[b]) for a, b in pairs]),
-    )
-
-
-def _named(rows: _Rows, pairs: list[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
-    """Return the names of a few pairs, leaks between parts first."""
-    pairs = sorted(pairs, key=lambda pair: rows.part_of[pair[0]] == rows.part_of[pair[1]])
-    return tuple((rows.identifiers[a], rows.identifiers[b]) for a, b in pairs[:_SHOWN])
-
-
-def _shared(rows: _Rows) -> dict[str, tuple[str, ...]]:
+def _shared(rows: AuditedRows) -> dict[str, tuple[str, ...]]:
     """Return the classes that two parts share, by the parts' names."""
     names = [name for name in rows.part_names if name != "in no part"]
     classes = [np.unique(rows.labels[rows.part_of == number]) for number in range(len(names))]

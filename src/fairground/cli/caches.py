@@ -1,14 +1,17 @@
-"""`fairground data caches`: the prepared images on this disk, and how to be rid of them."""
+"""`fairground data caches`: prepared images and outputs of frozen stages on this disk, and how to be rid of them."""
 
 import json
 import re
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairground.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from fairground.images.prepared_list import CacheEntry
 
 _SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -22,7 +25,7 @@ def caches(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the caches that data.prepared made, the one longest unused first; remove some by key or by age.
+    """List the caches that data.prepared and training.trainable made, the one longest unused first; remove some.
 
     A removed cache is built again when it is next asked for. Runs that are reading it are not disturbed.
 
@@ -46,10 +49,18 @@ def caches(
         print(f"removed {entry.key[:8]}: {_size(entry.n_bytes)}")
     for entry in left:
         used = datetime.fromtimestamp(entry.last_used).strftime("%Y-%m-%d %H:%M")
-        what = f"{entry.n_images:,} images, side {entry.side}" if entry.is_complete else "not finished"
-        print(f"{entry.key[:8]}  {_size(entry.n_bytes):>9}  last used {used}  {what}  {entry.source}".rstrip())
+        print(f"{entry.key[:8]}  {_size(entry.n_bytes):>9}  last used {used}  {_what(entry)}  {entry.source}".rstrip())
     total = sum(entry.n_bytes for entry in left)
-    print(f"{len(left)} caches, {_size(total)}" if left else "no prepared images are kept here")
+    print(f"{len(left)} caches, {_size(total)}" if left else "no caches are kept here")
+
+
+def _what(entry: "CacheEntry") -> str:
+    if not entry.is_complete:
+        return "not finished"
+    images = f"{entry.n_images:,} images"
+    return (
+        f"{images}, side {entry.side}" if entry.side else f"{images}, {entry.n_frozen} frozen stages of {entry.trunk}"
+    )
 
 
 def _seconds(text: str) -> float:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -37,8 +37,15 @@ def compare(
         bool, typer.Option("--lower-is-better", help="Of the numbers of --values, less is better.")
     ] = False,
     over_datasets: Annotated[
-        bool, typer.Option("--over-datasets", help="With --values: rank the methods over all data sets as well.")
+        bool, typer.Option("--over-datasets", help="Rank the methods over all data sets as well.")
     ] = False,
+    generality: Annotated[
+        Literal["seeds", "classes", "both"],
+        typer.Option(
+            "--generality",
+            help="What verdicts hold for beyond these runs: other trainings (seeds), other test classes, or both.",
+        ),
+    ] = "seeds",
     margin: Annotated[
         float | None,
         typer.Option(
@@ -52,33 +59,54 @@ def compare(
     """Compare methods fairly: one table with a verdict on every pair, or every reason why there cannot be one.
 
     Examples: fairground compare · fairground compare 3f2a 77c1 9b0e · fairground compare --metric recall@1 ·
-    fairground compare --values results.csv --margin 0.3
+    fairground compare --generality both · fairground compare --values results.csv --margin 0.3
     """
     from fairground.errors import require
 
     if values is not None:
-        require(not runs and metric is None, "--values compares a file's numbers; leave out runs and --metric")
+        is_bare = not runs and metric is None and generality == "seeds"
+        require(is_bare, "--values compares a file's numbers; leave out runs, --metric and --generality")
         _compare_file(
             values, margin=margin, level=level, is_lower=lower_is_better, is_over=over_datasets, as_json=as_json
         )
         return
-    require(not (over_datasets or lower_is_better), "--over-datasets and --lower-is-better belong to --values")
+    require(not lower_is_better, "--lower-is-better belongs to --values; runs say which way their metrics are better")
+    if over_datasets:
+        is_plain = generality == "seeds" and not anyway
+        require(is_plain, "--over-datasets compares fair tables over seeds; leave out --anyway and --generality")
+        _compare_over_datasets(runs or [], home, metric=metric, level=level, margin=margin, as_json=as_json)
+        return
     from fairground.api.compare import comparison_of, records_to_compare
+    from fairground.api.terminal import screen_width
     from fairground.errors import InputError
     from fairground.records.store import Store
 
     found = comparison_of(
-        records_to_compare(Store(home), runs or []), homes=[home], metric=metric, level=level, margin=margin
+        records_to_compare(Store(home), runs or []),
+        homes=[home],
+        metric=metric,
+        level=level,
+        margin=margin,
+        generality=generality,
     )
     is_shown = found.is_fair or anyway
     if as_json:
         print(json.dumps(found.to_dict(is_shown=is_shown)))
     elif is_shown:
-        print(found, end="")
+        print(found.result.text(hints=found.hints, width=screen_width()), end="")
     else:
         raise InputError(f"{found.refusal()}\n`--anyway` shows the table with every row marked unfair.")
     if not is_shown:
         raise typer.Exit(2)
+
+
+def _compare_over_datasets(
+    runs: list[str], home: Path, *, metric: str | None, level: float, margin: float | None, as_json: bool
+) -> None:
+    from fairground.api.compare import compare_over_datasets
+
+    found = compare_over_datasets(*runs, metric=metric, level=level, margin=margin, home=home, quiet=True)
+    print(json.dumps(found.to_dict()) if as_json else found, end="\n" if as_json else "")
 
 
 def _compare_file(

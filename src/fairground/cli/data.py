@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.api.terminal import print_fitted
 from fairground.cli.caches import caches
 from fairground.cli.options import AsJson, Quiet
 
 HELP_ORDER = 180
 
 if TYPE_CHECKING:
-    from fairground.audit.audit import Audit, Copies
+    from fairground.audit.audit import Audit
+    from fairground.audit.copies import Copies
     from fairground.spec.run import ComponentSpec
 
 #: how many files that cannot be read are named
@@ -49,26 +51,50 @@ def check(
     dataset: Annotated[
         str | None, typer.Option("--dataset", "-d", help="Which data set PATH is, like cub200; guessed if left out.")
     ] = None,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Also rank images whose labels are suspect; photographs take a network.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write an HTML page with the suspect images; implies --labels.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write every finding into a table.")] = None,
+    clean: Annotated[
+        Path | None,
+        typer.Option("--write-clean", help="Write a table of the images without copies and unreadable files (.csv)."),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Read every image and look for leaks: unreadable files, copies and near copies, classes shared by splits.
 
-    Ends with 1 and a loud sentence when train and test share classes; with 0 otherwise, whatever else was found.
+    --labels ranks images that lie nearer to another class than to their own. Ends with 1 and a loud sentence when train
+    and test share classes; with 0 otherwise, whatever else was found.
 
     Examples: fairground data check my_photos/ · fairground data check table.csv split=listed ·
-    fairground data check CUB_200_2011/ --dataset cub200
+    fairground data check CUB_200_2011/ --dataset cub200 · fairground data check my_photos/ --page suspects.html
     """
     asked, split = _parts(path, words or [], dataset)
     from fairground.api.progress.counts import counted
-    from fairground.audit.audit import audit
+    from fairground.audit.audit import audit_in_detail
+    from fairground.audit.label_suspects import label_suspects, readable_table
+    from fairground.cli.data_findings import print_suspects, print_written, write_asked
+    from fairground.training.build import build_dataset
 
+    opened = build_dataset(asked)
     with counted("looking at images", is_quiet=quiet) as tell:
-        found = audit(asked, split, lambda done, of: tell("", done, of))
+        found, rows = audit_in_detail(opened, split, lambda done, of: tell("", done, of))
+        table, readable = readable_table(opened, list(rows.faults))
+        suspects = None
+        if labels or page is not None:
+            suspects = label_suspects(table, readable, lambda done, of: tell("judging labels", done, of))
+    written = write_asked(opened, table, rows, suspects or (), page=page, csv=csv, clean=clean)
     if as_json:
-        print(json.dumps(dataclasses.asdict(found)))
+        named = None if suspects is None else [dataclasses.asdict(one) for one in suspects]
+        print(json.dumps({**dataclasses.asdict(found), "label_suspects": named}))
     else:
         _print(found, asked.name)
+        print_suspects(suspects, len(readable))
+        print_written(written)
     for failure in found.failures:
         print(f"fairground: {failure}", file=sys.stderr)
     if found.failures:
@@ -92,38 +118,38 @@ def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["C
 
 def _print(found: "Audit", name: str) -> None:
     sizes = found.class_sizes
-    print(f"{name}: {found.n_images} images of {found.n_classes} classes")
+    print_fitted(f"{name}: {found.n_images} images of {found.n_classes} classes")
     for part, (images, classes) in found.parts.items():
-        print(f"  {part:<12}{images:>8} images{classes:>7} classes")
-    print(
+        print_fitted(f"  {part:<12}{images:>8} images{classes:>7} classes")
+    print_fitted(
         f"  images a class: {sizes['smallest']:.0f} to {sizes['largest']:.0f}, median {sizes['median']:g}; "
         f"largest/smallest {sizes['ratio']:.3g}, Gini {sizes['gini']:.2f}"
     )
-    print(f"  classes of one image: {sizes['of_one_image']:.0f}")
+    print_fitted(f"  classes of one image: {sizes['of_one_image']:.0f}")
     if found.image_sizes:
         shapes = found.image_sizes
-        print(
+        print_fitted(
             f"  image sizes: shorter side {shapes['shorter_side_smallest']} or more, median "
             f"{shapes['shorter_side_median']}; longer side up to {shapes['longer_side_largest']}; "
             f"{shapes['distinct_sizes']} different"
         )
-    print(f"  unreadable: {found.unreadable}")
+    print_fitted(f"  unreadable: {found.unreadable}")
     for sentence in found.unreadable_examples[:_SHOWN]:
-        print(f"    {sentence}")
+        print_fitted(f"    {sentence}")
     if found.unreadable > _SHOWN:
-        print(f"    and {found.unreadable - _SHOWN} more; --json names them")
+        print_fitted(f"    and {found.unreadable - _SHOWN} more; --json names them")
     _print_copies("exact duplicates", found.duplicates)
     if found.near_duplicates is None:
-        print("  near duplicates: not looked for, there is nothing to look at")
+        print_fitted("  near duplicates: not looked for, there is nothing to look at")
     else:
         _print_copies("near duplicates", found.near_duplicates)
-        print(f"    ({found.near_rule}; {found.too_plain} images are too plain to be judged)")
+        print_fitted(f"    ({found.near_rule}; {found.too_plain} images are too plain to be judged)")
     for parts, names in found.shared_classes.items():
-        print(f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'")
+        print_fitted(f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'")
     if not found.shared_classes and len(found.parts) > 1:
-        print("  classes shared by parts: none")
+        print_fitted("  classes shared by parts: none")
     for note in (*found.notes, *_obstacles(found)):
-        print(f"  note: {note}")
+        print_fitted(f"  note: {note}")
 
 
 def _obstacles(found: "Audit") -> Iterator[str]:
@@ -135,9 +161,9 @@ def _obstacles(found: "Audit") -> Iterator[str]:
 
 
 def _print_copies(what: str, copies: "Copies") -> None:
-    print(
+    print_fitted(
         f"  {what}: {copies.images} images, {copies.across_parts} of them across parts, "
         f"{copies.across_classes} across classes"
     )
     for first, second in copies.examples:
-        print(f"    '{first}' and '{second}'")
+        print_fitted(f"    '{first}' and '{second}'")

@@ -33,8 +33,10 @@ def evaluate(
     Examples: fairground evaluate 3f2a --split test --metrics recall@1,nmi · fairground evaluate laptop/mlrc --split
     test --ensemble
     """
+    from fairground.api.progress.spinner import spinner
     from fairground.errors import require
     from fairground.records.folders import resolve_run
+    from fairground.report.headings import with_unit
     from fairground.study.folder import find_begun
     from fairground.training.reopen import evaluate_stored
 
@@ -45,18 +47,20 @@ def evaluate(
         _evaluate_study(study, home, split=split, metrics=asked, is_joined=ensemble, as_json=as_json)
         return
     require(not ensemble, f"--ensemble is for studies, and there is no study '{run}' in {home}")
-    scores = evaluate_stored(home, resolve_run(home, run), split=split, metrics=asked)
+    with spinner(f"measuring on the {split} split", is_quiet=as_json):
+        scores = evaluate_stored(home, resolve_run(home, run), split=split, metrics=asked)
     if as_json:
         print(json.dumps(scores))
         return
     for name, value in scores.items():
-        print(f"{split} {name}  {value:.6f}")
+        print(f"{split} {name}  {with_unit(name, value)}")
 
 
 def _evaluate_study(
     study: "StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool, as_json: bool
 ) -> None:
     from fairground.records.store import Store
+    from fairground.report.headings import with_unit
     from fairground.study.select import Seal
     from fairground.study.status import results_so_far
 
@@ -74,11 +78,15 @@ def _evaluate_study(
         labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
         print(json.dumps([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)]))
         return
+    from fairground.report.study_results import intervals_of
+
+    intervals = intervals_of(found)
     for result, scores in found:
-        for how, repeats in scores.items():
-            for metric, (mean, half, n) in _intervals(repeats).items():
-                spread = "" if half is None else f" ± {half:.6f}"
-                print(f"{result.job.label}  {how}  {split} {metric}  {mean:.6f}{spread}  (n = {n})")
+        for how in scores:
+            for metric, span in intervals[result.job.label, how].items():
+                spread = "" if span.half_width is None else f" ± {with_unit(metric, span.half_width)}"
+                mean = with_unit(metric, span.mean)
+                print(f"{result.job.label}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})")
 
 
 def _separate_scores(
@@ -112,14 +120,4 @@ def _joined_scores(result: "JobResult", home: Path, metrics: Sequence[str] | Non
             spec["evaluation"] = {**spec["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
         argument = {"runs": [run.name for run in runs], "home": str(home), "spec": spec}
         found.append(dict(ensemble_job(argument)["scores"]))
-    return found
-
-
-def _intervals(repeats: Sequence[dict[str, float]]) -> dict[str, tuple[float, float | None, int]]:
-    from fairground.statistics.intervals import t_interval
-
-    found = {}
-    for metric in repeats[0] if repeats else ():
-        span = t_interval([scores[metric] for scores in repeats])
-        found[metric] = (span.mean, span.half_width, span.n)
     return found

@@ -13,6 +13,14 @@ Gpus = Annotated[
     float, typer.Option("--gpus", min=0, help="With ray: accelerators per run, a share of one if below 1.")
 ]
 Address = Annotated[str | None, typer.Option("--address", help="The Ray cluster's address; none starts one here.")]
+NodeWait = Annotated[
+    float | None,
+    typer.Option(
+        "--node-wait",
+        min=0,
+        help="With ray: seconds to wait for a node when none is left, before ending resumably (default 300).",
+    ),
+]
 Storage = Annotated[
     str | None,
     typer.Option("--storage", help="Where trials are kept, as postgresql+psycopg://...; by default in a file."),

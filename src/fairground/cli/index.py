@@ -10,7 +10,7 @@ from fairground.api.progress.counts import counted
 from fairground.cli.embed import DATA_HELP
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list
+from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list, stopping_with_a_word
 
 HELP_ORDER = 130
 
@@ -38,7 +38,8 @@ def index(
 
     inputs = read_inputs(data)
     opened = open_model(model, home=home)
-    with counted("indexing", is_quiet=quiet) as tell:
+    again = f"fairground index {model} {data} -o {out}"
+    with stopping_with_a_word(again), counted("indexing", is_quiet=quiet) as tell:
         inputs = readable(inputs, tell, is_asked=skip_unreadable)
         with refusing_with_a_list(inputs, tell):
             built = build_index(opened, inputs, out, how="approximate" if approximate else "auto", tell=tell)

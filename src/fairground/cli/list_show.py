@@ -1,16 +1,19 @@
 """`fairground list` and `fairground show`: what there is, without importing any of it."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.api.terminal import terminal_width
 from fairground.cli.options import HOME, AsJson, Home
 
 HELP_ORDER = 150
 
 if TYPE_CHECKING:
+    from fairground.records.filters import RunSummary
     from fairground.records.record import RunRecord
 
 
@@ -65,23 +68,42 @@ def _fairness(table: str) -> dict[str, str]:
 def _list_runs(home: Path, as_json: bool) -> None:
     from fairground.records.folders import run_folders
     from fairground.records.store import Store
+    from fairground.spec.data_name import OWN_DATA, data_name
 
-    records = {record.name: record for record in Store(home).records()}
-    states = {name: records[name].state if name in records else "unfinished" for name in {*run_folders(home), *records}}
+    store = Store(home)
+    runs = {run.name: run for run in store.summaries()}
+    states = {name: runs[name].state if name in runs else "unfinished" for name in {*run_folders(home), *runs}}
     if as_json:
         print(json.dumps(states, sort_keys=True))
         return
+    if not states:
+        print(f"no runs in {home} yet; `fairground train` makes one, --home names another place")
+    own = {name: data_name(part) for name, part in store.data_of(OWN_DATA).items()}
+    lines = []
     for name, state in sorted(states.items()):
-        about = _about(records[name]) if name in records else f"go on with: fairground resume {name}"
-        print(f"{name}  {state:<10}  {about}")
+        about = _about(runs[name], own.get(name)) if name in runs else f"go on with: fairground resume {name}"
+        lines.append(f"{name}  {state:<10}  {about}")
+    # At once: twenty thousand calls would take longer than reading the store.
+    print("\n".join(lines), end="\n" if lines else "")
 
 
-def _about(record: "RunRecord") -> str:
-    parts = [record.spec["loss"], record.spec["miner"], record.spec["data"]]
-    names = [str(part["name"]) for part in parts if isinstance(part, dict)]
-    metric = "map@r" if record.selection is None else record.selection.metric
-    score = record.score(metric)
-    return f"{' '.join(names)} seed {record.spec['seed']}" + ("" if score is None else f"  test {metric} {score:.4f}")
+def _about(run: "RunSummary", data: str | None) -> str:
+    from fairground.report.headings import with_unit
+
+    names = " ".join(name for name in (run.loss, run.miner, data or run.dataset) if name)
+    shown = "" if run.score is None else f"  test {run.metric} {with_unit(run.metric, run.score)}"
+    return f"{names} seed {run.seed}{shown}"
+
+
+def print_wrapped(heading: str, words: Sequence[str]) -> None:
+    """Print words after a heading, in as many lines as the terminal needs, none of them torn."""
+    width, line = terminal_width(), heading
+    for word in words:
+        if len(line) > len(heading) and len(line) + 2 + len(word) > width:
+            print(line.rstrip())
+            line = " " * len(heading)
+        line += f"  {word}"
+    print(line.rstrip())
 
 
 def show(
@@ -103,21 +125,24 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
     if as_json:
         print(record.to_json())
         return
-    loss, data = record.spec["loss"], record.spec["data"]
+    from fairground.report.headings import with_unit
+    from fairground.spec.data_name import data_name
+
+    loss = record.spec["loss"]
     assert isinstance(loss, dict)
-    assert isinstance(data, dict)
-    print(f"run {record.name}: {loss['name']} on {data['name']}, seed {record.spec['seed']}, {record.state}")
+    where = data_name(record.spec["data"])
+    print(f"run {record.name}: {loss['name']} on {where}, seed {record.spec['seed']}, {record.state}")
     if record.failure:
         print(f"  {record.failure}")
     for row in record.epochs:
         trained = "untrained" if row.loss is None else f"loss {row.loss:.4f}"
-        mark = "  <- selected" if row.epoch == record.best_epoch else ""
-        scores = "  ".join(f"{name} {value:.4f}" for name, value in row.validation.items())
-        print(f"  epoch {row.epoch:>3}  {trained:<14}  {scores}{mark}")
+        mark = "<- selected" if row.epoch == record.best_epoch else ""
+        scores = [f"{name} {with_unit(name, value)}" for name, value in row.validation.items()]
+        print_wrapped(f"  epoch {row.epoch:>3}  {trained:<14}", [*scores, mark] if mark else scores)
     for split in ("validation", "test"):
-        scores = "  ".join(f"{score.metric} {score.value:.4f}" for score in record.scores if score.split == split)
+        scores = [f"{s.metric} {with_unit(s.metric, s.value)}" for s in record.scores if s.split == split]
         if scores:
-            print(f"  {split:<10}  {scores}")
+            print_wrapped(f"  {split:<10}", scores)
     for note in record.notes:
         print(f"  note: {note}")
     for finding in record.findings:

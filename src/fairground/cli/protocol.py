@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.api.terminal import terminal_width
 from fairground.cli.options import AsJson
 
 HELP_ORDER = 160
@@ -43,20 +44,23 @@ def card_of(spec: "RunSpec") -> dict[str, str]:
     """Return the declaration card of a run, with what it changes in its protocol."""
     from fairground.spec.card import changes, declaration
     from fairground.spec.load import load_run, protocol_names
+    from fairground.spec.paper_settings import paper_settings
 
     card = declaration(spec)
     if spec.protocol in protocol_names():
         changed = changes(spec, load_run(protocol=spec.protocol, unsaid=_UNSAID), unsaid=_UNSAID)
         words = "; ".join(f"{key} {change}" for key, change in changed.items())
         card |= {"changed in the protocol": words} if words else {}
+        card |= paper_settings(spec)
     return card
 
 
 def card_text(card: Mapping[str, str]) -> str:
     """Return a card as two columns."""
     width = max(len(heading) for heading in card)
+    columns = terminal_width(118)
     lines = []
     for heading, words in card.items():
-        wrapped = textwrap.wrap(words, 116 - width, break_long_words=False, break_on_hyphens=False) or [""]
+        wrapped = textwrap.wrap(words, columns - width - 2, break_long_words=False, break_on_hyphens=False) or [""]
         lines += [f"{heading if i == 0 else '':<{width}}  {line}" for i, line in enumerate(wrapped)]
     return "\n".join(lines)

@@ -1,87 +1,159 @@
-"""`fairground query INDEX IMAGE|FOLDER`: the most similar pictures, and whether any is a match."""
+"""`fairground query INDEX IMAGE|FOLDER ...`: the class of each picture, or that it is unknown, and what is like it."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairground.cli.options import AsJson
+from fairground.api.progress.counts import counted
+from fairground.cli.options import AsJson, Quiet
 
 HELP_ORDER = 140
 
 if TYPE_CHECKING:
+    from fairground.deploy.decision import DecisionRule
     from fairground.deploy.index import Index
     from fairground.deploy.query import QueryResult
 
 
 def query(
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="A folder that `fairground index` wrote.")],
-    data: Annotated[str, typer.Argument(metavar="IMAGE|FOLDER", help="What to search for: pictures, or features.")],
+    data: Annotated[
+        list[str], typer.Argument(metavar="IMAGE|FOLDER...", help="What to search for: pictures, folders, or features.")
+    ],
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many neighbours.")] = 10,
+    fpir: Annotated[
+        float,
+        typer.Option("--fpir", help="Per cent of pictures of unknown classes that may be given a class, at most."),
+    ] = 5.0,
     threshold: Annotated[
-        str,
-        typer.Option(
-            "--threshold", help="What is a match: fmr (1 % false matches on validation), eer, a similarity, or none."
-        ),
-    ] = "fmr",
+        float | None, typer.Option("--threshold", help="Name a class from this similarity on, instead of --fpir.")
+    ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="Also write an HTML page with the pictures.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Search exactly even where an approximate search is.")] = False,
     approximate: Annotated[bool, typer.Option("--approximate", help="Search approximately, with faiss.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Search an index by example: exact, with a decision whose error rates were measured on validation classes.
+    """Say for each picture which class of the index it has, or that it is unknown, with the nearest rows.
 
-    Example: fairground query my_index picture.jpg -k 5 --page matches.html
+    At most --fpir per cent of pictures of unknown classes are given a class: calibrated on the classes of the index
+    that the model was not trained on, each left out in turn. With too few of them there is no decision.
+
+    Example: fairground query my_index picture.jpg another.jpg -k 5 --page found.html
     """
+    from fairground.deploy.decision import rule_of
     from fairground.deploy.index import How, open_index
-    from fairground.deploy.query import query_index, rule_of
+    from fairground.deploy.query import query_index, read_queries
     from fairground.errors import require
-    from fairground.report.headings import clean
 
     require(not (exact and approximate), "--exact and --approximate cannot both be meant")
+    require(0 < fpir < 100, f"--fpir is in per cent, between 0 and 100; got {fpir:g}")
     how: How = "exact" if exact else "approximate" if approximate else "auto"
+    inputs = read_queries(data)
     opened = open_index(index)
-    rule = rule_of(opened, threshold)
-    results = query_index(opened, data, k=k, rule=rule, how=how, pictures=page is not None)
-    sentence = rule.sentence(len(opened))
+    with counted("calibrating", is_quiet=quiet) as tell:
+        rule = rule_of(
+            opened, fpir=fpir / 100, threshold=threshold, tell=lambda done, of: tell("calibrating", done, of)
+        )
+        results = []
+        for number, some in enumerate(inputs):
+            tell("searching", number, len(inputs))
+            results += query_index(opened, some, k=k, rule=rule, how=how, pictures=page is not None)
     if page is not None:
-        _write_page(opened, results, sentence, page)
+        _write_page(opened, results, rule, page)
     if as_json:
-        found = [{**asdict(result), "picture": None, "is_match": result.is_match} for result in results]
-        calibrated = None if rule.calibrated is None else asdict(rule.calibrated)
-        for one in found:
-            del one["picture"]
-        print(json.dumps({"threshold": rule.similarity, "calibrated": calibrated, "answers": found}))
+        print(json.dumps(_as_data(rule, results)))
         return
-    for result in results:
-        print(f"{clean(result.query)}  {clean(result.verdict)}")
-        for neighbour in result.neighbours:
-            label = "" if neighbour.label is None else f"  [{clean(neighbour.label)}]"
-            print(f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}")
-    print(sentence)
+    _print(results, rule)
     if page is not None:
         print(f"wrote {page}")
 
 
-def _write_page(index: "Index", results: Sequence["QueryResult"], sentence: str, page: Path) -> None:
-    from fairground.report.query_page import MOST, Found, Searched, write_matches
+def _print(results: Sequence["QueryResult"], rule: "DecisionRule") -> None:
+    from fairground.report.headings import clean
+
+    for result in results:
+        print(f"{clean(result.query)}: {clean(result.decision.words)}{_truth(result)}")
+        if result.classes:
+            named = ", ".join(f"{clean(one.label)} {one.similarity:.3f}" for one in result.classes)
+            print(f"  nearest classes: {named}")
+        for neighbour in result.neighbours:
+            label = "" if neighbour.label is None else f"  [{clean(neighbour.label)}]"
+            print(f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}")
+    if len(results) > 1:
+        print(summary(results))
+    print(rule.sentence())
+
+
+def _truth(result: "QueryResult") -> str:
+    from fairground.report.headings import clean
+
+    if result.is_right is None or result.truth is None:
+        return ""
+    known = "" if result.is_truth_indexed else ", not in the index"
+    return f" - {'right' if result.is_right else f'wrong, it is {clean(result.truth)}{known}'}"
+
+
+def summary(results: Sequence["QueryResult"]) -> str:
+    """Return how many queries were given a class and, where their classes are known, how many decisions are right."""
+    decided = [result for result in results if result.decision.is_known is not None]
+    if not decided:
+        return f"{len(results)} pictures, no decision."
+    n_known = sum(bool(result.decision.is_known) for result in decided)
+    said = f"{len(results)} pictures: {n_known} given a class, {len(decided) - n_known} unknown."
+    strange = [result for result in decided if result.truth is not None and not result.is_truth_indexed]
+    indexed = [result for result in decided if result.truth is not None and result.is_truth_indexed]
+    if strange:
+        wrong = sum(not result.is_right for result in strange)
+        share = 100 * wrong / len(strange)
+        said += f" Of {len(strange)} whose class is not in the index {wrong} ({share:.1f} %) were given one."
+    if indexed:
+        right = sum(bool(result.is_right) for result in indexed)
+        share = 100 * right / len(indexed)
+        said += f" Of {len(indexed)} whose class is in the index {right} ({share:.1f} %) were given it."
+    return said
+
+
+def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str, Any]:
+    answers = []
+    for result in results:
+        found = asdict(result)
+        del found["picture"]
+        answers.append({**found, "is_right": result.is_right})
+    measured = rule.measured_fpir
+    return {
+        "threshold": rule.threshold,
+        "fpir": rule.fpir,
+        "measured_fpir": None if measured is None else dict(zip(("rate", "low", "high"), measured, strict=True)),
+        "calibration_classes": None if rule.trials is None else rule.trials.conformal.n_classes,
+        "why_no_decision": rule.why_not or None,
+        "answers": answers,
+    }
+
+
+def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "DecisionRule", page: Path) -> None:
+    from fairground.report.query_page import MOST, Found, Searched, write_answers
 
     small = index.thumbnails
     searched = [
         Searched(
             name=result.query,
-            verdict=result.verdict,
-            is_match=result.is_match,
+            decision=result.decision.words,
+            is_known=result.decision.is_known,
+            is_right=result.is_right,
+            truth=result.truth,
+            nearest=", ".join(f"{one.label} {one.similarity:.3f}" for one in result.classes),
             picture=result.picture,
             found=tuple(
                 Found(
                     name=neighbour.name,
                     label=neighbour.label,
                     similarity=neighbour.similarity,
-                    is_match=neighbour.is_match,
+                    is_right=None if result.truth is None else neighbour.label == result.truth,
                     # Pictures beyond those a page shows need not be read.
                     picture=None if small is None or number >= MOST else small[neighbour.row],
                 )
@@ -90,4 +162,5 @@ def _write_page(index: "Index", results: Sequence["QueryResult"], sentence: str,
         )
         for number, result in enumerate(results)
     ]
-    write_matches(searched, title=f"Found in {index.folder.name}", threshold=sentence, out=page)
+    lead = f"{summary(results)} {rule.sentence()}" if len(results) > 1 else rule.sentence()
+    write_answers(searched, title=f"Found in {index.folder.name}", lead=lead, out=page)

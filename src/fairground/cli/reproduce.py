@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    what: Annotated[str, typer.Argument(help="A run or a study, by name or enough of its hash.")],
+    what: Annotated[str, typer.Argument(help="A run, a study or a recommendation, by name or enough of its hash.")],
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="How many fresh seeds.")] = 10,
     executor: ExecutorName = "processes",
     workers: Workers = 2,
@@ -31,17 +32,29 @@ def reproduce(
 ) -> None:
     """Repeat a run, or the selected settings of a study, on fresh seeds; what is already done is not done again.
 
-    A study's search is not repeated: its winners are, and its tables then count so many repeats.
+    A study's search is not repeated: its winners are, and its tables then count so many repeats. The model of a
+    recommendation is made again from its plan, with the same seed: its weights must be the same.
 
     Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
     """
     from fairground.api.executors import ExecutorOptions
+    from fairground.api.remake_model import find_plan
     from fairground.api.reproduce import repeat_run
+    from fairground.errors import require
     from fairground.study.folder import find_begun
 
+    plan = find_plan(home, what)
+    if plan is not None:
+        _remake(plan, as_json=as_json)
+        return
     options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
     study = find_begun(home, what)
     if study is not None:
+        require(
+            study.until_settled is None,
+            f"study {study.name} adds seeds in waves (until_settled) and has no number of repeats: "
+            f"`fairground study resume {study.name}` goes on with it",
+        )
         more = replace(study, repeats=max(repeats, study.repeats))
         run_study(more, home, options, storage, as_json=as_json, is_quiet=quiet or as_json)
         return
@@ -49,8 +62,24 @@ def reproduce(
     _print(records, as_json=as_json)
 
 
+def _remake(plan: Path, *, as_json: bool) -> None:
+    from fairground.api.remake_model import remake_model
+
+    made = remake_model(plan)
+    if as_json:
+        print(json.dumps({"name": made.name, "is_same": made.is_same, "weights_sha256": made.found}))
+    else:
+        same = (
+            "the same weights, to the last bit" if made.is_same else "other weights: another machine rounds otherwise"
+        )
+        print(f"recommendation {made.name} made again: {same} ({made.found[:16]})")
+    if not made.is_same:
+        raise typer.Exit(1)
+
+
 def _print(records: "list[RunRecord]", *, as_json: bool) -> None:
     from fairground.errors import FairgroundError, require
+    from fairground.report.headings import with_unit
     from fairground.report.table_formats import text
     from fairground.report.tables import ResultTable
 
@@ -69,4 +98,5 @@ def _print(records: "list[RunRecord]", *, as_json: bool) -> None:
     for metric, (value, values) in compared.items():
         if value is not None and values:
             n_below = sum(other < value for other in values)
-            print(f"{table.split} {metric}: the run scored {value:.4f}, above {n_below} of {len(values)} fresh seeds")
+            scored = f"the run scored {with_unit(metric, value)}"
+            print(f"{table.split} {metric}: {scored}, above {n_below} of {len(values)} fresh seeds")

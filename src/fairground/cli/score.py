@@ -46,6 +46,8 @@ def score(
     from fairground.evaluation.bootstrap import Bootstrap
     from fairground.evaluation.score import score_file_in_detail
     from fairground.records.arrays import write_arrays
+    from fairground.report.headings import unit
+    from fairground.spec.metric_words import is_share
 
     found = score_file_in_detail(
         file,
@@ -65,5 +67,6 @@ def score(
         return
     width = max(len(name) for name in found.scores)
     for name, value in found.scores.items():
-        spread = found.intervals.get(name)
-        print(f"{name:<{width}}  {value:.6f}" + (f"  [{spread.low:.6f}, {spread.high:.6f}]" if spread else ""))
+        spread, by = found.intervals.get(name), 100 if is_share(name) else 1
+        between = f"  [{by * spread.low:.4f}, {by * spread.high:.4f}]" if spread else ""
+        print(f"{name:<{width}}  {by * value:.4f}{unit(name)}{between}")

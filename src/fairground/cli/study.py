@@ -3,12 +3,14 @@
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Workers, WorkerThreads
+from fairground.cli.executors import Address, ExecutorName, Gpus, NodeWait, Storage, Workers, WorkerThreads
 from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet
 
 HELP_ORDER = 80
@@ -16,6 +18,16 @@ HELP_ORDER = 80
 if TYPE_CHECKING:
     from fairground.api.executors import ExecutorOptions
     from fairground.spec.study import StudySpec
+    from fairground.study.plan import StudyPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuSpeed:
+    """What a GPU is called and how fast it trains, as the user says it; None where nothing was said."""
+
+    name: str
+    images_per_second: float | None
+
 
 ACTIONS = ("run", "resume", "plan", "status", "list")
 
@@ -33,10 +45,24 @@ def study(
     threads: WorkerThreads = 1,
     gpus: Gpus = 0.0,
     address: Address = None,
+    node_wait: NodeWait = None,
     storage: Storage = None,
+    until_settled: Annotated[
+        bool,
+        typer.Option(
+            "--until-settled",
+            help="Add seeds in waves, only to the methods still in question, until it is settled which is best. "
+            "until_settled.limit=15 and so on change the rule.",
+        ),
+    ] = False,
     measure: Annotated[
         bool, typer.Option("--measure", help="With plan: make the first run of every method, to measure what it costs.")
     ] = False,
+    images_per_second: Annotated[
+        float | None,
+        typer.Option("--images-per-second", help="With plan: how fast your GPU trains the network.", min=1),
+    ] = None,
+    gpu: Annotated[str, typer.Option("--gpu", help="With plan: what that GPU is called.")] = "your GPU",
     home: Home = HOME,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -53,7 +79,11 @@ def study(
 
     Or: fairground study plan laptop/mlrc --measure
 
+    Or: fairground study plan roth2020/table4 --images-per-second 350 --gpu V100
+
     Or: fairground study laptop/mlrc --workers 4 repeats=5 search.trials=16
+
+    Or: fairground study tiny --until-settled until_settled.limit=9 until_settled.margin=1
 
     Or: fairground study my_study.toml --executor ray --storage postgresql+psycopg://user@host/db
     """
@@ -64,12 +94,16 @@ def study(
     from fairground.api.executors import ExecutorOptions
     from fairground.api.study import find_study
 
+    rest = [*rest[:1], *(["until_settled=true"] if until_settled else []), *rest[1:]]
     found = find_study(rest, home, is_begun=action in ("resume", "status"))
-    options = ExecutorOptions(name=executor, workers=workers, threads=threads, gpus=gpus, address=address)
+    options = ExecutorOptions(
+        name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
+    )
     if action == "status":
         _status(found, home, storage, as_json=as_json)
     elif action == "plan":
-        _plan(found, home, options, is_measured=measure, as_json=as_json, is_quiet=quiet or as_json)
+        device = GpuSpeed(name=gpu, images_per_second=images_per_second)
+        _plan(found, home, options, device, is_measured=measure, as_json=as_json, is_quiet=quiet or as_json)
     else:
         run(found, home, options, storage, loggers=loggers or [], as_json=as_json, is_quiet=quiet or as_json)
 
@@ -91,7 +125,14 @@ def _list(home: Path, *, as_json: bool) -> None:
 
 
 def _plan(
-    found: "StudySpec", home: Path, options: "ExecutorOptions", *, is_measured: bool, as_json: bool, is_quiet: bool
+    found: "StudySpec",
+    home: Path,
+    options: "ExecutorOptions",
+    device: GpuSpeed,
+    *,
+    is_measured: bool,
+    as_json: bool,
+    is_quiet: bool,
 ) -> None:
     from fairground.api.study import measured_plan
     from fairground.study.plan import plan_of
@@ -100,22 +141,48 @@ def _plan(
         measured_plan(found, home=home, options=options, quiet=is_quiet) if is_measured else plan_of(found, home=home)
     )
     seconds, size = plan.seconds(options.workers), plan.bytes()
+    gpu_seconds = plan.gpu_seconds(device.images_per_second)
+    command = f"fairground study {plan.study}" + (" data.root=FOLDER/{data}" if plan.images() is not None else "")
     if as_json:
-        rows = [dict(vars(row)) for row in plan.rows]
-        totals = {"search_runs": plan.n_search, "final_runs": plan.n_final, "seconds": seconds, "bytes": size}
-        print(json.dumps({"study": plan.study, **totals, "jobs": rows}))
+        rows = [asdict(row) for row in plan.rows]
+        counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
+        totals = {**counts, "seconds": seconds, "bytes": size}
+        more = {"images": plan.images(), "gpu_seconds": gpu_seconds, "command": command}
+        print(json.dumps({"study": plan.study, **totals, **more, "jobs": rows}))
         return
     width = max(len(row.job) for row in plan.rows)
     for row in plan.rows:
         cost = "" if row.seconds is None else f"  {row.seconds:.1f} s per run"
         print(f"{row.job:<{width}}  {row.n_search:>5} search + {row.n_final:>4} final  {row.n_settings} settings{cost}")
-    print(f"{plan.n_search:,} trainings to search, {plan.n_final:,} after selection")
-    if seconds is None or size is None:
-        print("how long and how much disk is unknown here: --measure makes the first run of every method to measure it")
-    else:
+    most = "at most " if plan.is_most else ""
+    print(f"{plan.n_search:,} trainings to search, {most}{plan.n_final:,} after selection")
+    if seconds is not None and size is not None:
         print(
             f"at most {_hours(seconds)} on {options.workers} workers, {size / 2**20:,.0f} MB of disk, by measured runs"
         )
+    elif plan.images() is None:
+        print("how long and how much disk is unknown here: --measure makes the first run of every method to measure it")
+    else:
+        _print_gpu(plan, device, gpu_seconds)
+    if found.follows:
+        print(f"follows: {found.follows}")
+    if found.differs:
+        print(f"differs from the paper: {found.differs}")
+    print(f"command: {command}")
+
+
+def _print_gpu(plan: "StudyPlan", device: GpuSpeed, seconds: float | None) -> None:
+    """Print what a study on published data takes on one GPU: images, hours at a stated speed, and disk."""
+    images, size = plan.images(), plan.bytes()
+    assert images is not None
+    assert size is not None
+    print(f"at most {images / 1e6:,.1f} million images through the network, {size / 1e9:,.0f} GB of disk")
+    if seconds is None:
+        print("how long is unknown here: give --images-per-second N --gpu NAME, or train one run of each network first")
+    elif device.images_per_second is not None:
+        print(f"at most {_hours(seconds)} on one {device.name} at {device.images_per_second:g} images/s, as given")
+    else:
+        print(f"at most {_hours(seconds)} at the images/s measured in this home on {plan.hardware}")
 
 
 def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: bool) -> None:
@@ -123,21 +190,27 @@ def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: boo
     from fairground.spec.study import study_hash
     from fairground.study.folder import folder_of
     from fairground.study.select import Seal
-    from fairground.study.status import status_of
+    from fairground.study.status import status_of, waves_so_far
 
     is_begun = folder_of(found, home).spec.exists()
     rows = status_of(found, home=home, storage=storage) if is_begun else []
+    waves = waves_so_far(found, home=home) if is_begun else {}
     events = Store(home).events(run=study_hash(found))
     openings = Seal(Store(home), found).openings()
     if as_json:
         state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
         jobs = [dict(vars(row)) for row in rows]
+        state["waves"] = {data: dict(vars(wave)) for data, wave in waves.items()}
         print(json.dumps({**state, "jobs": jobs, "events": [dict(vars(event)) for event in events]}))
         return
     print(f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}")
     for row in rows:
         states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "no trials"
         print(f"  {row.job}: {states}, of {row.n_trials}; final runs {row.final_done} of {row.final_wanted}")
+    if found.seed_procedure is not None:
+        print(f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}")
+        for data, wave in waves.items():
+            print(f"  {data}: {wave.sentence}")
     if openings:
         first = openings[0]
         print(f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}")
@@ -159,9 +232,14 @@ def run(
 ) -> None:
     """Run a study and print what it found; after Ctrl-C, how to go on."""
     from fairground.api.study import run_found_study
+    from fairground.api.terminal import prints_on_stderr
 
     try:
-        result = run_found_study(found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet)
+        # What Ray prints must not end up in what a program reads.
+        with prints_on_stderr() if options.name == "ray" else nullcontext():
+            result = run_found_study(
+                found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet
+            )
     except KeyboardInterrupt:
         where = "" if home == HOME else f" --home {home}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)

@@ -34,6 +34,16 @@ def readable(inputs: "EmbeddingInputs", tell: Tell, *, is_asked: bool) -> "Embed
 
 
 @contextmanager
+def stopping_with_a_word(command: str) -> Iterator[None]:
+    """Say after Ctrl-C how to go on: what is done is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"stopped; what is done is kept. Go on with the same command: {command}", file=sys.stderr)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
 def refusing_with_a_list(inputs: "EmbeddingInputs", tell: Tell) -> Iterator[None]:
     """Where one picture cannot be read, look for all of them, so that the user hears once and not one by one."""
     from fairground.deploy.unreadable import listed, unreadable

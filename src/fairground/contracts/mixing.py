@@ -7,7 +7,9 @@ from torch import Tensor
 
 
 class Mixing(NamedTuple):
-    """Sample i becomes `weight` * i + (1 - weight) * `partner[i]`, before trunk stage `stage` (0 = input).
+    """Sample i becomes `weight` * i + (1 - weight) * `partner[i]`, before trained stage `stage` of the trunk.
+
+    Stages are counted from the first that trains: 0 mixes images where all do.
 
     `gather` finds the partners where a batch is shared by several processes: it returns the full batch of each share.
     """

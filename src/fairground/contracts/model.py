@@ -11,13 +11,20 @@ from torch import Tensor, nn
 from fairground.contracts.mixing import Mixing, mix
 from fairground.contracts.preprocessing import IMAGENET, Preprocessing
 from fairground.contracts.table import Images
+from fairground.contracts.weights import PublishedWeights
 
 
 class Trunk(nn.Module, ABC):
     """Images to features. `stages` run one after another, so that a regulariser may mix samples between them.
 
-    A trunk declares the `preprocessing` its weights expect; `assemble` hands it to the transform.
+    A trunk declares the `preprocessing` its weights expect; `assemble` hands it to the transform. `published` are the
+    files that `weights=imagenet` may be. The first `n_frozen` stages do not train. Where `is_past_frozen`, inputs are
+    not images but what those stages made of them earlier.
     """
+
+    #: how many weights it has, where no setting decides
+    n_weights: ClassVar[int | None] = None
+    published: ClassVar[tuple[PublishedWeights, ...]] = ()
 
     #: "sha256:" and the hash of the file its first weights were read from; nothing where they were drawn at random
     weights_fingerprint: str = ""
@@ -26,15 +33,24 @@ class Trunk(nn.Module, ABC):
     n_features: int
     stages: nn.ModuleList
     preprocessing: Preprocessing = IMAGENET
+    n_frozen: int = 0
+    is_past_frozen: bool = False
 
     def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
-        """Return features (n, n_features) of images (n, c, h, w)."""
-        hidden = images
-        for number, stage in enumerate(self.stages):
-            if mixing is not None and mixing.stage == number:
+        """Return features (n, n_features) of images (n, c, h, w); samples are mixed before a stage that trains."""
+        hidden = images if self.is_past_frozen else self.frozen_output(images)
+        for number in range(self.n_frozen, len(self.stages)):
+            if mixing is not None and mixing.stage == number - self.n_frozen:
                 hidden = mix(hidden, mixing)
-            hidden = stage(hidden)
+            hidden = self.stages[number](hidden)
         return self.pool(hidden)
+
+    def frozen_output(self, images: Tensor) -> Tensor:
+        """Return what the frozen stages make of images; features (n, n_features) where every stage is frozen."""
+        hidden = images
+        for number in range(self.n_frozen):
+            hidden = self.stages[number](hidden)
+        return self.pool(hidden) if 0 < self.n_frozen == len(self.stages) else hidden
 
     def pool(self, hidden: Tensor) -> Tensor:
         """Return feature vectors from what the last stage gives; the mean over the image where it is one."""

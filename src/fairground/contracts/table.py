@@ -33,6 +33,10 @@ class Images(ABC):
     def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
         """Do now what would make the first images slow, telling how many of how many are done; mostly nothing."""
 
+    def cache_sentence(self) -> str:
+        """Say what `prepare` left on the disk, and where; mostly nothing."""
+        return ""
+
     def require_side(self, shorter_side: int) -> None:
         """Refuse, before anything is read, a shorter side that these images cannot be had with; mostly none."""
 

@@ -1,17 +1,17 @@
 """The server of a watch: a handful of addresses, each a page in memory. It opens no file and takes no order.
 
-Only GET and HEAD are answered. Nothing is kept by the browser, nothing may be framed, and every page goes out with the
-policy that lets it ask this server alone.
+Only GET and HEAD are answered, malformed requests by a sentence. Nothing is kept by the browser, nothing may be framed,
+and every page goes out with the policy that lets it ask this server alone.
 """
 
 import json
 import socket
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
-from urllib.parse import parse_qs, urlsplit
+from http.server import BaseHTTPRequestHandler
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from fairground.dashboard.access import Access, access_for
+from fairground.dashboard.bounded_server import BoundedServer
 from fairground.dashboard.page_cache import OVERVIEW, PageCache
 from fairground.errors import InputError
 
@@ -26,10 +26,8 @@ _HEADERS = {
 }
 
 
-class WatchServer(ThreadingHTTPServer):
+class WatchServer(BoundedServer):
     """Serves a keeper's pages at one address; `access` says who may read them, and under which URL."""
-
-    daemon_threads = True
 
     def __init__(self, host: str, port: int, keeper: PageCache) -> None:
         self.address_family = _family(host)
@@ -47,16 +45,18 @@ class WatchServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: WatchServer
     server_version, sys_version = "fairground", ""
-    #: seconds a connection may stay silent, so that one that does cannot hold a thread for good
-    timeout: ClassVar[int] = 30
 
     def do_GET(self) -> None:
         """Answer with a page, with its state, or with why not."""
+        self.server.extend(self.connection)
         access = self.server.access
         if not access.knows(self.headers.get("Host")):
             self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"This is not the server you asked for. Open {_bare(access)}")
             return
-        parts = urlsplit(self.path)
+        parts = _split(self.path)
+        if parts is None:
+            self._refuse(HTTPStatus.BAD_REQUEST, "This is no address of a page here. All pages are listed on /")
+            return
         asked = parse_qs(parts.query, max_num_fields=8) if parts.query.count("&") < 8 else {}
         token = asked.get("token", [None])[0]
         if not access.admits(token=token, cookies=self.headers.get("Cookie")):
@@ -102,6 +102,11 @@ class _Handler(BaseHTTPRequestHandler):
         where = "/" + path.lstrip("/\\")
         self._send(HTTPStatus.SEE_OTHER, b"", "text/plain", _NOTHING, **{"Location": where, "Set-Cookie": cookie})
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what cannot be understood in our own words, with the headers of all other answers."""
+        self.close_connection = True
+        self._refuse(HTTPStatus(code), f"This request cannot be answered: {HTTPStatus(code).phrase}.")
+
     def _refuse(self, status: HTTPStatus, sentence: str, **headers: str) -> None:
         self._send(status, f"{sentence}\n".encode(), "text/plain", _NOTHING, **headers)
 
@@ -116,6 +121,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server gives it
         """Keep the terminal for what matters."""
+
+
+def _split(target: str) -> SplitResult | None:
+    """Return the parts of a request's target; None for what is none, such as an open bracket."""
+    try:
+        return urlsplit(target)
+    except ValueError:
+        return None
 
 
 def _family(host: str) -> socket.AddressFamily:

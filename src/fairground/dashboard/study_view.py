@@ -14,6 +14,7 @@ from fairground.spec.jobs import jobs_of
 from fairground.spec.study import StudySpec, study_hash
 from fairground.study.folder import folder_of
 from fairground.study.select import Seal
+from fairground.study.status import waves_so_far
 from fairground.study.trial import ENDED, counts
 from fairground.study.trial_store import TrialStore
 
@@ -98,6 +99,9 @@ class StudyWatch:
         self._final: dict[str, tuple[str, ...]] = {}
         self._trials: dict[str, dict[str, int]] = {}
         self._read_at: int | None = None
+        #: seeds that jobs of a study in waves were given, known for so many final runs done
+        self._given: dict[str, int] = {}
+        self._known_at: int | None = None
 
     def look(self, done: Collection[str]) -> StudyView:
         """Return how far the study is; `done` are the names of the runs that are."""
@@ -106,6 +110,7 @@ class StudyWatch:
         selection = seal.selection()
         if selection is not None:
             self._name_final_runs(seal)
+            self._read_waves(done)
         if study.search.trials:
             self._read_trials(folder.path)
         return StudyView(
@@ -121,7 +126,7 @@ class StudyWatch:
                     trials=self._trials.get(job.label, {}),
                     n_trials=job.n_trials() if study.search.trials else 0,
                     n_final_done=self._count(job.label, done) if selection is not None else 0,
-                    n_final=study.repeats * len(study.folds.used),
+                    n_final=self._given.get(job.label, study.n_first_seeds) * len(study.folds.used),
                 )
                 for job in self._jobs
             ),
@@ -137,6 +142,15 @@ class StudyWatch:
         for job in self._jobs:
             if job.label not in self._final and time.monotonic() < deadline:
                 self._final[job.label] = tuple(name_of(spec) for spec in seal.final_specs(job).values())
+
+    def _read_waves(self, done: Collection[str]) -> None:
+        """Find out which seeds were given once more final runs are done; a study that is not in waves has none."""
+        n_done = sum(self._count(job.label, done) or 0 for job in self._jobs)
+        is_named = len(self._final) == len(self._jobs)
+        if self.study.until_settled is not None and is_named and n_done != self._known_at:
+            waves = waves_so_far(self.study, home=self._home)
+            self._given = {f"{data}/{name}": n for data, wave in waves.items() for name, n in wave.given.items()}
+            self._known_at = n_done
 
     def _read_trials(self, folder: Path) -> None:
         found = TrialStore.read_only(folder, study=self.hash)

@@ -13,14 +13,13 @@ Departures from the paper
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.images.class_folders import class_folders, sub_folders
 from fairground.images.photo_dataset import (
-    Counts,
     PhotoDataset,
     Photos,
     check_counts,
@@ -28,8 +27,8 @@ from fairground.images.photo_dataset import (
     existing_root,
     first_with,
 )
+from fairground.spec.counts import Counts
 
-OFFICIAL = Counts(train_classes=98, train_images=8054, test_classes=98, test_images=8131)
 SOURCE = (
     "Cars196 is the 'Stanford Cars Dataset' of the Stanford AI Lab: give the folder that has cars_annos.mat and "
     "car_ims/"
@@ -44,6 +43,8 @@ class Cars196Dataset(PhotoDataset):
     first half trains, since folders have no number.
     """
 
+    official: ClassVar[Counts] = Counts(train_classes=98, train_images=8054, test_classes=98, test_images=8131)
+
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("cars196", prepared)
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
@@ -53,7 +54,7 @@ class Cars196Dataset(PhotoDataset):
         root = existing_root("cars196", self.root, SOURCE)
         listed = first_with([root, root / "devkit"], "cars_annos.mat")
         photos = _by_annotations(root, listed / "cars_annos.mat") if listed is not None else _by_folders(root)
-        return check_counts("Cars196", photos, OFFICIAL, subset=self.subset)
+        return check_counts("Cars196", photos, self.official, subset=self.subset)
 
 
 def _by_annotations(root: Path, path: Path) -> Photos:
@@ -77,7 +78,7 @@ def _by_annotations(root: Path, path: Path) -> Photos:
         paths=tuple(str(row["relative_im_path"]) for row in rows),
         labels=labels.astype(np.int64),
         class_names=tuple(names[number - 1] if names else f"class {number}" for number in kept),
-        official_test=numbers > OFFICIAL.train_classes,
+        official_test=numbers > Cars196Dataset.official.train_classes,
     )
 
 
@@ -88,7 +89,7 @@ def _by_folders(root: Path) -> Photos:
         len(found.paths) > 0, f"cars196.root: no cars_annos.mat and no class folders in {root}. {SOURCE}", DataError
     )
     n_classes = len(found.names)
-    n_train = min(OFFICIAL.train_classes, (n_classes + 1) // 2)
+    n_train = min(Cars196Dataset.official.train_classes, (n_classes + 1) // 2)
     return Photos(
         root=folder,
         paths=found.paths,

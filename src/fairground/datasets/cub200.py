@@ -14,13 +14,13 @@ Departures from the paper
 
 import re
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.images.class_folders import class_folders, sub_folders
 from fairground.images.photo_dataset import (
-    Counts,
     PhotoDataset,
     Photos,
     check_counts,
@@ -30,8 +30,8 @@ from fairground.images.photo_dataset import (
     integers,
     read_words,
 )
+from fairground.spec.counts import Counts
 
-OFFICIAL = Counts(train_classes=100, train_images=5864, test_classes=100, test_images=5924)
 SOURCE = (
     "CUB-200-2011 is at the Caltech Vision Lab's page 'Perona Lab - CUB-200-2011': unpack CUB_200_2011.tgz and give "
     "the folder CUB_200_2011, which has images.txt and images/"
@@ -46,6 +46,8 @@ class Cub200Dataset(PhotoDataset):
     decoding, faster and a little different. `subset` takes a part of the data set for what it is.
     """
 
+    official: ClassVar[Counts] = Counts(train_classes=100, train_images=5864, test_classes=100, test_images=5924)
+
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("cub200", prepared)
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
@@ -55,7 +57,7 @@ class Cub200Dataset(PhotoDataset):
         root = existing_root("cub200", self.root, SOURCE)
         listed = first_with([root, root / "CUB_200_2011"], "images.txt")
         photos = _by_lists(listed) if listed is not None else _by_folders(root)
-        return check_counts("CUB-200-2011", photos, OFFICIAL, subset=self.subset)
+        return check_counts("CUB-200-2011", photos, self.official, subset=self.subset)
 
 
 def _by_lists(folder: Path) -> Photos:
@@ -78,7 +80,7 @@ def _by_lists(folder: Path) -> Photos:
         paths=tuple(path for _, path in lists["images"]),
         labels=labels.astype(np.int64),
         class_names=tuple(name_of_class[str(number)] for number in kept),
-        official_test=numbers > OFFICIAL.train_classes,
+        official_test=numbers > Cub200Dataset.official.train_classes,
     )
 
 
@@ -100,6 +102,6 @@ def _by_folders(root: Path) -> Photos:
         paths=found.paths,
         labels=found.labels,
         class_names=found.names,
-        official_test=numbers > OFFICIAL.train_classes,
+        official_test=numbers > Cub200Dataset.official.train_classes,
         notes=found.notes,
     )

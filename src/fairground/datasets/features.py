@@ -51,6 +51,15 @@ class FeaturesDataset(Dataset):
         )
         self.path, self.labels = path, labels
 
+    def version(self) -> tuple[str | int, ...] | None:
+        """Return place, length and time of change of every file; None where one is not there."""
+        files = [Path(path).expanduser() for path in (self.path, self.labels) if path]
+        try:
+            found = [(str(file.absolute()), file.stat()) for file in files]
+        except OSError:
+            return None
+        return tuple(word for path, stat in found for word in (path, stat.st_size, stat.st_mtime_ns))
+
     def load(self) -> ImageTable:
         """Return features and labels, classes in order of label."""
         path = Path(self.path).expanduser()

@@ -13,12 +13,12 @@ Departures from the paper
 """
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.images.photo_dataset import (
-    Counts,
     PhotoDataset,
     Photos,
     check_counts,
@@ -27,8 +27,8 @@ from fairground.images.photo_dataset import (
     first_with,
     read_words,
 )
+from fairground.spec.counts import Counts
 
-OFFICIAL = Counts(train_classes=3997, train_images=25882, test_classes=3985, test_images=26830)
 N_QUERIES = 14218
 LIST = "list_eval_partition.txt"
 SOURCE = (
@@ -43,6 +43,8 @@ class InShopDataset(PhotoDataset):
     `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
     decoding, faster and a little different. `subset` takes a part of the data set for what it is.
     """
+
+    official: ClassVar[Counts] = Counts(train_classes=3997, train_images=25882, test_classes=3985, test_images=26830)
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("in_shop", prepared)
@@ -63,7 +65,7 @@ class InShopDataset(PhotoDataset):
             "part of it on purpose",
             DataError,
         )
-        return check_counts("In-Shop Clothes", photos, OFFICIAL, subset=self.subset)
+        return check_counts("In-Shop Clothes", photos, self.official, subset=self.subset)
 
 
 def _by_list(root: Path, path: Path) -> Photos:

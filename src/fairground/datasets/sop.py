@@ -11,12 +11,12 @@ Departures from the paper
 """
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from fairground.errors import DataError
 from fairground.images.photo_dataset import (
-    Counts,
     PhotoDataset,
     Photos,
     check_counts,
@@ -26,8 +26,8 @@ from fairground.images.photo_dataset import (
     integers,
     read_words,
 )
+from fairground.spec.counts import Counts
 
-OFFICIAL = Counts(train_classes=11318, train_images=59551, test_classes=11316, test_images=60502)
 SOURCE = (
     "Stanford Online Products is on the page 'Deep Metric Learning via Lifted Structured Feature Embedding' of the "
     "Stanford Computational Vision and Geometry Lab: give the folder Stanford_Online_Products, which has Ebay_train.txt"
@@ -41,6 +41,8 @@ class SopDataset(PhotoDataset):
     decoding, faster and a little different. `subset` takes a part of the data set for what it is.
     """
 
+    official: ClassVar[Counts] = Counts(train_classes=11318, train_images=59551, test_classes=11316, test_images=60502)
+
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("sop", prepared)
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
@@ -53,7 +55,7 @@ class SopDataset(PhotoDataset):
         if listed is None:
             raise DataError(f"sop.root: no Ebay_train.txt in {root} or its Info_Files. {SOURCE}")
         home = listed.parent if listed.name == "Info_Files" else listed
-        return check_counts("Stanford Online Products", _by_lists(listed, home), OFFICIAL, subset=self.subset)
+        return check_counts("Stanford Online Products", _by_lists(listed, home), self.official, subset=self.subset)
 
 
 def _by_lists(lists: Path, home: Path) -> Photos:

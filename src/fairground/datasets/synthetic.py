@@ -60,6 +60,10 @@ class SyntheticDataset(Dataset):
         self.imbalance, self.lone_classes = imbalance, lone_classes
         self.seed = seed
 
+    def version(self) -> tuple[str | int, ...]:
+        """Return nothing: the settings say all."""
+        return ()
+
     def load(self) -> ImageTable:
         """Return the whole data set: the same settings give the same images."""
         generator = torch.Generator().manual_seed(self.seed)

@@ -7,8 +7,8 @@ Formula
 Paper
     ISO/IEC 19795-1, "Biometric performance testing and reporting", 2021.
 
-To be borne in mind
-    The rates are those of single pairs. A query compared with many images meets many chances of a false match.
+Departures from the paper
+    None. The rates are those of single pairs; `open_set.py` decides about a query compared with an entire index.
 """
 
 import numpy as np

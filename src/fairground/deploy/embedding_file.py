@@ -101,6 +101,8 @@ def _fill(
     step = block_length(inputs.images)
     start = done if done == len(inputs) else done // step * step
     _require_space(journal, shape)
+    if tell is not None:
+        tell(start, len(inputs))
     mode = "r+" if start else "w+"
     rows = np.lib.format.open_memmap(journal.rows, mode=mode, dtype=np.float32, shape=None if start else shape)
     noted = time.monotonic()

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 
 from fairground import __version__
-from fairground.contracts.table import Images
 from fairground.deploy.calibration import thresholds_of
 from fairground.deploy.metadata import MeasuredScore, ModelMetadata, Threshold
 from fairground.deploy.model import UsableModel
@@ -18,55 +17,93 @@ from fairground.records.artefacts import RunFolder
 from fairground.records.folders import resolve_run
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
+from fairground.records.stored_spec import stored_spec
+from fairground.spec.run import ComponentSpec, RunSpec
+from fairground.training.assemble import best_device, build_model, build_transform
+from fairground.training.input_profile import InputProfile, missing_place, profile_of, require_profile
 from fairground.training.loop import view_of
-from fairground.training.reopen import Reopened, reopen
+from fairground.training.reopen import Reopened, reopen, selected_weights
 
-#: images whose sizes are asked to see whether all have one
-_LOOKED_AT = 512
 #: validation rows that the threshold is found on, at most: pairs grow with their square
 _ROWS = 5000
 
 
 def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel:
-    """Return a run's selected model; `measured` also finds thresholds and intervals on its validation split."""
+    """Return a run's selected model; `measured` also finds thresholds and intervals on its validation split.
+
+    Where the training data is no more, the model is as usable, with the scores of its record and nothing measured anew.
+    """
     run_name = resolve_run(home, name)
-    run = reopen(home, run_name)
-    store = Store(home)
-    record = store.get(run_name) if run_name in store.names() else None
-    parts, spec = run.parts, run.spec
+    folder = RunFolder(home, run_name)
+    spec = stored_spec(folder)
     for key, part in (("trunk", spec.trunk), ("head", spec.head), ("transform", spec.transform)):
         require(
             ":" not in part.name,
             f"run {run_name} has {key}={part.name}, which lies outside fairground; use it in Python",
         )
+    store = Store(home)
+    record = store.get(run_name) if run_name in store.names() else None
+    place = missing_place(spec.data)
+    if place:
+        return _without_data(folder, spec, require_profile(folder, place), record)
+    run = reopen(home, run_name)
     found = _validation(run) if measured else ((), ())
-    images = parts.table.images
-    train = np.unique(parts.table.labels[parts.parts.train])
-    metadata = ModelMetadata(
-        run=run_name,
+    scores = (*found[0], *(_test_scores(home, run, record) if measured else ()))
+    metadata = _metadata(run_name, spec, profile_of(spec, run.parts), scores, found[1], record)
+    model = run.parts.model.eval()
+    return UsableModel(network=model, transform=run.parts.transform, metadata=metadata, device=run.parts.device)
+
+
+def _without_data(folder: RunFolder, spec: RunSpec, profile: InputProfile, record: RunRecord | None) -> UsableModel:
+    device = best_device()
+    # The selected weights are in the folder: whatever file training began from need not be there.
+    cleared = {"weights": None, "weights_sha256": ""}
+    settings = {key: cleared.get(key, value) for key, value in spec.trunk.settings.items()}
+    trunk = ComponentSpec(name=spec.trunk.name, settings=settings)
+    model = build_model(trunk, spec.head, spec.training, channels=profile.channels).to(device)
+    model.load_state_dict(selected_weights(folder))
+    model.trunk.preprocessing = profile.preprocessing
+    scores = tuple(
+        MeasuredScore(metric=score.metric, split=score.split, value=score.value)
+        for score in (() if record is None else record.scores)
+    )
+    metadata = _metadata(folder.name, spec, profile, scores, (), record)
+    transform = build_transform(spec.transform, model)
+    return UsableModel(network=model.eval(), transform=transform, metadata=metadata, device=device)
+
+
+def _metadata(
+    run: str,
+    spec: RunSpec,
+    profile: InputProfile,
+    scores: tuple[MeasuredScore, ...],
+    thresholds: tuple[Threshold, ...],
+    record: RunRecord | None,
+) -> ModelMetadata:
+    return ModelMetadata(
+        run=run,
         protocol=spec.protocol,
         fairground=__version__,
         trunk=spec.trunk,
         head=spec.head,
         transform=spec.transform,
-        preprocessing=parts.model.trunk.preprocessing,
+        preprocessing=profile.preprocessing,
         precision=spec.training.precision,
-        is_picture=images.is_picture,
-        channels=images.channels,
-        size=_common_size(images),
-        embedding_dim=parts.model.head.embedding_dim,
-        normalise=parts.on_sphere(spec.evaluation),
-        classes=tuple(parts.table.class_names[label] for label in train),
+        is_picture=profile.is_picture,
+        channels=profile.channels,
+        size=profile.size,
+        embedding_dim=profile.embedding_dim,
+        normalise=profile.is_normalised,
+        classes=profile.classes,
         data=spec.data.name,
         split=spec.split.name,
-        data_fingerprint=parts.data_fingerprint,
-        split_fingerprint=parts.split_fingerprint,
+        data_fingerprint=profile.data_fingerprint,
+        split_fingerprint=profile.split_fingerprint,
         weights_sha256="",
-        scores=(*found[0], *(_test_scores(home, run, record) if measured else ())),
-        thresholds=found[1],
+        scores=scores,
+        thresholds=thresholds,
         notes=() if record is None else record.notes,
     )
-    return UsableModel(network=parts.model.eval(), transform=parts.transform, metadata=metadata, device=parts.device)
 
 
 def _validation(run: Reopened) -> tuple[tuple[MeasuredScore, ...], tuple[Threshold, ...]]:
@@ -134,11 +171,3 @@ def _query_labels(run: Reopened) -> np.ndarray:
         rows = rows[table.is_query[rows]]
     labels: np.ndarray = table.labels[rows]
     return labels
-
-
-def _common_size(images: Images) -> tuple[int, int] | None:
-    if not images.is_picture:
-        return None
-    sizes = images.sizes(np.arange(min(len(images), _LOOKED_AT)))
-    is_one = bool((sizes == sizes[0]).all())
-    return (int(sizes[0, 0]), int(sizes[0, 1])) if is_one else None

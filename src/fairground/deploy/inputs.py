@@ -9,6 +9,7 @@ import numpy as np
 from fairground.catalogue import list_room, nearest
 from fairground.contracts.table import Images, ImageTable
 from fairground.errors import DataError, require
+from fairground.images.archives import refuse_archive
 from fairground.images.class_folders import is_image_name
 from fairground.images.feature_rows import FeatureRows
 from fairground.images.image_files import ImageFiles
@@ -48,6 +49,7 @@ def read_inputs(data: str | Path) -> EmbeddingInputs:
     if path.is_dir():
         loose = _loose_images(path)
         return loose if loose is not None else _from_files(_part("folder", root=str(path)))
+    refuse_archive(path)
     suffix = path.suffix.lower()
     if is_image_name(path.name):
         return EmbeddingInputs(images=ImageFiles([path], root=path.parent), names=(path.name,))

@@ -10,6 +10,8 @@ _SHOWN = 20
 def card_of(metadata: ModelMetadata) -> str:
     """Return the README.md of a model folder."""
     kind = "pictures" if metadata.is_picture else f"features of width {metadata.channels}"
+    collection = "my_pictures" if metadata.is_picture else "my_features.npz"
+    query = "picture.jpg --page found.html" if metadata.is_picture else "new_features.npz"
     unit = "unit length, compared by cosine" if metadata.normalise else "any length, compared by Euclidean distance"
     return "\n".join(
         [
@@ -42,19 +44,31 @@ def card_of(metadata: ModelMetadata) -> str:
             "## How to use it",
             "",
             "```",
-            "fairground embed THIS_FOLDER my_pictures -o embeddings.npz",
-            "fairground index THIS_FOLDER my_pictures -o my_index",
-            "fairground query my_index picture.jpg --page matches.html",
+            f"fairground embed THIS_FOLDER {collection} -o embeddings.npz",
+            f"fairground index THIS_FOLDER {collection} -o my_index",
+            f"fairground query my_index {query}",
             "```",
             "",
             "```",
             "from fairground.deploy.model_folder import open_model",
-            'embeddings = open_model("THIS_FOLDER").embed("my_pictures")',
+            f'embeddings = open_model("THIS_FOLDER").embed("{collection}")',
             "```",
+            *_features(metadata),
             "",
             *_onnx(metadata.onnx),
         ]
     )
+
+
+def _features(metadata: ModelMetadata) -> list[str]:
+    if metadata.is_picture:
+        return []
+    return [
+        "",
+        f"It takes no pictures: features of width {metadata.channels} from the encoder that made those it was trained "
+        f"on, as an array `features` (n, {metadata.channels}) in an .npz file, or as an .npy file. Pass pictures "
+        "through that encoder first.",
+    ]
 
 
 def _onnx(takes: OnnxInput | None) -> list[str]:
@@ -100,8 +114,8 @@ def _thresholds(metadata: ModelMetadata) -> list[str]:
     return [
         *(f"- {found.sentence()}" for found in metadata.thresholds),
         "",
-        "The rates are of single pairs. A query compared with N images of other classes lets about N times the first "
-        "rate through.",
+        "The rates are of single pairs: is this the same class as that? Whether a picture is in a collection at all is "
+        "decided by `fairground query`, at the size of the collection.",
     ]
 
 

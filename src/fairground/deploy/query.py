@@ -1,93 +1,103 @@
-"""Queries put to an index: what is most similar, and whether it is similar enough to be called a match."""
+"""Queries put to an index: the most similar rows, the nearest classes, and whether the class is known at all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from fairground.deploy.calibration import EER, FMR
+from fairground.deploy.decision import DecisionRule
 from fairground.deploy.index import How, Index
 from fairground.deploy.inputs import EmbeddingInputs, read_inputs
-from fairground.deploy.metadata import Threshold
 from fairground.deploy.thumbnails import thumbnail
+from fairground.deploy.voting import VOTERS, vote
 from fairground.errors import require
+from fairground.images.class_folders import is_image_name
+from fairground.images.image_files import ImageFiles
 
 #: queries embedded and searched at most in one go
 MOST = 10_000
+#: classes named for each query
+_CLASSES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbour:
-    """One row of the index; `is_match` is None where there is no threshold."""
+    """One row of the index."""
 
     row: int
     name: str
     label: str | None
     similarity: float
-    is_match: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestClass:
+    """A class with the similarity of its nearest row."""
+
+    label: str
+    similarity: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryDecision:
+    """`is_known` is None where there is no threshold. `label` is the class voted for by `votes` of `voters` rows.
+
+    `confidence` is measured on the index: of a named class, how often such an answer is right when the class is known;
+    of "unknown", how often it is right at such a score when half of the pictures are unknown. `unknown_rate` is the
+    share at most of pictures of unknown classes that score as high.
+    """
+
+    is_known: bool | None
+    label: str | None
+    votes: int
+    voters: int
+    confidence: float | None
+    unknown_rate: float | None
+
+    @property
+    def words(self) -> str:
+        """The decision in a few words."""
+        sure = "" if self.confidence is None else f", confidence {100 * self.confidence:.0f} %"
+        if self.is_known is None:
+            return "no decision"
+        if not self.is_known:
+            return f"unknown{sure}"
+        if self.label is None:
+            return "known"
+        return f"{self.label}{sure} ({self.votes} of {self.voters} nearest)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryResult:
-    """One query's neighbours, most similar first."""
+    """One query's neighbours, most similar first; `truth` is its class where the queries came with classes."""
 
     query: str
+    decision: QueryDecision
+    classes: tuple[NearestClass, ...]
     neighbours: tuple[Neighbour, ...]
+    truth: str | None
+    is_truth_indexed: bool
     picture: bytes | None
 
     @property
-    def is_match(self) -> bool | None:
-        """Whether the most similar row is a match."""
-        return self.neighbours[0].is_match if self.neighbours else None
-
-    @property
-    def verdict(self) -> str:
-        """The decision in a few words."""
-        if not self.neighbours:
-            return "nothing found"
-        best = self.neighbours[0]
-        named = best.name if best.label is None else best.label
-        if best.is_match is None:
-            return f"most similar: {named} ({best.similarity:.3f})"
-        return f"match: {named} ({best.similarity:.3f})" if best.is_match else f"no match (best {best.similarity:.3f})"
+    def is_right(self) -> bool | None:
+        """Whether the decision is right: the class where it is indexed, unknown where it is not; None if not known."""
+        if self.truth is None or self.decision.is_known is None:
+            return None
+        if not self.is_truth_indexed:
+            return not self.decision.is_known
+        return self.decision.is_known and self.decision.label == self.truth
 
 
-@dataclass(frozen=True, kw_only=True)
-class MatchRule:
-    """From which similarity on something is a match, and what that costs; nothing where it is not known."""
-
-    similarity: float | None
-    calibrated: Threshold | None
-
-    def sentence(self, n: int) -> str:
-        """Say how matches are told from the rest of an index of `n` rows."""
-        if self.similarity is None:
-            return "No threshold is known for this model, so nothing is called a match."
-        if self.calibrated is None:
-            return (
-                f"Matches have a similarity of at least {self.similarity:.4f}, as asked; its error rates are not known."
-            )
-        passing = self.calibrated.fmr * n
-        return (
-            f"Matches: {self.calibrated.sentence()}. Compared with the {n:,} rows here, a query without a match would "
-            f"let about {passing:,.1f} through at that rate."
-        )
-
-
-def rule_of(index: Index, words: str) -> MatchRule:
-    """Return the rule called `fmr` or `eer`, a similarity said as a number, or `none`."""
-    names = {"fmr": FMR, "eer": EER}
-    if words in names:
-        found = index.model.metadata.threshold(names[words])
-        return MatchRule(similarity=None if found is None else found.similarity, calibrated=found)
-    if words == "none":
-        return MatchRule(similarity=None, calibrated=None)
-    try:
-        value = float(words)
-    except ValueError:
-        value = float("nan")
-    require(bool(np.isfinite(value)), f"a threshold is fmr, eer, none or a number; got '{words}'")
-    return MatchRule(similarity=value, calibrated=None)
+def read_queries(paths: Sequence[str | Path]) -> list[EmbeddingInputs]:
+    """Return what to search for: single pictures as one set, and each folder, table or file of features as its own."""
+    pictures = [Path(path).expanduser() for path in paths]
+    pictures = [path for path in pictures if path.is_file() and is_image_name(path.name)]
+    if len(pictures) == len(paths) > 1:
+        root = pictures[0].parent
+        return [EmbeddingInputs(images=ImageFiles(pictures, root=root), names=tuple(str(path) for path in pictures))]
+    return [read_inputs(path) for path in paths]
 
 
 def query_index(
@@ -95,29 +105,59 @@ def query_index(
     data: EmbeddingInputs | str | Path,
     *,
     k: int = 10,
-    rule: MatchRule,
+    rule: DecisionRule,
     how: How = "auto",
     pictures: bool = False,
 ) -> list[QueryResult]:
     """Return the answer to every picture of `data`; `pictures` adds small ones of the queries."""
     inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
     require(len(inputs) <= MOST, f"at most {MOST:,} queries are answered at once; got {len(inputs):,}")
-    matches = index.search(index.model.embed(inputs), k, how=how)
+    matches = index.search(index.model.embed(inputs), max(k, VOTERS), how=how)
     has_pictures = pictures and inputs.images.is_picture
-    return [
-        QueryResult(
-            query=name,
-            neighbours=tuple(
-                _neighbour(index, int(row), float(similarity), rule)
-                for row, similarity in zip(matches.numbers[query], matches.similarities[query], strict=True)
-                if row >= 0
-            ),
-            picture=thumbnail(inputs.images, query) if has_pictures else None,
+    indexed = set() if index.labels is None else {index.class_names[label] for label in set(index.labels)}
+    results = []
+    for query, name in enumerate(inputs.names):
+        found = [
+            Neighbour(row=int(row), name=index.names[row], label=index.label(int(row)), similarity=float(similarity))
+            for row, similarity in zip(matches.numbers[query], matches.similarities[query], strict=True)
+            if row >= 0
+        ]
+        truth = None if inputs.labels is None else inputs.class_names[int(inputs.labels[query])]
+        results.append(
+            QueryResult(
+                query=name,
+                decision=_decision(index, found, rule),
+                classes=_nearest_classes(found),
+                neighbours=tuple(found[:k]),
+                truth=truth,
+                is_truth_indexed=truth in indexed,
+                picture=thumbnail(inputs.images, query) if has_pictures else None,
+            )
         )
-        for query, name in enumerate(inputs.names)
-    ]
+    return results
 
 
-def _neighbour(index: Index, row: int, similarity: float, rule: MatchRule) -> Neighbour:
-    is_match = None if rule.similarity is None else similarity >= rule.similarity
-    return Neighbour(row=row, name=index.names[row], label=index.label(row), similarity=similarity, is_match=is_match)
+def _nearest_classes(found: Sequence[Neighbour]) -> tuple[NearestClass, ...]:
+    best: dict[str, float] = {}
+    for neighbour in found:
+        if neighbour.label is not None:
+            best.setdefault(neighbour.label, neighbour.similarity)
+    return tuple(NearestClass(label=label, similarity=best[label]) for label in list(best)[:_CLASSES])
+
+
+def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> QueryDecision:
+    label, votes, voters = None, 0, min(VOTERS, len(found))
+    if index.labels is not None and found:
+        voted = vote(np.array([[index.labels[neighbour.row] for neighbour in found[:VOTERS]]]))
+        label, votes = index.class_names[int(voted.classes[0])], int(voted.counts[0])
+    if not found or rule.threshold is None:
+        return QueryDecision(is_known=None, label=label, votes=votes, voters=voters, confidence=None, unknown_rate=None)
+    score, confidence, unknown_rate = found[0].similarity, None, None
+    is_known = score >= rule.threshold
+    if rule.trials is not None:
+        unknown_rate = float(rule.trials.conformal.p_value(np.array([score]))[0])
+        shares = rule.trials.right_share(rule.threshold, votes) if is_known else rule.trials.unknown_confidence(score)
+        confidence = shares
+    return QueryDecision(
+        is_known=is_known, label=label, votes=votes, voters=voters, confidence=confidence, unknown_rate=unknown_rate
+    )

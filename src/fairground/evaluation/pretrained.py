@@ -1,10 +1,9 @@
 """The rows "pretrained" of the papers' tables: what features are worth before any training.
 
 Musgrave et al. standardise the trunk's features in each dimension and project them onto their principal axes, both
-fitted on the very set that is evaluated. No label is looked at, but the test images are; a run of ours keeps them
-sealed, so its head `pca` fits on the training split instead, and no setting can reach the test split. To lay a number
-beside theirs, do by hand what they did: this function takes the features it is given, and asks no seal. Roth et al. use
-a random linear layer, which is the head `linear` with `training.epochs=0`.
+fitted on the very set that is evaluated. No label is looked at, but the test images are. A run does so when
+`evaluation.principal_axes` says how many, and its card says so too; the head `pca` fits on the training split instead.
+Roth et al. use a random linear layer, which is the head `linear` with `training.epochs=0`.
 """
 
 import torch

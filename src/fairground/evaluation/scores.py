@@ -26,20 +26,21 @@ class Evaluation:
 
     `per_query` holds each ranking metric's value of every query, in the order of the queries; `is_counted` marks the
     queries that entered the means (with `lone="drop"` those with something to find). `per_class` holds the mean over
-    each class's counted queries, in the order of `class_names`; not a number where a class has none. `intervals` is
-    empty unless a bootstrap was asked for.
+    each class's counted queries, in the order of `class_names`; not a number where a class has none. `class_sizes` is
+    how many those are. `intervals` is empty unless a bootstrap was asked for.
     """
 
     scores: Mapping[str, float]
     per_query: Mapping[str, np.ndarray]
     per_class: Mapping[str, np.ndarray]
     class_names: np.ndarray
+    class_sizes: np.ndarray
     is_counted: np.ndarray
     intervals: Mapping[str, BootstrapInterval]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything but the scores as named arrays, ready to be kept beside a record."""
-        kept = {"is_counted": self.is_counted, "class_names": self.class_names}
+        kept = {"is_counted": self.is_counted, "class_names": self.class_names, "class_sizes": self.class_sizes}
         kept |= {f"per_query/{word}": values for word, values in self.per_query.items()}
         return kept | {f"per_class/{word}": values for word, values in self.per_class.items()}
 
@@ -132,6 +133,7 @@ def evaluate_in_detail(
         per_query=values,
         per_class=per_class,
         class_names=np.empty(0) if view.classes is None else view.classes.names,
+        class_sizes=_class_sizes(view, is_counted),
         is_counted=is_counted,
         intervals=intervals,
     )
@@ -178,8 +180,13 @@ def _class_means(view: EmbeddingView, values: np.ndarray, is_counted: np.ndarray
     assert view.classes is not None
     assert view.query_classes is not None
     n = len(view.classes.names)
-    classes = view.query_classes[is_counted]
-    sizes = np.bincount(classes, minlength=n)
-    totals = np.bincount(classes, weights=values[is_counted], minlength=n)
+    sizes = _class_sizes(view, is_counted)
+    totals = np.bincount(view.query_classes[is_counted], weights=values[is_counted], minlength=n)
     means: np.ndarray = np.where(sizes > 0, totals / np.maximum(sizes, 1), np.nan)
     return means
+
+
+def _class_sizes(view: EmbeddingView, is_counted: np.ndarray) -> np.ndarray:
+    if view.classes is None or view.query_classes is None:
+        return np.empty(0, np.int64)
+    return np.bincount(view.query_classes[is_counted], minlength=len(view.classes.names))

@@ -18,15 +18,17 @@ def executor_named(
     threads: int = 1,
     gpus: float = 0.0,
     address: str | None = None,
+    node_wait: float | None = None,
     watch: Watch | None = None,
 ) -> Executor:
-    """Return the executor called `name` for one job; `address` and `gpus` a run are for Ray and refused elsewhere."""
+    """Return the executor called `name` for one job; `address`, `gpus` and `node_wait` are for Ray alone."""
     require(name in NAMES, f"no executor '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
     require(address is None or name == "ray", f"an address is for the executor ray; {name} has none")
     require(
         gpus == 0 or name == "ray",
         f"gpus = {gpus:g} accelerators a run is for the executor ray; {name} has no such shares",
     )
+    require(node_wait is None or name == "ray", f"node_wait is for the executor ray; {name} has no nodes to wait for")
     if name == "inline":
         from fairground.execution.inline import InlineExecutor
 
@@ -35,13 +37,17 @@ def executor_named(
         from fairground.execution.processes import ProcessExecutor
 
         return ProcessExecutor(job, workers=workers, threads=threads, watch=watch)
-    return _ray(job, workers=workers, threads=threads, gpus=gpus, address=address, watch=watch)
-
-
-def _ray(job: str, *, workers: int, threads: int, gpus: float, address: str | None, watch: Watch | None) -> Executor:
     # Imported only when asked for: Ray is an extra, and takes a second to import.
     try:
-        from fairground.execution.ray import RayExecutor
+        from fairground.execution.ray import NODE_WAIT, RayExecutor
     except ModuleNotFoundError as error:
         raise InputError("the executor ray needs Ray: pip install 'fairground[ray]'") from error
-    return RayExecutor(job, workers=workers, threads=threads, gpus=gpus, address=address, watch=watch)
+    return RayExecutor(
+        job,
+        workers=workers,
+        threads=threads,
+        gpus=gpus,
+        address=address,
+        node_wait=NODE_WAIT if node_wait is None else node_wait,
+        watch=watch,
+    )

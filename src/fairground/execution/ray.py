@@ -5,18 +5,20 @@
 
 Records and files need no shared disk: what a job tells, its newest checkpoint and what a finished run leaves come back
 to the driver's home. A job whose worker or node is lost is tried again elsewhere from the checkpoint the driver has.
+When no node is left that could run a job, the driver waits for `node_wait` seconds and then ends with a ClusterError.
 """
 
 import os
 import shutil
 import tempfile
 import threading
+import time
 from typing import Any
 
 import ray
 from ray._private import ray_constants
 
-from fairground.errors import FairgroundError, InputError, require
+from fairground.errors import ClusterError, FairgroundError, InputError, require
 from fairground.execution.executor import Watch
 from fairground.execution.ray_worker import RayWorker, WorkerHost
 from fairground.execution.supervised_workers import SupervisedExecutor
@@ -24,13 +26,18 @@ from fairground.records.provenance import code_version
 
 #: the same, for those of its functions that have no types
 _cluster: Any = ray
+#: seconds to wait for a node when none is left
+NODE_WAIT = 300.0
+#: seconds between two looks at the nodes of the cluster
+_LOOK = 1.0
 
 
 class RayExecutor(SupervisedExecutor):
     """Up to `workers` workers, each with `threads` processors and `gpus` accelerators, a part of one if below 1.
 
     Without an `address` the Ray this process has joined already is used, or one is started. `carry_seconds` is how
-    often, at ends of epochs, a checkpoint travels to the driver. The other settings are those of `ProcessExecutor`.
+    often, at ends of epochs, a checkpoint travels to the driver; `node_wait` how many seconds to wait for a node when
+    none is left that has room for a worker. The other settings are those of `ProcessExecutor`.
     """
 
     def __init__(
@@ -44,12 +51,15 @@ class RayExecutor(SupervisedExecutor):
         retries: int = 2,
         grace: float = 20.0,
         carry_seconds: float = 60.0,
+        node_wait: float = NODE_WAIT,
         watch: Watch | None = None,
     ) -> None:
         super().__init__(job, workers=workers, retries=retries, grace=grace, watch=watch)
         require(threads >= 1, f"threads must be at least 1; got {threads}")
         require(gpus >= 0, f"gpus must be 0 or more; got {gpus}")
-        self._threads, self._gpus, self._carry_seconds = threads, gpus, carry_seconds
+        require(node_wait > 0, f"node_wait must be more than 0 seconds; got {node_wait}")
+        self._threads, self._gpus = threads, gpus
+        self._carry_seconds, self._node_wait = carry_seconds, node_wait
         self._temporary: str | None = None
         self._is_ours = not ray.is_initialized()
         if address is not None:
@@ -81,23 +91,48 @@ class RayExecutor(SupervisedExecutor):
         place: Any = ray.remote(WorkerHost).options(
             num_cpus=self._threads, num_gpus=self._gpus, max_restarts=0, max_task_retries=0, max_concurrency=4
         )
-        porter: Any = place.remote(self._threads, self._home_node, self._carry_seconds)
-        ready = porter.ready.remote()
-        # Waits for as long as the cluster is full; other attendants take the jobs meanwhile.
+        host: Any = place.remote(self._threads, self._home_node, self._carry_seconds)
+        try:
+            if not self._is_placed(host.ready.remote(), is_stopping):
+                ray.kill(host)
+                return None
+        except (ray.exceptions.RayError, InputError) as error:
+            ray.kill(host)
+            raise OSError(_first_line(error)) from error
+        except ClusterError:
+            ray.kill(host)
+            raise
+        return RayWorker(host)
+
+    def _is_placed(self, ready: Any, is_stopping: threading.Event) -> bool:
+        """Wait for a place: as long as the cluster is full, and `node_wait` seconds where it has no node for us."""
+        looked = had_room = time.monotonic()
         while not ray.wait([ready], timeout=0.25)[0]:
             if is_stopping.is_set():
-                ray.kill(porter)
-                return None
-        try:
-            _require_same(ray.get(ready))
-        except (ray.exceptions.RayError, InputError) as error:
-            ray.kill(porter)
-            raise OSError(_first_line(error)) from error
-        return RayWorker(porter)
+                return False
+            now = time.monotonic()
+            if now - looked >= _LOOK:
+                looked = now
+                had_room = now if self._has_room(_live_nodes()) else had_room
+                self._require_patience(now - had_room)
+        _require_same(ray.get(ready))
+        return True
+
+    def _require_patience(self, waited: float) -> None:
+        require(
+            waited < self._node_wait,
+            f"no node of the cluster has had room for a worker of {self._threads} processors and {self._gpus:g} "
+            f"accelerators for {self._node_wait:g} seconds (--node-wait). Checkpoints and records are safe: "
+            "start a node and run the same command again",
+            ClusterError,
+        )
+
+    def _has_room(self, nodes: list[dict[str, Any]]) -> bool:
+        return any(_fits(node, self._threads, self._gpus) for node in nodes)
 
     def _require_room(self) -> None:
-        nodes = [node["Resources"] for node in _cluster.nodes() if node["Alive"]]
-        has_room = any(_fits(node, self._threads, self._gpus) for node in nodes)
+        nodes = _live_nodes()
+        has_room = self._has_room(nodes)
         most = {kind: max((node.get(kind, 0) for node in nodes), default=0) for kind in ("CPU", "GPU")}
         require(
             has_room,
@@ -111,7 +146,8 @@ def start(*, processors: int) -> str:
     folder = tempfile.mkdtemp(prefix="fair-ray-")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     were_clusters_on = ray_constants.ENABLE_RAY_CLUSTER
-    # Ray binds to the loopback interface alone only where it takes clusters to be switched off.
+    # Ray's own switch for Windows and macOS, private on Linux. There is no public way to the loopback interface: an
+    # address of 127.0.0.1 is replaced by the machine's own, and any other makes Ray listen on every interface.
     ray_constants.ENABLE_RAY_CLUSTER = False
     try:
         ray.init(
@@ -145,6 +181,11 @@ def join(address: str) -> bool:
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise InputError(f"no Ray cluster answers at {address}: {_first_line(error)}") from error
     return True
+
+
+def _live_nodes() -> list[dict[str, Any]]:
+    """Return what each living node has."""
+    return [node["Resources"] for node in _cluster.nodes() if node["Alive"]]
 
 
 def _first_line(error: Exception) -> str:

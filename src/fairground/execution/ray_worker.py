@@ -83,15 +83,15 @@ class WorkerHost:
 class RayWorker:
     """The driver's side of one `WorkerHost`."""
 
-    def __init__(self, porter: Any) -> None:
-        self._porter = porter
+    def __init__(self, host: Any) -> None:
+        self._host = host
         self._cause = "stopped"
 
     def ask(self, job: str, argument: Plain, on_event: Callable[[Plain], None]) -> dict[str, Any] | None:
         """Return the worker's reply, passing on what the job tells and keeping the files it sends."""
         home = Path(argument.get("home", "."))
         folders = folders_of(argument, home)
-        messages = self._porter.ask.options(num_returns="streaming").remote(job, dict(argument), pack(folders, home))
+        messages = self._host.ask.options(num_returns="streaming").remote(job, dict(argument), pack(folders, home))
         try:
             for reference in messages:
                 message: dict[str, Any] = ray.get(reference)
@@ -110,11 +110,11 @@ class RayWorker:
 
     def end(self) -> None:
         """Interrupt the job under way."""
-        self._porter.end.remote()
+        self._host.end.remote()
 
     def kill(self) -> None:
         """End the actor now; its worker process sees its input close and leaves."""
-        ray.kill(self._porter)
+        ray.kill(self._host)
 
     def cleanup(self) -> str:
         """Give the place back and return how the worker ended."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
-from fairground.errors import require
+from fairground.errors import ClusterError, require
 from fairground.execution.executor import Executor, Outcome, Plain, Watch
 
 
@@ -46,12 +46,15 @@ class SupervisedExecutor(Executor):
         self.capacity = workers
         self._retries, self._grace = retries, grace
         self._line = _Line()
-        self._outbox: SimpleQueue[Outcome | Plain] = SimpleQueue()
+        self._outbox: SimpleQueue[Outcome | Plain | ClusterError] = SimpleQueue()
         self._supervisors: list[_Supervisor] = []
 
     @abstractmethod
     def _spawn(self, is_stopping: threading.Event) -> Worker | None:
-        """Return a worker that is ready; None if told to stop meanwhile; OSError when there can be none."""
+        """Return a worker that is ready; None if told to stop meanwhile; OSError when it cannot be started.
+
+        ClusterError when no machine is left: it ends the waiting for outcomes, and no job counts as tried.
+        """
 
     def close(self) -> None:
         """Interrupt the jobs under way, give them their grace, and end every worker."""
@@ -81,6 +84,8 @@ class SupervisedExecutor(Executor):
     def _next(self) -> Outcome:
         while True:
             item = self._outbox.get()
+            if isinstance(item, ClusterError):
+                raise item
             if isinstance(item, Outcome):
                 return item
             if self._watch is not None:
@@ -130,7 +135,7 @@ class _Supervisor(threading.Thread):
         job: str,
         spawn: Callable[[threading.Event], Worker | None],
         line: _Line,
-        outbox: "SimpleQueue[Outcome | Plain]",
+        outbox: "SimpleQueue[Outcome | Plain | ClusterError]",
         *,
         attempts: int,
     ) -> None:
@@ -144,7 +149,11 @@ class _Supervisor(threading.Thread):
     def run(self) -> None:
         """Carry out jobs until the line is closed."""
         while not self.is_stopping.is_set():
-            failure = self._make_ready()
+            try:
+                failure = self._make_ready()
+            except ClusterError as error:
+                self._outbox.put(error)
+                break
             job = self._line.take()
             if job is None:
                 break

@@ -13,6 +13,7 @@ from fairground.fairness.evidence import Difference, Evidence, Flag
 from fairground.fairness.flags import find_flags
 from fairground.records.record import RunRecord, SplitName
 from fairground.spec.space import Range
+from fairground.statistics.comparison import Comparison
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +43,9 @@ def compare(
     split: SplitName = "test",
     claims: Sequence[tuple[str, str]] = (),
     ranges: Mapping[str, Range] | None = None,
+    comparison: Comparison | None = None,
 ) -> FairnessResult:
-    """Ask every rule and flag about the runs of each method, given under its label."""
+    """Ask every rule and flag about the runs of each method, given under its label; `comparison` is what is claimed."""
     require(len(methods) > 0, "there is nothing to compare: no method was given")
     for label, records in methods.items():
         require(len(records) > 0, f"method '{label}' has no runs")
@@ -53,6 +55,7 @@ def compare(
         split=split,
         claims=tuple(claims),
         ranges=dict(ranges or {}),
+        comparison=comparison,
     )
     return FairnessResult(
         methods=tuple(methods),

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fairground.records.record import RunRecord, SplitName
-from fairground.spec.flatten import flatten
+from fairground.spec.flatten import flattened
+from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.space import Range
+from fairground.statistics.comparison import Comparison
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,8 @@ class Evidence:
     """The runs of each method under its label, and what is to be concluded from them.
 
     `claims` are pairs (better, worse) that somebody is about to assert. `ranges` are the ranges that were searched, by
-    part, component and setting (`loss.triplet.margin`) or by setting alone (`optimiser.loss_lr`).
+    part, component and setting (`loss.triplet.margin`) or by setting alone (`optimiser.loss_lr`). `comparison` is the
+    one that readers see, where it has been made.
     """
 
     methods: Mapping[str, tuple[RunRecord, ...]]
@@ -52,6 +55,7 @@ class Evidence:
     split: SplitName = "test"
     claims: tuple[tuple[str, str], ...] = ()
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    comparison: Comparison | None = None
 
     @cached_property
     def done(self) -> Mapping[str, tuple[RunRecord, ...]]:
@@ -61,12 +65,17 @@ class Evidence:
     @cached_property
     def settings(self) -> Mapping[str, Mapping[str, str]]:
         """Each method's spec laid flat; where its own runs disagree, all their values."""
-        return {label: _merged([flatten(run.spec) for run in runs]) for label, runs in self.methods.items()}
+        return {label: _merged(flattened(run.spec for run in runs)) for label, runs in self.methods.items()}
 
     @cached_property
     def untrained(self) -> frozenset[str]:
         """The methods that train nothing: networks measured with the weights they start with."""
         return frozenset(label for label, runs in self.methods.items() if all(run.is_untrained for run in runs))
+
+    @cached_property
+    def seed_procedures(self) -> Mapping[str, frozenset[SeedProcedure | None]]:
+        """How the seeds of each method's runs were found."""
+        return {label: frozenset(run.seed_procedure for run in runs) for label, runs in self.methods.items()}
 
     def values(self, label: str, metric: str | None = None) -> dict[int, float]:
         """Return a method's metric by seed; runs that share a seed are averaged."""

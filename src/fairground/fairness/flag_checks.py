@@ -1,10 +1,13 @@
 """What flags look for: each function yields the methods concerned, a sentence, and why it matters."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from fairground.catalogue import list_room
 from fairground.fairness.evidence import Evidence, seed_of
 from fairground.fairness.rules import compares_samplers
 from fairground.records.record import Provenance, RunRecord
+from fairground.spec.declarations import declared
+from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.space import end_of
 from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Estimate
@@ -53,7 +56,9 @@ def run_once(evidence: Evidence) -> Found:
 
 
 def other_seeds(evidence: Evidence) -> Found:
-    """Unequal numbers of runs, or equal numbers of other seeds."""
+    """Unequal numbers of runs, or equal numbers of other seeds, unless one procedure gave out all seeds."""
+    if _shared_procedure(evidence) is not None:
+        return
     seeds = {label: frozenset(map(seed_of, records)) for label, records in evidence.done.items() if records}
     counts = {label: len(found) for label, found in seeds.items()}
     if len(set(counts.values())) > 1:
@@ -64,12 +69,35 @@ def other_seeds(evidence: Evidence) -> Found:
         yield tuple(seeds), "The methods were not run on the same seeds.", why
 
 
+def seeds_in_waves(evidence: Evidence) -> Found:
+    """Seeds added until a study was settled: by one procedure for all methods, or for some of them alone."""
+    shared = _shared_procedure(evidence)
+    if shared is not None:
+        counts = {label: len(set(map(seed_of, records))) for label, records in evidence.done.items()}
+        listed = ", ".join(f"{label} {count}" for label, count in counts.items())
+        yield tuple(counts), f"Runs of each method: {listed}; {shared.sentence}.", shared.why_fair
+        return
+    some = tuple(label for label, found in evidence.seed_procedures.items() if found != {None})
+    if some:
+        text = f"Seeds were added until a study was settled, and this table does not correct for it: {', '.join(some)}."
+        why = (
+            "Seeds added because of what was seen make false verdicts frequent; compare the methods of the study alone."
+        )
+        yield some, text, why
+
+
+def _shared_procedure(evidence: Evidence) -> SeedProcedure | None:
+    found = frozenset[SeedProcedure | None]().union(*evidence.seed_procedures.values())
+    return next(iter(found)) if len(found) == 1 else None
+
+
 def overlapping_claims(evidence: Evidence) -> Found:
     """Claims whose two intervals share a value, or of which one is missing."""
     # The interval of a difference can leave out 0 where two single intervals overlap, because shared seeds move both.
     # A reader who sees only the table cannot know that, so it is said.
     values = {label: found for label in evidence.done if (found := evidence.values(label))}
-    known = {method.name: method for method in compare_values(values).methods} if values else {}
+    seen = evidence.comparison or (compare_values(values) if values else None)
+    known = {} if seen is None else {method.name: method for method in seen.methods}
     for better, worse in evidence.claims:
         if better in known and worse in known and _overlap(known[better], known[worse]):
             text = f"{better} is called better than {worse} while their own intervals overlap."
@@ -95,7 +123,7 @@ def on_a_bound(evidence: Evidence) -> Found:
 
 def _bounds_hit(record: RunRecord, evidence: Evidence) -> Iterator[tuple[str, float, str]]:
     ranges = {**evidence.ranges, **({} if record.search is None else record.search.ranges)}
-    for part, settings in record.spec.items():
+    for part, settings in record.spec.items() if ranges else ():
         if isinstance(settings, dict):
             for key, value in settings.items():
                 names = (f"{part}.{key}", f"{part}.{settings.get('name')}.{key}")
@@ -224,3 +252,27 @@ def not_trained(evidence: Evidence) -> Found:
     if labels and len(labels) < len(evidence.methods):
         why = "It is there to show what training adds; its head and dimensions may be others."
         yield labels, f"Not trained: {', '.join(labels)}.", why
+
+
+def measured_raw(evidence: Evidence) -> Found:
+    """Methods measured on raw outputs where others are measured at unit length."""
+    raw = tuple(label for label, records in evidence.done.items() if any(map(_is_raw, records)))
+    if raw and len(raw) < sum(bool(records) for records in evidence.done.values()):
+        text = f"Measured on raw outputs, the others at unit length: {', '.join(raw)}."
+        yield (
+            raw,
+            text,
+            "Length alone moves every ranking metric; evaluation.normalise=true measures all alike (MLRC 2.2).",
+        )
+
+
+def _is_raw(record: RunRecord) -> bool:
+    """Tell whether a run's embeddings were measured as they come: as it says, else as its loss compares them."""
+    evaluation, loss = record.spec.get("evaluation"), record.spec.get("loss")
+    said = evaluation.get("normalise") if isinstance(evaluation, Mapping) else None
+    if said is not None:
+        return said is False
+    if not isinstance(loss, Mapping) or loss.get("normalise") is True:
+        return False
+    name = str(loss.get("name"))
+    return name in list_room("losses") and declared("losses", name, "on_sphere", True) is False

@@ -60,6 +60,15 @@ FLAGS: tuple[FlagRule, ...] = (
         find=flag_checks.other_seeds,
     ),
     FlagRule(
+        name="waves",
+        raised_when="seeds were added in waves until the study was settled",
+        flaw=(
+            "MLRC section 2.1 asks for intervals over repeats. Repeats run until a verdict appears find one in noise "
+            "too; a rule fixed beforehand, and intervals that pay for every look, keep the rate of false verdicts."
+        ),
+        find=flag_checks.seeds_in_waves,
+    ),
+    FlagRule(
         name="overlap",
         raised_when="one method is called better while the two intervals overlap (MLRC 2.1)",
         flaw=(
@@ -104,6 +113,16 @@ FLAGS: tuple[FlagRule, ...] = (
             "quality. Table 2: NMI of untrained networks is 81.2 on SOP, because there are many classes."
         ),
         find=flag_checks.by_a_weak_metric,
+    ),
+    FlagRule(
+        name="raw_outputs",
+        raised_when="some methods are measured on raw outputs, others at unit length (MLRC 2.2)",
+        flaw=(
+            "MLRC section 2.2: the same model scores differently when measured differently. N-pair, angular and "
+            "generalised lifted structure train on raw outputs and are measured on them, as in the code of Roth et "
+            "al.; next to methods measured at unit length part of their distance is the measure's."
+        ),
+        find=flag_checks.measured_raw,
     ),
     FlagRule(
         name="closed_set",

@@ -20,11 +20,8 @@ from fairground.spec.settings import Value
 
 def join_folds(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Return the records with finished runs that differ in their fold alone averaged; others come back untouched."""
-    groups: dict[str, list[RunRecord]] = {}
-    for record in records:
-        groups.setdefault(_method(record), []).append(record)
     joined: list[RunRecord] = []
-    for method, group in groups.items():
+    for method, group in fold_groups(records).items():
         if len({_fold(record) for record in group}) == 1:
             joined += group
             continue
@@ -35,6 +32,17 @@ def join_folds(records: Iterable[RunRecord]) -> list[RunRecord]:
                 by_seed.setdefault(seed_of(record), []).append(record)
         joined += [_one(method, runs) for runs in by_seed.values()]
     return joined
+
+
+def fold_groups(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
+    """Return the runs of each method, folds of all seeds, by the hash it has once its folds are averaged."""
+    groups: dict[str, list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault(_method(record), []).append(record)
+    return {
+        method if len({_fold(record) for record in group}) > 1 else group[0].method: group
+        for method, group in groups.items()
+    }
 
 
 def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:

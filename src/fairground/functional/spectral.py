@@ -147,11 +147,15 @@ def singular_values(blocks: Iterable[np.ndarray]) -> np.ndarray:
 
 
 class PrincipalAxes(NamedTuple):
-    """`axes` (d, d) are unit rows, that of the largest variance first; the features less `mean`, over `deviation`."""
+    """`axes` (d, d) are unit rows, that of the largest variance first; the features less `mean`, over `deviation`.
+
+    `spread` (d,) is the deviation along each axis.
+    """
 
     mean: Tensor
     deviation: Tensor
     axes: Tensor
+    spread: Tensor
     n: int
 
     def projection(self, dim: int) -> tuple[Tensor, Tensor]:
@@ -185,7 +189,9 @@ def principal_axes(blocks: Iterable[Tensor], *, standardise: bool) -> PrincipalA
     deviation = torch.where(is_constant, one, variance.sqrt()) if standardise else one
     scaled = covariance / torch.outer(deviation, deviation)
     # LAPACK gives the smallest first.
-    axes = torch.linalg.eigh(scaled).eigenvectors.T.flip(0)
+    variances, vectors = torch.linalg.eigh(scaled)
+    axes = vectors.T.flip(0)
     # An axis has no direction of its own: let its largest entry be positive, so that all machines agree.
     largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))
-    return PrincipalAxes(mean=shift + offset, deviation=deviation, axes=axes * largest.sign(), n=n)
+    spread = variances.flip(0).clamp(min=0).sqrt()
+    return PrincipalAxes(mean=shift + offset, deviation=deviation, axes=axes * largest.sign(), spread=spread, n=n)

@@ -3,10 +3,14 @@ from fairground.heads.identity import IdentityHead
 from fairground.heads.linear import LinearHead
 from fairground.heads.mlp import MlpHead
 from fairground.heads.pca import PcaHead
+from fairground.heads.residual import ResidualHead
+from fairground.heads.whitened import WhitenedHead
 
 __all__ = [
     "IdentityHead",
     "LinearHead",
     "MlpHead",
     "PcaHead",
+    "ResidualHead",
+    "WhitenedHead",
 ]

@@ -8,9 +8,9 @@ Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020: the rows "pretrained" of their tables.
 
 Departures from the paper
-    They fit mean, deviation and axes on the set that is evaluated. That is a look at the test split, which a run never
-    takes; here the training split is used. `fairground.evaluation.pretrained` does it their way. With
-    `training.epochs=0` this head gives the pretrained row; otherwise it is trained on from there.
+    They fit mean, deviation and axes on the set that is evaluated, which is a look at the test images; here the
+    training split is used. `evaluation.principal_axes` does it their way. With `training.epochs=0` this head gives the
+    pretrained row; otherwise it is trained on from there.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Head
 from fairground.errors import require
-from fairground.functional.spectral import principal_axes
+from fairground.functional.spectral import PrincipalAxes, principal_axes
 
 
 class PcaHead(Head):
@@ -41,11 +41,14 @@ class PcaHead(Head):
 
     def fit(self, blocks: Iterable[Tensor]) -> None:
         """Start from the principal axes of these features."""
-        found = principal_axes(blocks, standardise=self.standardise)
+        self.start_from(principal_axes(blocks, standardise=self.standardise))
+
+    def start_from(self, found: PrincipalAxes) -> None:
+        """Start from principal axes that are known."""
         require(
             self.embedding_dim < found.n,
             f"pca.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have no "
-            f"more axes; got {self.embedding_dim}",
+            f"more axes; got {self.embedding_dim}. Say head.embedding_dim={_largest_power_below(found.n)}",
         )
         weight, bias = found.projection(self.embedding_dim)
         with torch.no_grad():
@@ -56,3 +59,8 @@ class PcaHead(Head):
         """Return raw embeddings (n, embedding_dim)."""
         embeddings: Tensor = self.layer(features)
         return embeddings
+
+
+def _largest_power_below(n: int) -> int:
+    """Return the largest power of two below a number, 1 at least."""
+    return 1 << max(0, (max(1, n - 1)).bit_length() - 1)

@@ -4,7 +4,7 @@ import os
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.files import read_text
+from fairground.images.archives import refuse_archive
 from fairground.images.image_files import images_from_files
+from fairground.spec.counts import Counts
 
 #: how many names a complaint shows
 SHOWN = 3
@@ -73,15 +75,6 @@ class Photos:
             groups=self.groups,
             notes=self.notes,
         )
-
-
-class Counts(NamedTuple):
-    """How many classes and images the two halves of a data set have."""
-
-    train_classes: int
-    train_images: int
-    test_classes: int
-    test_images: int
 
 
 class PhotoDataset(Dataset):
@@ -146,6 +139,7 @@ def existing_root(name: str, root: str, source: str) -> Path:
     """Return the folder `root`, or say where the data is to be had; nothing is downloaded."""
     path = Path(root).expanduser()
     require(bool(root), f"{name}.root must be the folder of the data. {source}", DataError)
+    refuse_archive(path)
     require(path.is_dir(), f"{name}.root: there is no folder '{path}'. {source}", DataError)
     return path
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from fairground.contracts.table import Images
 from fairground.errors import require
 from fairground.images.prepared_build import Pictures
-from fairground.images.prepared_cache import Cache, open_cache
+from fairground.images.prepared_cache import Cache, cache_root, open_cache
 from fairground.images.resizing import cut, require_one_size, resize_shorter_side, resized_sizes
 from fairground.images.threads import for_each
 
@@ -30,6 +30,7 @@ class PreparedImages(Images):
         require(16 <= side <= 4096, f"prepared must be a shorter side in [16, 4096] pixels, or 0; got {side}")
         self.source, self.side = source, side
         self._cache: Cache | None = None
+        self._is_new = False
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -42,9 +43,24 @@ class PreparedImages(Images):
 
     def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
         """Open the cache; build it first where it is missing or its files have changed, telling (done, total)."""
+
+        def heard(done: int, total: int) -> None:
+            self._is_new = True
+            if tell is not None:
+                tell(done, total)
+
         with self._lock:
             if self._cache is None:
-                self._cache = open_cache(self.source, self.side, tell)
+                self._cache = open_cache(self.source, self.side, heard)
+
+    def cache_sentence(self) -> str:
+        """Say where the prepared images lie and how large they are, where they were prepared just now."""
+        if not self._is_new or self._cache is None:
+            return ""
+        return (
+            f"prepared images are kept in {cache_root()} ({len(self._cache.flat) / 1e6:,.0f} MB); `fairground data "
+            "caches` lists and removes them"
+        )
 
     def require_side(self, shorter_side: int) -> None:
         """Refuse a shorter side above the one that was prepared."""

@@ -12,6 +12,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from fairground.images.prepared_build import Pictures, Tell, build, file_hash, f
 from fairground.images.threads import for_each
 from fairground.records.lock import waited_for
 
+#: prepared images, and outputs of the stages of a trunk that do not train
+CacheKind = Literal["prepared", "stages"]
 #: goes up whenever preparing would give other pixels, so that old caches are not taken for new ones
 _VERSION = 1
 #: an empty file whose time of change is when the cache was last opened
@@ -41,11 +44,11 @@ class Cache:
         return self.flat[begin : begin + height * width * 3].reshape(height, width, 3)
 
 
-def cache_root() -> Path:
-    """Return where prepared images live: $FAIRGROUND_CACHE/prepared, or ~/.cache/fairground/prepared."""
+def cache_root(kind: CacheKind = "prepared") -> Path:
+    """Return where caches of a kind live: below $FAIRGROUND_CACHE, or below ~/.cache/fairground."""
     said = os.environ.get("FAIRGROUND_CACHE")
     base = Path(said).expanduser() if said else Path.home() / ".cache" / "fairground"
-    return base / "prepared"
+    return base / kind
 
 
 def open_cache(source: Pictures, side: int, tell: Tell | None = None) -> Cache:

@@ -1,32 +1,38 @@
-"""The caches of prepared images there are: of what, how large, when last used; and their removal.
+"""The caches there are, of prepared images and of frozen stages: of what, how large, when last used; their removal.
 
 A cache that is being read while it is removed stays whole for its reader: the system keeps a mapped file until the last
 reader lets go.
 """
 
 import json
+import os
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from fairground.catalogue import nearest
 from fairground.errors import InputError, StoreError, require
-from fairground.images.prepared_cache import USED, cache_root
+from fairground.images.prepared_cache import USED, CacheKind, cache_root
 from fairground.records.lock import held
 
 
 @dataclass(frozen=True, kw_only=True)
 class CacheEntry:
-    """One cache: the folder its images came from (empty where not noted), their number and side, bytes, last use.
+    """One cache: the folder its images came from (empty where not noted), their number, bytes, last use.
 
-    One that is not whole is a build under way, or one that was interrupted and would be taken up.
+    Prepared images have a `side`; outputs of frozen stages name the `trunk` and how many of its stages are frozen. One
+    that is not whole is a build under way, or one that was interrupted and would be taken up.
     """
 
+    kind: CacheKind
     key: str
     source: str
     n_images: int
     side: int
+    trunk: str
+    n_frozen: int
     n_bytes: int
     last_used: float
     is_complete: bool
@@ -34,9 +40,11 @@ class CacheEntry:
 
 def list_caches() -> list[CacheEntry]:
     """Return every cache of this user, the one longest unused first."""
-    root = cache_root()
-    folders = [path for path in root.iterdir() if path.is_dir()] if root.is_dir() else []
-    found = [_entry(folder) for folder in folders if folder.suffix in ("", ".part")]
+    found: list[CacheEntry | None] = []
+    for kind in get_args(CacheKind):
+        root = cache_root(kind)
+        folders = [path for path in root.iterdir() if path.is_dir()] if root.is_dir() else []
+        found += [_entry(kind, folder) for folder in folders if folder.suffix in ("", ".part")]
     return sorted((entry for entry in found if entry is not None), key=lambda entry: (entry.last_used, entry.key))
 
 
@@ -51,9 +59,12 @@ def find_cache(entries: list[CacheEntry], key: str) -> CacheEntry:
 
 def remove_cache(entry: CacheEntry) -> None:
     """Delete a cache, and what an interrupted build of it left; refused while it is being built."""
-    folder = cache_root() / entry.key
+    folder = cache_root(entry.kind) / entry.key
     try:
         with held(folder.with_suffix(".lock"), f"the cache {entry.key}"):
+            for chunk in folder.glob("locks/*.lock"):
+                with held(chunk, f"the cache {entry.key}"):
+                    pass
             if folder.exists():
                 # Out of the way first: a reader that comes meanwhile finds a whole cache or none.
                 gone = folder.with_suffix(".gone")
@@ -67,10 +78,11 @@ def remove_cache(entry: CacheEntry) -> None:
         raise StoreError(f"cannot remove the cache {folder}: {error.strerror or error}") from error
 
 
-def _entry(folder: Path) -> CacheEntry | None:
+def _entry(kind: CacheKind, folder: Path) -> CacheEntry | None:
     """Return what a folder holds; none where it vanished meanwhile."""
     try:
-        files = [path.stat() for path in folder.iterdir()]
+        # Blocks on disk rather than lengths: the files of frozen stages have holes until they are filled.
+        files = [path.stat() for path in folder.iterdir() if path.is_file()]
         marks = [folder / name for name in (USED, "index.json") if (folder / name).exists()]
         last_used = max((path.stat().st_mtime for path in marks), default=folder.stat().st_mtime)
     except OSError:
@@ -78,13 +90,22 @@ def _entry(folder: Path) -> CacheEntry | None:
     index: dict[str, object] = {}
     with suppress(OSError, ValueError):
         index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-    n_images, side = index.get("n"), index.get("side")
+    counts = {name: index.get(name) for name in ("n", "side", "n_frozen")}
+    known = {name: count if isinstance(count, int) else 0 for name, count in counts.items()}
     return CacheEntry(
+        kind=kind,
         key=folder.stem,
         source=str(index.get("source", "")),
-        n_images=n_images if isinstance(n_images, int) else 0,
-        side=side if isinstance(side, int) else 0,
-        n_bytes=sum(file.st_size for file in files),
+        n_images=known["n"],
+        side=known["side"],
+        trunk=str(index.get("trunk", "")),
+        n_frozen=known["n_frozen"],
+        n_bytes=sum(_on_disk(file) for file in files),
         last_used=last_used,
         is_complete=folder.suffix == "" and bool(index),
     )
+
+
+def _on_disk(file: os.stat_result) -> int:
+    blocks: int = getattr(file, "st_blocks", -1)
+    return file.st_size if blocks < 0 else min(file.st_size, 512 * blocks)

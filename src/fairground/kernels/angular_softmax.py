@@ -59,15 +59,17 @@ def sub_centre_arc_face(
     return kernel_of_centre_cosines(embeddings, centres, rule)
 
 
-def sphere_face(embeddings: Tensor, weights: Tensor, labels: Tensor, *, scale: float, margin: int) -> KernelResult:
-    """Return the mean cross-entropy of scale * |x| * cosines, the own angle multiplied by `margin`."""
+def sphere_face(
+    embeddings: Tensor, weights: Tensor, labels: Tensor, *, scale: float, margin: int, cosine_weight: float
+) -> KernelResult:
+    """Return the mean cross-entropy of scale * |x| * cosines, the own angle multiplied by `margin`, in part."""
     own = labels.unsqueeze(1)
     lengths = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
     if lengths.isinf().any():
         lengths = norms(embeddings)
 
     def rule(cosine: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        bend = _bend_(cosine, own, partial(multiplied_angle, margin=margin))
+        bend = _bend_(cosine, own, partial(multiplied_angle, margin=margin, cosine_weight=cosine_weight))
         value, slopes = cross_entropy_(cosine * lengths, own, scale)
         # A length multiplies all logits of its row.
         by_length = cosine.mul_(slopes).sum(1, keepdim=True)
@@ -87,12 +89,19 @@ def widened_angle(theta: Tensor, margin: float, *, fallback: bool) -> tuple[Tens
     return value, torch.where(is_past, -theta.sin(), slope)
 
 
-def multiplied_angle(theta: Tensor, margin: int) -> tuple[Tensor, Tensor]:
-    """Return (-1)^k cos(margin * theta) - 2k with k = floor(margin * theta / pi), and its derivative by theta."""
+def multiplied_angle(theta: Tensor, margin: int, cosine_weight: float) -> tuple[Tensor, Tensor]:
+    """Return psi = (-1)^k cos(margin * theta) - 2k, k = floor(margin * theta / pi), and its derivative by theta.
+
+    Both are averaged with those of cos(theta), which counts `cosine_weight` times.
+    """
     turned = theta * margin
     k = (turned / pi).floor_()
     sign = 1 - 2 * (k % 2)
-    return sign * turned.cos() - 2 * k, sign * turned.sin() * -margin
+    value, slope = sign * turned.cos() - 2 * k, sign * turned.sin() * -margin
+    if cosine_weight == 0:
+        return value, slope
+    both = 1 + cosine_weight
+    return (value + cosine_weight * theta.cos()) / both, (slope - cosine_weight * theta.sin()) / both
 
 
 def _bent_cross_entropy_(cosine: Tensor, own: Tensor, scale: float, curve: Curve) -> tuple[Tensor, Tensor]:

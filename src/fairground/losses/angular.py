@@ -51,7 +51,7 @@ class AngularLoss(Loss):
         "npair_weight": Real(low=0, high=2),
         "norm_weight": LogReal(low=1e-4, high=1),
     }
-    on_sphere = False
+    on_sphere: bool = False
 
     def __init__(
         self,

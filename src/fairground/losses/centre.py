@@ -39,7 +39,7 @@ class CentreLoss(Loss):
     )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"weight": LogReal(low=1e-4, high=1.0)}
-    on_sphere = False
+    on_sphere: bool = False
 
     def __init__(self, *, n_classes: int, embedding_dim: int, weight: float = 0.003) -> None:
         super().__init__()

@@ -45,7 +45,7 @@ class GeneralisedLiftedStructureLoss(Loss):
         "margin": Real(low=-0.2, high=2.0),
         "norm_weight": LogReal(low=1e-4, high=1),
     }
-    on_sphere = False
+    on_sphere: bool = False
 
     def __init__(
         self,

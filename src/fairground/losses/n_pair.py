@@ -46,7 +46,7 @@ class NPairLoss(Loss):
     )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, LogReal]] = {"norm_weight": LogReal(low=1e-4, high=1)}
-    on_sphere = False
+    on_sphere: bool = False
 
     def __init__(
         self,

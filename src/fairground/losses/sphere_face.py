@@ -3,13 +3,17 @@
 Formula
     theta_ic = arccos(cos(x_i, w_c)),   k = floor(margin * theta / pi)
     psi(theta) = (-1)^k cos(margin * theta) - 2k
-    L = mean_i  -log softmax_c( scale * |x_i| * (psi(theta_ic) if c = y_i else cos(theta_ic)) )  at c = y_i
+    own(theta) = (cosine_weight * cos(theta) + psi(theta)) / (cosine_weight + 1)
+    L = mean_i  -log softmax_c( scale * |x_i| * (own(theta_ic) if c = y_i else cos(theta_ic)) )  at c = y_i
 
 Paper
     Liu et al., "SphereFace: deep hypersphere embedding for face recognition", CVPR 2017, eqs. 6-7.
 
 Departures from the paper
-    Without the annealing from plain softmax that the authors' code needs for large margins; `scale` is added.
+    The paper has no `cosine_weight`. The authors' code lets it fall from 1,000 to 5 in the course of training; here it
+    is 5 from the first step, and `margin` is 2 by default, not 4. By the letter of the paper (weight 0) a network that
+    is trained from scratch shrinks its embeddings to nothing: the multiplied angle makes the own class' logit the
+    lowest, and length is the quickest way out. `scale` is added.
     Angles stay a little away from 0 and pi, where the slope of arccos is infinite.
 """
 
@@ -31,7 +35,10 @@ from fairground.spec.space import Integer, LogReal, Range
 
 
 class SphereFaceLoss(Loss):
-    """`margin` is how many times the angle to the own class counts; `scale` multiplies all logits."""
+    """`margin` is how many times the angle to the own class counts; `scale` multiplies all logits.
+
+    `cosine_weight` is how much of the plain cosine is mixed into the own logit.
+    """
 
     reference: ClassVar[Reference] = Reference(
         authors="Liu, Wen, Yu, Li, Raj and Song",
@@ -47,14 +54,17 @@ class SphereFaceLoss(Loss):
         *,
         n_classes: int,
         embedding_dim: int,
-        margin: int = 4,
+        margin: int = 2,
         scale: float = 1.0,
+        cosine_weight: float = 5.0,
         initialisation: Literal["normal", "uniform"] = "normal",
     ) -> None:
         super().__init__()
         require(margin >= 1 and margin == int(margin), f"sphere_face.margin must be a whole number >= 1; got {margin}")
         require(scale > 0, f"sphere_face.scale must be above 0; got {scale}")
         self.n_classes = n_classes
+        require(cosine_weight >= 0, f"sphere_face.cosine_weight must not be negative; got {cosine_weight}")
+        self.cosine_weight = cosine_weight
         self.margin = margin
         self.scale = scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "sphere_face")
@@ -65,13 +75,22 @@ class SphereFaceLoss(Loss):
         """Return the mean cross-entropy over cosines times embedding length, the own angle multiplied."""
         own = labels.unsqueeze(1)
         cosine = cosines(embeddings, self.weights)
-        turned = self.margin * angles(cosine.gather(1, own))
+        theta = angles(cosine.gather(1, own))
+        turned = self.margin * theta
         k = (turned / pi).floor()
         psi = (1 - 2 * (k % 2)) * turned.cos() - 2 * k
-        return mean_cross_entropy(self.scale * norms(embeddings) * cosine.scatter(1, own, psi), labels)
+        softened = (self.cosine_weight * theta.cos() + psi) / (self.cosine_weight + 1)
+        return mean_cross_entropy(self.scale * norms(embeddings) * cosine.scatter(1, own, softened), labels)
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult:
         """Return the same and its gradients."""
-        return angular_softmax.sphere_face(embeddings, self.weights, labels, scale=self.scale, margin=self.margin)
+        return angular_softmax.sphere_face(
+            embeddings,
+            self.weights,
+            labels,
+            scale=self.scale,
+            margin=self.margin,
+            cosine_weight=self.cosine_weight,
+        )

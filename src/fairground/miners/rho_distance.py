@@ -7,7 +7,7 @@ Formula
 
 Paper
     Roth et al., "Revisiting Training Strategies and Generalization Performance in Deep Metric Learning", ICML 2020,
-    section 5.3, as in the released code.
+    section 5.1, as in the released code.
 
 Departures from the paper
     The text switches the negative with the positive; the code, followed here, also makes the anchor its own positive,

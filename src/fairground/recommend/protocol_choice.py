@@ -1,25 +1,25 @@
-"""Which split, network and protocol suit a data set and a machine, and why, in a sentence each."""
+"""Which split, network and protocol suit a data set and a time, and why, in a sentence each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from fairground.errors import DataError, require
-from fairground.spec.study import MethodSpec
+from fairground.recommend.candidates import FROZEN, RAW, UNTRAINED
 
 #: fewer classes cannot be divided into two that train, two that validate and as many that test
 LEAST_CLASSES = 8
 #: up to this shorter side a small network trained from nothing does better than a large pretrained one
 SMALL_SIDE = 64
-#: small images are folded, for a seventh of the cost, when all workers together have less than this many seconds
-SHORT = 1500
-#: as many validation classes as rank methods like other classes do, and the share taken where there are fewer
-ENOUGH_VALIDATION, USUAL, LARGE = 50, 0.2, 0.4
-PER_CLASS = 4
+#: small images are folded, for a seventh of the cost, below this many seconds
+SHORT = 750
+
+Kind = Literal["features", "photographs", "laptop"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SplitChoice:
-    """How the classes are divided: the override words, and what to tell the user."""
+    """How the classes are divided: the override words, and the sentence for the user."""
 
     words: tuple[str, ...]
     sentence: str
@@ -27,15 +27,19 @@ class SplitChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolChoice:
-    """What is raced under: the field by its study's name, words for every run, and networks that are not trained."""
+    """What is raced: `kind` is the protocol too, `field` names the study that lists its losses.
 
+    `words` hold for every method; `frozen` is what the network is called untrained.
+    """
+
+    kind: Kind
     field: str
     words: tuple[str, ...]
-    baselines: tuple[MethodSpec, ...]
+    frozen: str
     sentence: str
 
 
-def choose_split(class_sizes: Sequence[int], *, lists_parts: bool, has_test_half: bool) -> SplitChoice:
+def choose_split(class_sizes: Sequence[int], *, lists_parts: bool, has_test_half: bool, seed: int) -> SplitChoice:
     """Return a split in which no class is in two parts, or refuse data that has too few classes for one."""
     n, several = len(class_sizes), sum(size > 1 for size in class_sizes)
     require(n > 1, "all images are of one class, so there is nothing to tell apart: put each class into its own folder")
@@ -56,28 +60,18 @@ def choose_split(class_sizes: Sequence[int], *, lists_parts: bool, has_test_half
         "ones there are more finely",
         DataError,
     )
-    seen = n - n // 2
-    share = USUAL if USUAL * seen >= ENOUGH_VALIDATION else LARGE
-    whose = "the data set's own test half" if has_test_half else "half of the classes"
+    whose = "the data set's own test half" if has_test_half else f"half of the classes, drawn by seed {seed},"
     return SplitChoice(
-        words=("split=half_classes", f"split.validation={share}"),
-        sentence=f"No class is in two parts: {whose} tests, sealed until a method is chosen; of the others "
-        f"{100 * share:.0f} % validate and the rest train.",
+        words=("split=random_halves", f"split.seed={seed}"),
+        sentence=f"No class is in two parts: {whose} tests, sealed until a method is chosen; the others train and "
+        "validate in turn, in folds of classes.",
     )
 
 
 def choose_protocol(
-    *,
-    is_picture: bool,
-    width: int,
-    shorter_side: int,
-    is_one_size: bool,
-    train_images: int,
-    train_classes: int,
-    worker_seconds: float,
-    protocol: str | None = None,
+    *, is_picture: bool, width: int, shorter_side: int, is_one_size: bool, seconds: float, protocol: str | None = None
 ) -> ProtocolChoice:
-    """Return the protocol for data of this kind and size, and for so many seconds of all workers together.
+    """Return the protocol for data of this kind and size, and for so many seconds.
 
     `protocol` takes the choice between the two for images out of our hands.
     """
@@ -87,63 +81,39 @@ def choose_protocol(
         f"--protocol for this data is {' or '.join(kinds)}; got '{protocol}'",
     )
     if not is_picture:
-        return _features(width, train_images, train_classes)
+        return ProtocolChoice(
+            kind="features",
+            field="recommend/features-settings",
+            words=(),
+            frozen=RAW,
+            sentence=f"Ready-made features of {width} numbers: as they are, on principal axes and whitened, then heads "
+            "trained on them.",
+        )
     if protocol == "laptop" or (protocol is None and shorter_side <= SMALL_SIDE):
-        return _small(shorter_side, is_one_size, train_classes, worker_seconds)
-    return _photographs(shorter_side, train_images, train_classes)
-
-
-def _features(width: int, train_images: int, train_classes: int) -> ProtocolChoice:
-    dim = _dimensions(min(128, width), train_images)
-    untrained = (
-        MethodSpec(label="raw features", words=("head=identity", "training.epochs=0")),
-        MethodSpec(label="principal axes", words=("training.epochs=0",)),
-    )
+        return _small(shorter_side, is_one_size, seconds)
     return ProtocolChoice(
-        field="recommend/features",
-        words=(f"head.embedding_dim={dim}", *_batch(128, train_classes)),
-        baselines=untrained,
-        sentence=f"Ready-made features, so only a linear head is trained, from {width} to {dim} numbers, starting at "
-        "their principal axes (protocol features).",
+        kind="photographs",
+        field="recommend/features-settings",
+        words=("data.prepared=0", "training.batch_size=128", "optimiser.name=adam", "optimiser.weight_decay=0"),
+        frozen=FROZEN,
+        sentence=f"Photographs of about {shorter_side} pixels: EfficientNet-Lite0 with its ImageNet weights embeds "
+        "each once. The frozen network comes first, then heads on its features, then its last stages as far as the "
+        "time allows.",
     )
 
 
-def _small(side: int, is_one_size: bool, train_classes: int, worker_seconds: float) -> ProtocolChoice:
-    is_short = worker_seconds < SHORT
+def _small(side: int, is_one_size: bool, seconds: float) -> ProtocolChoice:
+    is_short = seconds < SHORT
     trunk = "folded_conv" if is_short else "small_conv"
-    words = [f"trunk={trunk}"] if is_short else []
+    words = [f"data.prepared={max(16, side)}", f"trunk={trunk}"]
     if not is_one_size:
         words += ["transform=mlrc2020", f"transform.side={max(16, side // 16 * 16)}"]
-    size = "a very small network, so that a race fits the time," if is_short else "a small network"
+    size = "a very small network, so that many trainings fit the time," if is_short else "a small network"
     return ProtocolChoice(
-        field="recommend/laptop",
-        words=(*words, *_batch(128, train_classes)),
-        baselines=(MethodSpec(label="untrained network", words=("training.epochs=0",)),),
-        sentence=f"Images of about {side} pixels: {size} is trained from nothing (protocol laptop, {trunk}); a "
-        "large pretrained one would see too few pixels.",
+        kind="laptop",
+        field="recommend/laptop-settings",
+        words=tuple(words),
+        frozen=UNTRAINED,
+        sentence=f"Images of about {side} pixels: {size} is trained from nothing ({trunk}); a large pretrained one "
+        "would see too few pixels.",
     )
-
-
-def _photographs(side: int, train_images: int, train_classes: int) -> ProtocolChoice:
-    dim = _dimensions(128, train_images)
-    return ProtocolChoice(
-        field="recommend/photographs",
-        words=("head=pca", "head.standardise=false", f"head.embedding_dim={dim}", *_batch(32, train_classes)),
-        baselines=(MethodSpec(label="frozen network", words=("training.epochs=0",)),),
-        sentence=f"Photographs of about {side} pixels: EfficientNet-Lite0 with its ImageNet weights is fine-tuned "
-        f"gently, from the {dim} principal axes of its features (protocol photographs).",
-    )
-
-
-def _dimensions(most: int, train_images: int) -> int:
-    """Return how many numbers an embedding has: a head that starts from principal axes needs more images than that."""
-    dim = most
-    while dim >= train_images and dim > 2:
-        dim //= 2
-    return dim
-
-
-def _batch(usual: int, train_classes: int) -> tuple[str, ...]:
-    """Return the words for a batch of as many classes as there are, where there are few."""
-    fits = PER_CLASS * train_classes
-    return () if fits >= usual else (f"training.batch_size={fits}",)

@@ -1,6 +1,5 @@
 """What the store can be asked for, and the small answers it gives without reading whole records."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
@@ -42,7 +41,7 @@ class ScoreRow(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """What a list shows of a run, read without its whole record; `scores` by split and metric."""
+    """What a list shows of a run, read without its whole record; `score` is of `metric`, None where it has none."""
 
     name: str
     method: str
@@ -52,7 +51,8 @@ class RunSummary(NamedTuple):
     loss: str | None
     miner: str | None
     seed: int | None
-    scores: Mapping[str, Mapping[str, float]]
+    metric: str
+    score: float | None
 
 
 def where(filters: Filters) -> tuple[str, list[object]]:

@@ -2,7 +2,7 @@
 
 import sqlite3
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +28,14 @@ def checked_rows(rows: Iterable[tuple]) -> tuple[list[Row], list[Row]]:
     return sound, damaged
 
 
-def complaints(connection: sqlite3.Connection) -> Iterator[str]:
+class StoreAudit(NamedTuple):
+    """The rows of all records that are as they were written, and a sentence on everything that is not."""
+
+    records: list[Row]
+    complaints: list[str]
+
+
+def audit(connection: sqlite3.Connection) -> StoreAudit:
     """Say which rows are not as they were written, and whether one has vanished or come back.
 
     Every row is looked at, because a damaged one may hide from a search for what it was.
@@ -36,16 +43,20 @@ def complaints(connection: sqlite3.Connection) -> Iterator[str]:
     connection.execute("BEGIN")
     try:
         kept = {what: (n, total) for what, n, total in connection.execute("SELECT what, n, total FROM ledger")}
-        for what, fields in (("record", COLUMNS), ("event", EVENT_COLUMNS)):
-            rows = connection.execute(f"SELECT id, {', '.join(fields)}, digest FROM {what} NOT INDEXED").fetchall()
-            for row in checked_rows(rows)[1]:
-                is_record = what == "record"
-                yield damaged_record(row.columns[0], row.number) if is_record else damaged_event(row.number)
-            n, total = kept.get(what, (0, ""))
-            if (len(rows), _total(row[-1] for row in rows)) != (n, total):
-                yield f"{len(rows)} {what}s are there and {n} were written; some may be missing."
+        tables = {
+            what: connection.execute(f"SELECT id, {', '.join(fields)}, digest FROM {what} NOT INDEXED").fetchall()
+            for what, fields in (("record", COLUMNS), ("event", EVENT_COLUMNS))
+        }
     finally:
         connection.execute("COMMIT")
+    records, damaged = checked_rows(tables["record"])
+    complaints = [damaged_record(row.columns[0], row.number) for row in damaged]
+    complaints += [damaged_event(row.number) for row in checked_rows(tables["event"])[1]]
+    for what, rows in tables.items():
+        n, total = kept.get(what, (0, ""))
+        if (len(rows), _total(row[-1] for row in rows)) != (n, total):
+            complaints.append(f"{len(rows)} {what}s are there and {n} were written; some may be missing.")
+    return StoreAudit(records, complaints)
 
 
 def damaged_record(name: str, number: int) -> str:

@@ -1,4 +1,6 @@
-"""Records of versions 1 and 2 brought to the fields of version 3.
+"""Records of older versions brought to the fields of version 4.
+
+Version 3 lacks `seed_procedure` alone.
 
 Before version 3 a record said some things in its notes alone, each in one fixed form. They are read back here when such
 a record is opened, and nowhere else: records are kept for years, and what they say must stay comparable. The notes
@@ -30,6 +32,9 @@ _CLOSED = re.compile(r"closed set\b")
 
 def upgraded(data: Mapping[str, Any], *, version: int) -> dict[str, Any]:
     """Return the plain data of an older record as `version` has it."""
+    data = {**data, "seed_procedure": None}
+    if data["version"] == 3:
+        return {**data, "version": version}
     notes, spec = tuple(data["notes"]), data["spec"]
     trials, weights = _trials(notes, spec), _first(_WEIGHTS, notes)
     seeds = _first(_CLUSTERED, notes)

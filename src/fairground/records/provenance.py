@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -79,13 +80,17 @@ def begin(
 
 def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
     """Return Python's version and that of each installed package, without importing any."""
-    found = {"python": platform.python_version()}
-    for name in names:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    versions = {name: _version_of(name) for name in names}
+    return {"python": platform.python_version(), **{name: found for name, found in versions.items() if found}}
+
+
+@cache
+def _version_of(name: str) -> str:
+    """Return a package's version; nothing where it is not installed. What a process has loaded does not change."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def hardware() -> str:

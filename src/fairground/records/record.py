@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 from fairground.errors import StoreError, require
@@ -16,10 +17,12 @@ from fairground.records.older_versions import upgraded
 from fairground.spec.identity import canonical_json
 from fairground.spec.metric_words import declared_metric
 from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.settings import Value
 
-#: 2 added findings; 3 added selection, search, clustering seeds, closed set, known bugs, weights and directions
-RECORD_VERSION = 3
+#: 2 added findings; 3 added selection, search, clustering seeds, closed set, known bugs, weights and directions;
+#: 4 added the seed procedure
+RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed", "pruned"]
 SplitName = Literal["train", "validation", "test"]
 
@@ -115,8 +118,9 @@ class RunRecord:
     """One finished run. `notes` are sentences for people: what was left out, what to bear in mind.
 
     `findings` are those of the training doctor, each sign once at most. `selection` is None where no score chose;
-    `search` says how the settings were found, None where they were given. `clustering_seeds` is how often k-means was
-    started for each clustering metric, `is_closed_set` that test classes were trained on.
+    `search` says how the settings were found, None where they were given; `seed_procedure` how seeds were added to its
+    method, None where the number was fixed. `clustering_seeds` is how often k-means was started for each clustering
+    metric, `is_closed_set` that test classes were trained on.
     """
 
     name: str
@@ -136,6 +140,7 @@ class RunRecord:
     is_closed_set: bool = False
     known_bugs: tuple[KnownBug, ...] = ()
     weights: PretrainedWeights | None = None
+    seed_procedure: SeedProcedure | None = None
     version: int = RECORD_VERSION
 
     def __post_init__(self) -> None:
@@ -154,7 +159,12 @@ class RunRecord:
 
     def score(self, metric: str, split: SplitName = "test") -> float | None:
         """Return one score, or None when the run has none of that name."""
-        return next((s.value for s in self.scores if s.metric == metric and s.split == split), None)
+        return self._values.get((metric, split))
+
+    @cached_property
+    def _values(self) -> dict[tuple[str, SplitName], float]:
+        # Kept, because a page asks every one of many runs for every metric; of two scores of a name the first counts.
+        return {(score.metric, score.split): score.value for score in reversed(self.scores)}
 
     def higher_is_better(self, metric: str) -> bool | None:
         """Return which way a metric is better: as the run's scores say, else as the metric declares."""
@@ -208,6 +218,8 @@ class RunRecord:
             data["known_bugs"] = tuple(KnownBug(**bug) for bug in data["known_bugs"])
             data["selection"] = None if data["selection"] is None else Selection(**data["selection"])
             data["search"] = None if data["search"] is None else SearchProcedure.from_plain(data["search"])
+            waves = data["seed_procedure"]
+            data["seed_procedure"] = None if waves is None else SeedProcedure.from_plain(waves)
             data["weights"] = None if data["weights"] is None else PretrainedWeights(**data["weights"])
             return cls(**data)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:

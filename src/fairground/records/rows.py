@@ -16,6 +16,9 @@ from fairground.spec.identity import canonical_json
 
 CURRENT_OF_NAME = """SELECT id, json, body.digest FROM body JOIN record ON record.id = body.record
                      WHERE is_current = 1 AND name = ?"""
+#: where the text of scores says which metric selected the run; it says none where no score did
+SELECTED_BY = "selected_by"
+USUAL_METRIC = "map@r"
 
 
 def insert_record(connection: sqlite3.Connection, record: RunRecord) -> Outcome:
@@ -29,7 +32,7 @@ def insert_record(connection: sqlite3.Connection, record: RunRecord) -> Outcome:
     elif record.state == "done":
         insert_event(connection, "disagreement", record.name, "a second finished run of this spec has other digits")
     columns = record_columns(record, is_current=outcome == "current", written=_now())
-    insert_record_row(connection, columns, record.to_json(), scores_of(record))
+    insert_record_row(connection, columns, record.to_json(), scores_text(record))
     return outcome
 
 
@@ -40,19 +43,20 @@ def record_columns(record: RunRecord, *, is_current: bool, written: str) -> tupl
     return (record.name, record.method, record.state, *texts, record.spec.get("seed"), int(is_current), written)
 
 
-def scores_of(record: RunRecord) -> dict[str, dict[str, float]]:
-    """Return a record's scores by split and metric."""
+def scores_text(record: RunRecord) -> str:
+    """Return a record's scores by split and metric, and the metric it was selected by, as JSON."""
     scores: dict[str, dict[str, float]] = {}
     for score in record.scores:
         scores.setdefault(score.split, {}).setdefault(score.metric, score.value)
-    return scores
+    chosen = {} if record.selection is None else {SELECTED_BY: record.selection.metric}
+    return canonical_json({**scores, **chosen})
 
 
 def insert_record_row(
     connection: sqlite3.Connection,
     columns: tuple[object, ...],
     body: str,
-    scores: Mapping[str, Mapping[str, float]],
+    scores: str,
 ) -> None:
     """Write a record's row, by `COLUMNS`, with its texts, their digests and its place in the ledger."""
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
@@ -62,7 +66,7 @@ def insert_record_row(
     connection.execute(
         f"INSERT INTO record (id, {', '.join(COLUMNS)}, digest) VALUES ({marks})", (number, *columns, digest)
     )
-    for table, text in (("body", body), ("scores", canonical_json(scores))):
+    for table, text in (("body", body), ("scores", scores)):
         connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?)", (number, text, digest_of(number, text)))
     _enter(connection, "record", plus=digest)
 

@@ -7,13 +7,15 @@ A run has one current record (`current_record`), the one `get` and `records` ans
 history.
 """
 
+import gc
 import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from fairground.catalogue import nearest
 from fairground.errors import InputError, StoreError, require
@@ -23,8 +25,8 @@ from fairground.records.filters import Event, Filters, RunSummary, ScoreRow, whe
 from fairground.records.integrity import (
     ADVICE,
     Row,
+    audit,
     checked_rows,
-    complaints,
     damaged_event,
     damaged_record,
     warn_of_damage,
@@ -32,7 +34,14 @@ from fairground.records.integrity import (
 from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of
 from fairground.records.record import RunRecord, SplitName
 from fairground.records.record_copy import write_copy
-from fairground.records.rows import CURRENT_OF_NAME, insert_event, insert_event_row, insert_record
+from fairground.records.rows import (
+    CURRENT_OF_NAME,
+    SELECTED_BY,
+    USUAL_METRIC,
+    insert_event,
+    insert_event_row,
+    insert_record,
+)
 
 FILE_NAME = "records.sqlite"
 _CHUNK = 500
@@ -91,6 +100,13 @@ class Store:
         """Return the names of the runs that match, in the order they were stored."""
         return [row.columns[0] for row in self._rows(filters)]
 
+    def names_by_method(self, **filters: Unpack[Filters]) -> dict[str, list[str]]:
+        """Return the names of the runs that match under their method, by one question to the database."""
+        found: dict[str, list[str]] = {}
+        for row in self._rows(filters):
+            found.setdefault(row.columns[_METHOD], []).append(row.columns[0])
+        return found
+
     def records(self, **filters: Unpack[Filters]) -> Iterator[RunRecord]:
         """Yield the current records that match, in the order they were stored."""
         rows = {row.number: row.columns[0] for row in self._rows(filters)}
@@ -102,40 +118,42 @@ class Store:
             found = self._read(f"SELECT record, json, digest FROM body WHERE record IN ({marks}) ORDER BY record", some)
             for lost in set(some) - {row[0] for row in found}:
                 warn_of_damage(self.path, damaged_record(rows[lost], lost))
-            yield from map(RunRecord.from_json, self._texts((*row, rows[row[0]]) for row in found))
+            with _without_collecting():
+                read = [RunRecord.from_json(text) for text in self._texts((*row, rows[row[0]]) for row in found)]
+            yield from read
 
-    def summaries(self, **filters: Unpack[Filters]) -> list[RunSummary]:
-        """Return what a list shows of the runs that match, in the order they were stored; no record is read."""
+    def summaries(
+        self, metric: str | None = None, split: SplitName = "test", **filters: Unpack[Filters]
+    ) -> list[RunSummary]:
+        """Return what a list shows of the runs that match, in the order they were stored; no record is read.
+
+        Each run's score is that of `metric`, or of the metric it was selected by when that is left out.
+        """
         rows = self._rows(filters)
-        found = {number: (text, digest) for number, text, digest in self._read(_SCORES)} if rows else {}
+        found = {row[0]: row for row in self._read(_ONE_SCORE, (metric, split))} if rows else {}
         summaries = []
         for row in rows:
-            text, digest = found.get(row.number, ("", ""))
+            _, text, digest, shown, value = found.get(row.number, (0, "", "", "", None))
             if digest_of(row.number, text) != digest:
                 warn_of_damage(self.path, damaged_record(row.columns[0], row.number))
                 continue
-            summaries.append(RunSummary._make((*row.columns[: _SEED + 1], json.loads(text))))
+            summaries.append(RunSummary._make((*row.columns[: _SEED + 1], shown, value)))
         return summaries
+
+    def data_of(self, kinds: Sequence[str]) -> dict[str, Any]:
+        """Return the settings of the data sets of these kinds, by the names of the runs made on them."""
+        rows = self._read(f"{_DATA} AND dataset IN ({', '.join('?' * len(kinds))})", tuple(kinds))
+        return {name: json.loads(part) for name, part in rows if part}
+
+    def scores(self, metric: str, split: SplitName = "test", **filters: Unpack[Filters]) -> list[ScoreRow]:
+        """Return one metric of every run that matches and has it, without reading whole records."""
+        found = self.summaries(metric, split, **filters)
+        return [ScoreRow(run.name, run.method, run.seed or 0, run.score) for run in found if run.score is not None]
 
     def since(self, mark: int) -> tuple[int, list[RunRecord]]:
         """Return the current records stored after `mark`, and the mark to ask with next time; begin with 0."""
         rows = self._read(_SINCE, (mark,))
         return (rows[-1][0] if rows else mark), [RunRecord.from_json(body) for body in self._texts(rows)]
-
-    def scores(self, metric: str, split: SplitName = "test", **filters: Unpack[Filters]) -> list[ScoreRow]:
-        """Return one metric of every run that matches, without reading whole records."""
-        rows = {row.number: row.columns for row in self._rows(filters)}
-        # Asked of SQLite, which reads one number out of a text faster than we could read all.
-        path = f"$.{json.dumps(split)}.{json.dumps(metric)}"
-        found = self._read(_ONE_SCORE, (path,)) if rows else []
-        scores = []
-        for number, text, digest, value in found:
-            if number in rows and digest_of(number, text) != digest:
-                warn_of_damage(self.path, damaged_record(rows[number][0], number))
-            elif number in rows and value is not None:
-                columns = rows[number]
-                scores.append(ScoreRow(columns[0], columns[1], columns[_SEED], value))
-        return scores
 
     def note_event(self, kind: str, run: str | None = None, detail: str = "") -> None:
         """Write down that somebody did something, durably before returning."""
@@ -194,12 +212,20 @@ class Store:
         with told_in_a_sentence(self.path):
             connection = self._connect()
             if not self._own.is_audited:
-                for complaint in complaints(connection):
-                    warn_of_damage(self.path, complaint)
-                self._own.is_audited = True
+                return self._audited(connection, filters)
             # Without an index: what damage hides in one would be missed in silence, and a scan takes milliseconds.
             query = f"SELECT id, {', '.join(COLUMNS)}, digest FROM record NOT INDEXED WHERE {condition} ORDER BY id"
             return checked_rows(connection.execute(query, values))[0]
+
+    def _audited(self, connection: sqlite3.Connection, filters: Filters) -> list[Row]:
+        """Answer the first question by looking at every row, and say what is wrong with any."""
+        found = audit(connection)
+        for complaint in found.complaints:
+            warn_of_damage(self.path, complaint)
+        self._own.is_audited = True
+        wanted = {COLUMNS.index("is_current"): 1, **{COLUMNS.index(key): value for key, value in filters.items()}}
+        rows = (row for row in found.records if all(row.columns[i] == value for i, value in wanted.items()))
+        return sorted(rows, key=lambda row: row.number)
 
     def _texts(self, rows: Iterable[tuple]) -> Iterator[str]:
         """Yield the texts of records by (number, text, digest, name), leaving out and naming damaged ones."""
@@ -214,12 +240,30 @@ class Store:
         return nearest(name, [row[0] for row in latest]) or (" There are no runs yet." if not latest else "")
 
 
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Keep Python from looking for rubbish among records just read: there is none, and it takes a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 _NAMES_IN_RANGE = "SELECT name FROM record WHERE is_current = 1 AND name BETWEEN ? AND ? ORDER BY name LIMIT 6"
 _TEXT = "SELECT id, json, body.digest, name FROM record JOIN body ON body.record = record.id"
 _HISTORY = f"{_TEXT} WHERE name = ? ORDER BY id"
 _SINCE = f"{_TEXT} WHERE is_current = 1 AND id > ? ORDER BY id"
-_SCORES = "SELECT record, json, digest FROM scores"
-_ONE_SCORE = """SELECT record, json, digest, CASE WHEN json_valid(json) THEN json_extract(json, ?) END
-                FROM scores ORDER BY record"""
-_SEED = COLUMNS.index("seed")
+# Asked of SQLite, which reads one number out of a text faster than we could read all.
+_ONE_SCORE = f"""SELECT record, json, digest, metric,
+                        CASE WHEN json_valid(json)
+                             THEN json_extract(json, '$.' || json_quote(?2) || '.' || json_quote(metric)) END
+                 FROM (SELECT record, json, digest, CAST(coalesce(?1, CASE WHEN json_valid(json)
+                              THEN json_extract(json, '$.{SELECTED_BY}') END, '{USUAL_METRIC}') AS TEXT) AS metric
+                       FROM scores)"""
+_DATA = """SELECT name, CASE WHEN json_valid(json) THEN json_extract(json, '$.spec.data') END
+           FROM record JOIN body ON body.record = record.id WHERE is_current = 1"""
+_METHOD, _SEED = COLUMNS.index("method"), COLUMNS.index("seed")
 _EVENT = f"id, {', '.join(EVENT_COLUMNS)}, digest"

@@ -10,7 +10,7 @@ from typing import Any
 from fairground.errors import FairgroundError, StoreError, require
 from fairground.records.artefacts import RunFolder, is_temporary
 from fairground.records.database import told_in_a_sentence
-from fairground.records.integrity import checked_rows, complaints, damaged_record
+from fairground.records.integrity import audit, checked_rows, damaged_record
 from fairground.records.layout import COLUMNS, digest_of
 from fairground.records.store import Store
 from fairground.records.stored_spec import stored_spec
@@ -72,7 +72,7 @@ def _check_database(store: Store, report: StoreReport) -> dict[str, bool]:
             for (line,) in connection.execute("PRAGMA integrity_check"):
                 if line != "ok":
                     report.damage.append(f"{store.path.name}: {line}")
-            report.damage += complaints(connection)
+            report.damage += audit(connection).complaints
             names = _check_records(connection, report)
             (report.n_events,) = connection.execute("SELECT count(*) FROM event NOT INDEXED").fetchone()
     except StoreError as error:

@@ -5,6 +5,7 @@ import sqlite3
 
 from fairground.records.layout import LAYOUT
 from fairground.records.rows import insert_event_row, insert_record_row
+from fairground.spec.identity import canonical_json
 
 _EARLIER = ("record", "body", "score", "event")
 
@@ -33,7 +34,7 @@ def _take_over(connection: sqlite3.Connection) -> None:
     for name, method, state, protocol, dataset, loss, seed, is_current, written, body in rows.fetchall():
         miner, scores = _found_in(body)
         columns = (name, method, state, protocol, dataset, loss, miner, seed, is_current, written)
-        insert_record_row(connection, columns, body, scores)
+        insert_record_row(connection, columns, body, canonical_json(scores))
     for event in connection.execute("SELECT at, who, kind, run, detail FROM earlier_event ORDER BY id").fetchall():
         insert_event_row(connection, event)
 

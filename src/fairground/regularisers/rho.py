@@ -8,7 +8,7 @@ Formula
 
 Paper
     Roth et al., "Revisiting Training Strategies and Generalization Performance in Deep Metric Learning", ICML 2020,
-    section 5.3.
+    section 5.1.
 
 Departures from the paper
     The text speaks of switching the negative with the positive. The code of its benchmark runs does "code", its toy

@@ -1,161 +1,205 @@
-"""What a race found, in plain words: what to take, how sure that is, what would make it surer, and what all cost."""
+"""What a recommendation found, in plain words: what to take, how sure that is, and whether the test classes agree."""
 
-from collections.abc import Sequence
-from math import inf
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from fairground.recommend.recommendation import Recommendation
-from fairground.recommend.standings import MethodStanding, intervals_of
-from fairground.report.comparison import sentence
-from fairground.report.headings import duration, heading, show, show_interval, size, unit
-from fairground.report.headline import join_words
-from fairground.statistics.comparison import Pair
+from fairground.recommend.decision import Decision, RankedMethod
+from fairground.report.headings import duration, heading, show, unit
+from fairground.statistics.comparison import Comparison, Pair
 
-#: the columns of the ranking
-RANKING = ("method", "validation", "test", "seeds", "epochs", "time of a run", "memory")
-#: with more seeds than this to be run, a choice by cost is the better advice
-REACH = 100
+#: a gap between validation and test beyond this share of 1 is explained
+LARGE_GAP = 0.08
+#: from so many units on, a comparison's units are groups of classes
+MOST_BLOCKS = 24
+#: fewer validation classes than this can show large differences alone
+FEW_CLASSES = 8
 
 
-def advice_of(recommendation: Recommendation, *, metric: str, is_sealed: bool) -> list[str]:
+@dataclass(frozen=True, kw_only=True)
+class UnsealedScores:
+    """What the test classes say once they are open: scores by method and metric, and the pair of chosen and frozen."""
+
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    n_classes: int = 0
+    n_images: int = 0
+    n_openings: int = 1
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the test classes have been opened."""
+        return bool(self.scores)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoldSummary:
+    """How the classes were folded for validation."""
+
+    n_classes: int
+    n_folds: int
+    n_repeats: int
+
+    @property
+    def per_fold(self) -> int:
+        """Classes that validate at once."""
+        return self.n_classes // self.n_folds
+
+
+def advice_of(found: Decision, test: UnsealedScores, folds: FoldSummary, *, metric: str, elapsed: float) -> list[str]:
     """Return the advice, most important sentence first."""
-    found = recommendation
     return [
-        *_what_to_take(found, metric),
+        _what_to_take(found, metric),
         *_how_sure(found, metric),
-        *_against_baseline(found, metric),
-        *_on_test(found, metric, is_sealed),
+        *_few_classes(folds),
+        *_on_test(found, test, metric),
+        *_gap(found, test, folds, metric),
+        f"{found.n_tried} methods were tried in {duration(elapsed)}.",
     ]
 
 
-def standings_text(standings: Sequence[MethodStanding], baselines: Sequence[MethodStanding], *, metric: str) -> str:
-    """Return the ranking as a table for a terminal."""
-    rows: list[Sequence[str]] = [RANKING, *ranking_of((*standings, *baselines), metric=metric)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [_line(row, widths) for row in rows]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]]) + "\n"
+def table_columns(metrics: Sequence[str], *, is_open: bool) -> tuple[str, ...]:
+    """Return the headings of the table: each metric on validation and, once open, on test classes."""
+    splits = ("validation", "test") if is_open else ("validation",)
+    return ("method", *(f"{heading(metric)}, {split}" for metric in metrics for split in splits), "best", "time")
 
 
-def ranking_of(standings: Sequence[MethodStanding], *, metric: str) -> list[tuple[str, ...]]:
-    """Return the rows of the ranking, a cell for each column of `RANKING`."""
-    validation, test = intervals_of(standings, "validation"), intervals_of(standings, "test")
-    return [
-        (
-            standing.label,
-            show_interval(metric, validation[standing.label]),
-            show_interval(metric, test[standing.label]) if standing.label in test else "sealed",
-            str(len(standing.validation)),
-            str(standing.epochs),
-            duration(standing.seconds),
-            size(standing.memory),
-        )
-        for standing in standings
-    ]
+def table_rows(found: Decision, test: UnsealedScores, metrics: Sequence[str], *, metric: str) -> list[tuple[str, ...]]:
+    """Return the rows of the table, the frozen network first; intervals and chances are those of the one comparison."""
+    rows = []
+    for method in found.methods:
+        cells = [method.label + (" (recommended)" if method.label == found.chosen.label else "")]
+        for one in metrics:
+            cells.append(_validation_cell(found, method, one, metric))
+            if test.is_open:
+                value = test.scores.get(method.label, {}).get(one)
+                cells.append("sealed" if value is None else show(one, value))
+        estimate = None if found.comparison is None else found.comparison.estimate(method.label)
+        chance = None if estimate is None else estimate.probability_best
+        rows.append((*cells, "" if chance is None else f"{100 * chance:.0f} %", duration(method.seconds)))
+    return rows
 
 
-def standings_plain(standings: Sequence[MethodStanding]) -> list[dict[str, Any]]:
-    """Return the ranking as JSON-ready data."""
-    return [
-        {
-            "method": standing.label,
-            "epochs": standing.epochs,
-            "is_full": standing.is_full,
-            "validation": standing.validation,
-            "test": standing.test,
-            "seconds": standing.seconds,
-            "memory_bytes": standing.memory,
-            "runs": [run.name for run in standing.runs],
-        }
-        for standing in standings
-    ]
+def verdicts_of(found: Decision, metric: str) -> list[str]:
+    """Return the verdict on every method against the frozen network, from the comparison that decided."""
+    pairs = [found.against_frozen(method) for method in found.methods]
+    return [_capital(f"{verdict_words(pair, metric)}.") for pair in pairs if pair is not None]
 
 
-def _what_to_take(found: Recommendation, metric: str) -> list[str]:
-    chosen, best = found.chosen, found.best
-    if found.is_baseline:
-        return [
-            f"Take the {chosen.label} {_as_it_is(chosen)}: {_score(found, chosen, metric)} on the validation classes."
-        ]
-    if found.is_cheaper:
-        assert found.comparison is not None
-        saved = 100 * (1 - chosen.seconds / best.seconds)
-        pair = found.comparison.pair(best.label, chosen.label)
-        return [
-            f"Take {chosen.label}, the cheapest of those that may be best: {_score(found, chosen, metric)} on the "
-            f"validation classes. {best.label} has {_score(found, best, metric)}; the two are "
-            f"{'equivalent' if pair.verdict == 'equivalent' else 'not settled'}, and {chosen.label} saves "
-            f"{saved:.0f} % of the time."
-        ]
-    return [f"Take {chosen.label}: {_score(found, chosen, metric)} on the validation classes.{_open_against(found)}"]
+def verdict_words(pair: Pair, metric: str) -> str:
+    """Return a verdict of a comparison whose units are classes."""
+    ends = sorted(end for end in (pair.low, pair.high) if end is not None)
+    interval = f" [{', '.join(show(metric, end) for end in ends)}]" if ends else ""
+    unit_word = "classes" if pair.n_a < MOST_BLOCKS else "groups of classes"
+    size = f"{show(metric, pair.difference)}{interval}{unit(metric)}, over {pair.n_a} {unit_word}"
+    match pair.verdict:
+        case "better":
+            return f"{pair.a} is better than {pair.b} by {size}"
+        case "equivalent":
+            return f"{pair.a} and {pair.b} are equivalent: they differ by {size}"
+        case _:
+            return f"{pair.a} and {pair.b} cannot be told apart: they differ by {size}"
 
 
-def _open_against(found: Recommendation) -> str:
-    """Say which methods are not behind the chosen one, and why it is taken before them."""
-    best = found.chosen
-    if found.comparison is None or len(found.level) < 2 or all(len(one.validation) < 2 for one in found.leaders):
-        return ""
-    others = [standing.label for standing in found.level if standing.label != best.label]
-    verdicts = {label: found.comparison.pair(best.label, label).verdict for label in others}
-    equal = [label for label in others if verdicts[label] == "equivalent"]
-    unsettled = [label for label in others if verdicts[label] == "unsettled"]
-    parts = [f"is equivalent to {join_words(equal)}"] if equal else []
-    parts += [f"is not settled against {join_words(unsettled)}"] if unsettled else []
-    most = "highest" if best.higher_is_better else "lowest"
-    return f" It {', '.join(parts)} and has the {most} mean."
+def _validation_cell(found: Decision, method: RankedMethod, one: str, metric: str) -> str:
+    if one == metric and found.comparison is not None:
+        estimate = found.comparison.estimate(method.label)
+        half = "" if estimate.half_width is None else f" ± {show(one, estimate.half_width)}"
+        return f"{show(one, estimate.mean)}{half}"
+    return show(one, method.scores[one]) if one in method.scores else ""
 
 
-def _how_sure(found: Recommendation, metric: str) -> list[str]:
-    if found.is_baseline or found.comparison is None:
+def _what_to_take(found: Decision, metric: str) -> str:
+    chosen, frozen = found.chosen, found.frozen
+    if not found.frozen.scores:
+        return f"Take the {frozen.label}: nothing has been measured yet."
+    value = f"{heading(metric)} {show(metric, chosen.scores[metric])}{unit(metric)} on validation classes"
+    if not found.is_frozen:
+        gain = show(metric, abs(chosen.scores[metric] - frozen.scores[metric]))
+        return f"Take {chosen.label}: {value}, {gain} points better than the {frozen.label}."
+    if found.comparison is None:
+        return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to measure anything else."
+    return f"Training did not help here: take the {frozen.label} {_as_is(frozen)}, {value}."
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _as_is(frozen: RankedMethod) -> str:
+    return "as they are" if frozen.label.endswith("s") else "as it is"
+
+
+def _how_sure(found: Decision, metric: str) -> list[str]:
+    others = [method for method in found.methods if method.label != found.frozen.label]
+    if found.comparison is None or not others:
         return []
-    if all(len(standing.validation) < 2 for standing in found.leaders):
-        return ["One seed each cannot tell a better method from a lucky one: give it more time."]
-    pairs = [pair for pair in found.comparison.pairs if found.best.label in (pair.a, pair.b)]
-    return [f"{sentence(pair, metric)}.{' Choose by cost.' if _is_out_of_reach(pair) else ''}" for pair in pairs]
+    shown = found.chosen if not found.is_frozen else others[0]
+    pair = found.against_frozen(shown)
+    assert pair is not None
+    how = (
+        f"{found.chosen.n_repeats} fresh repeats of the folds"
+        if found.is_confirmed
+        else f"one repeat of the folds, corrected for the {found.n_tried} methods tried: there was no time for more"
+    )
+    return [_capital(f"{verdict_words(pair, metric)}, {how}.")]
 
 
-def _is_out_of_reach(pair: Pair) -> bool:
-    return not pair.is_settled and pair.low is not None and (pair.more_seeds or inf) > REACH
-
-
-def _against_baseline(found: Recommendation, metric: str) -> list[str]:
-    baseline, best = found.baseline, found.best
-    if baseline is None or not found.leaders:
-        return []
-    gain = f"{show(metric, abs(best.mean - baseline.mean))} points"
-    if found.is_baseline:
-        return [
-            f"Training did not beat the {baseline.label}, so use that: {best.label}, the best of those trained, has "
-            f"{_score(found, best, metric)}. More time, or more images of more classes, may change that."
-        ]
-    return [f"Training gained {gain} over the {baseline.label} ({show(metric, baseline.mean)}{unit(metric)})."]
-
-
-def _on_test(found: Recommendation, metric: str, is_sealed: bool) -> list[str]:
-    if is_sealed:
-        return ["The test classes are still sealed: they are opened once, when the race is over."]
-    interval = intervals_of(_shown(found), "test").get(found.chosen.label)
-    if interval is None:
+def _few_classes(folds: FoldSummary) -> list[str]:
+    if folds.per_fold >= 4 and folds.n_classes >= FEW_CLASSES:
         return []
     return [
-        f"On the test classes, opened once after this choice, {found.chosen.label} reaches {heading(metric)} "
-        f"{show_interval(metric, interval)}{unit(metric)}: what to expect of classes never seen."
+        f"Only {folds.n_classes} classes can validate, {folds.per_fold} at a time: two or three classes decide "
+        "nothing, so every class validated in turn and in other company each time. Small differences cannot be seen "
+        "with so few."
     ]
 
 
-def _as_it_is(standing: MethodStanding) -> str:
-    return "as they are" if standing.label.endswith("s") else "as it is"
+def _on_test(found: Decision, test: UnsealedScores, metric: str) -> list[str]:
+    if not test.is_open:
+        return ["The test classes are still sealed: they are opened once, when the time is over."]
+    own = test.scores[found.chosen.label][metric]
+    seen = "" if test.n_openings < 2 else f" They were opened {test.n_openings} times by now, and never chose anything."
+    first = (
+        f"On {test.n_images} images of {test.n_classes} test classes, opened after this choice, {found.chosen.label} "
+        f"has {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
+    )
+    pair = _test_pair(found, test)
+    return [first] if pair is None else [first, _agreement(found, pair, metric)]
 
 
-def _shown(found: Recommendation) -> list[MethodStanding]:
-    return [*found.leaders, *([] if found.baseline is None else [found.baseline])]
+def _test_pair(found: Decision, test: UnsealedScores) -> Pair | None:
+    """Return the pair that the test classes judge: chosen and frozen, or frozen and the best other that was opened."""
+    if test.comparison is None:
+        return None
+    names = [method.name for method in test.comparison.methods if method.name != found.frozen.label]
+    other = found.chosen.label if not found.is_frozen else next(iter(names), None)
+    return None if other is None else test.comparison.pair(other, found.frozen.label)
 
 
-def _score(found: Recommendation, standing: MethodStanding, metric: str) -> str:
-    n, interval = len(standing.validation), intervals_of(_shown(found), "validation")[standing.label]
-    over = f" over {n} seeds" if n > 1 else ""
-    return f"{heading(metric)} {show_interval(metric, interval)}{unit(metric)}{over}"
+def _agreement(found: Decision, pair: Pair, metric: str) -> str:
+    words = verdict_words(pair, metric)
+    if pair.verdict != "better":
+        return f"The test classes settle nothing: {words}."
+    is_frozen_ahead = pair.a == found.frozen.label
+    if is_frozen_ahead == found.is_frozen:
+        return f"The test classes agree: {words}."
+    if found.is_frozen:
+        return f"The test classes disagree: there {words}. Validation could not show it; more time or classes might."
+    return f"The test classes disagree: there {words}. Prefer the {found.frozen.label}, in the folder frozen."
 
 
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    first = f"{row[0]:<{widths[0]}}"
-    return "  ".join([first, *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))])
+def _gap(found: Decision, test: UnsealedScores, folds: FoldSummary, metric: str) -> list[str]:
+    if not test.is_open or metric not in found.frozen.scores:
+        return []
+    validation, tested = found.frozen.scores[metric], test.scores[found.frozen.label][metric]
+    if abs(validation - tested) < LARGE_GAP:
+        return []
+    why = (
+        f"a fold has {folds.per_fold} classes to confuse, the test {test.n_classes}"
+        if folds.per_fold != test.n_classes
+        else "the test classes are of another difficulty"
+    )
+    return [
+        f"The {found.frozen.label} itself has {show(metric, validation)} on validation and {show(metric, tested)} on "
+        f"test classes: {why}, so compare methods within a column, not columns."
+    ]

@@ -9,6 +9,17 @@ from fairground.errors import DataError, require
 from fairground.files import read_json
 from fairground.report.headings import clean, shorten
 
+#: what a reader sees for the names of an audit's numbers
+_WORDS = {
+    "ratio": "largest/smallest",
+    "gini": "Gini",
+    "of_one_image": "classes of one image",
+    "shorter_side_smallest": "shorter side from",
+    "shorter_side_median": "median",
+    "longer_side_largest": "longer side up to",
+    "distinct_sizes": "different sizes",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class AuditCard:
@@ -52,7 +63,7 @@ def _counts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield clean(str(name)), " / ".join(str(count) for count in counts) + " images / classes"
     for key, word in (("class_sizes", "images a class"), ("image_sizes", "image sizes")):
         if isinstance(data.get(key), dict):
-            yield word, ", ".join(f"{name} {_number(value)}" for name, value in data[key].items())
+            yield word, ", ".join(f"{_WORDS.get(name, name)} {_number(value)}" for name, value in data[key].items())
     yield "unreadable", f"{data.get('unreadable', '?')}"
     for key, word in (("duplicates", "exact copies"), ("near_duplicates", "near copies")):
         if isinstance(data.get(key), dict):

@@ -6,20 +6,23 @@ row and every verdict marked.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.fairness.compare import FairnessResult, compare
 from fairground.fairness.evidence import Evidence
 from fairground.fairness.folds import join_folds
+from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
+from fairground.report.class_scores import ClassScores
 from fairground.report.headings import heading, shorten, show, unit
 from fairground.report.methods import methods_of
+from fairground.report.table_formats import folded
 from fairground.report.table_formats import text as table_text
-from fairground.report.tables import ResultTable, TableRow
+from fairground.report.tables import ResultTable, TableRow, refuse_unknown_metric
 from fairground.spec.space import Range
-from fairground.statistics.comparison import Comparison, Pair
+from fairground.statistics.comparison import Comparison, GeneralityKind, Pair
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.sentences import sentence_of
 
@@ -48,21 +51,23 @@ class ComparisonResult:
         names: Mapping[str, str] | None = None,
         level: float = LEVEL,
         margin: float | None = None,
+        over: GeneralityKind = "seeds",
+        folders: Mapping[str, RunFolder] | None = None,
     ) -> "ComparisonResult":
         """Compare the methods of some runs by `metric`, or by what the runs were selected by; folds are averaged.
 
         `names` says what to call a method, by its hash once folds are averaged. `margin` is in the unit shown.
+        `over` says over what verdicts hold; other than seeds it needs the `folders` of the runs.
         """
-        runs = join_folds(records)
-        methods = {method.label: method for method in methods_of(runs, names)}
-        table = ResultTable.from_records(runs, names=names, level=level, margin=margin)
+        kept = tuple(records)
+        classes = ClassScores(records=kept, folders=folders or {})
+        runs = join_folds(kept)
+        found = methods_of(runs, names)
+        methods = {method.label: method for method in found}
         if metric is not None:
-            hint = nearest(metric, table.metrics)
-            known = ", ".join(table.metrics)
-            require(
-                metric in table.metrics, f"no {table.split} score '{metric}' in these runs.{hint} There are {known}."
-            )
-            table = ResultTable.from_records(runs, metrics=(metric,), names=names, level=level, margin=margin)
+            refuse_unknown_metric(found, metric)
+        table_of = partial(ResultTable.from_records, runs, level=level, margin=margin, over=over, classes=classes)
+        table = table_of(metrics=None if metric is None else (metric,), names=names)
         metric = table.primary
         evidence = Evidence(methods={key: m.records for key, m in methods.items()}, metric=metric, split=table.split)
         comparison = table.comparisons.get(metric)
@@ -71,11 +76,12 @@ class ComparisonResult:
         # Where nobody says which way is better, nobody is called better.
         has_direction = table.higher_is_better[metric] is not None
         claims = [(pair.a, pair.b) for pair in comparison.pairs if pair.verdict == "better" and has_direction]
-        fairness = compare(evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges)
+        fairness = compare(
+            evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges, comparison=comparison
+        )
         if not fairness.is_fair:
             marked = {method.key: UNFAIR + label for label, method in methods.items()}
-            table = ResultTable.from_records(runs, metrics=table.metrics, names=marked, level=level, margin=margin)
-            table = table.without_marks()
+            table = table_of(metrics=table.metrics, names=marked).without_marks()
         return cls(fairness=fairness, table=table, comparison=comparison, metric=metric)
 
     @property
@@ -97,10 +103,10 @@ class ComparisonResult:
         """Return every difference with why it matters."""
         return "\n".join([self.fairness.refusal(), *_listed(_differences(self.fairness))])
 
-    def text(self, *, hints: Sequence[str] = ()) -> str:
-        """Return table, verdicts, flags and hints for a terminal."""
+    def text(self, *, hints: Sequence[str] = (), width: int | None = None) -> str:
+        """Return table, verdicts, flags and hints for a terminal of some width."""
         mark = "" if self.is_fair else UNFAIR
-        lines = [table_text(self.table)]
+        lines: list[str] = []
         if self.pairs:
             lines.append(self.how_to_read())
         shown = self.pairs_to_read()
@@ -113,20 +119,28 @@ class ComparisonResult:
             ("Hints:", hints),
         ):
             lines += ["", title, *_listed(rows)] if rows else []
-        return "\n".join(lines) + "\n"
+        further = "".join(f"{line}\n" for line in lines)
+        return f"{table_text(self.table, width=width)}\n{folded(further, width)}"
 
     def how_to_read(self) -> str:
         """Return by what the methods are compared and what a verdict promises."""
         found, n_pairs = self.comparison, len(self.pairs)
         margin = f"{show(self.metric, found.margin)}{unit(self.metric)}"
         at_once = f"intervals of all {n_pairs} pairs hold at once" if n_pairs > 1 else "the interval holds"
-        return f"By {heading(self.metric)}, {at_once} at {100 * found.level:g} %; equivalent is within ±{margin}:"
+        looks = "" if self.table.waves is None else " over all looks"
+        held = f"{at_once}{looks} at {100 * found.level:g} %{self._over_what()}"
+        return f"By {heading(self.metric)}, {held}; equivalent is within ±{margin}:"
+
+    def _over_what(self) -> str:
+        """Return what a verdict holds for beyond these runs, where that is not other seeds alone."""
+        words = {"classes": " for other test classes", "both": " for other seeds and test classes at once"}
+        return words.get(self.pairs[0].over, "") if self.pairs else ""
 
     def pairs_to_read(self) -> list[Pair]:
         """Return all pairs while they are few, otherwise those of the method with the best mean."""
         if len(self.pairs) <= MOST_TO_READ:
             return list(self.pairs)
-        leader = self.comparison.methods[0].name
+        leader = (self.comparison.repeated.methods or self.comparison.methods)[0].name
         return [pair for pair in self.pairs if leader in (pair.a, pair.b)]
 
     @property

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairground.report.headings import clean, is_share
+from fairground.report.headings import clean
 from fairground.report.methods import Method
 from fairground.report.palette import series_of
 from fairground.report.run_set import RunSet, SectionKey
 from fairground.report.tables import ResultTable
 from fairground.spec.flatten import flatten
+from fairground.spec.metric_words import is_share
 from fairground.study.trial import Trial
 
 #: the metrics the papers draw, first choice first

@@ -1,6 +1,6 @@
 """How names and numbers are written for readers: headings, units, lengths, durations, sizes."""
 
-from fairground.spec.metric_words import declared_metric
+from fairground.spec.metric_words import declared_metric, is_share
 from fairground.statistics.intervals import Interval
 
 
@@ -10,20 +10,14 @@ def heading(metric: str) -> str:
     return metric if declared is None else declared.title
 
 
-def is_share(metric: str) -> bool:
-    """Tell whether the metric is a share of 1, shown in per cent, as all retrieval metrics are."""
-    declared = declared_metric(metric)
-    return declared is not None and declared.is_share
-
-
 def show(metric: str, value: float) -> str:
     """Return one score as text: per cent with two decimals, or four digits for what is no share."""
     return f"{100 * value:.2f}" if is_share(metric) else f"{value:.4g}"
 
 
-def in_unit(metric: str, shown: float) -> float:
-    """Return a number in the unit of the scores from one in the unit they are shown in."""
-    return shown / 100 if is_share(metric) else shown
+def with_unit(metric: str, value: float) -> str:
+    """Return one score as text with its unit."""
+    return f"{show(metric, value)}{unit(metric)}"
 
 
 def show_interval(metric: str, interval: Interval) -> str:

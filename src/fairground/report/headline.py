@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from fairground.report.headings import heading, is_share, show, show_interval, unit
+from fairground.report.headings import heading, show, show_interval, unit
 from fairground.report.tables import ResultTable, TableRow
+from fairground.spec.metric_words import is_share
+from fairground.statistics.generality import Generality
+from fairground.statistics.sentences import no_verdict_on
 
 #: which models of a study's folds a table is about; nothing where there is no choice
 Models = Literal["separated", "concatenated", ""]
@@ -23,10 +26,11 @@ def question_of(table: ResultTable, dataset: str, models: Models = "") -> str:
     return f"Which of these {len(table.rows)} methods best retrieves classes of {dataset} it has never seen?{which}"
 
 
-def headline_of(table: ResultTable, *, unfair: str | None = None) -> str:
-    """Return who leads by the metric the runs were selected by, and how sure that is.
+def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Generality | None = None) -> str:
+    """Return who leads by the metric the runs were selected by, and how sure that is, for other test classes too.
 
-    `unfair` says why the runs may not be compared: where there is one, nobody is called better.
+    `unfair` says why the runs may not be compared: where there is one, nobody is called better. `generality` is there
+    where the runs kept what each test class scored.
     """
     ranked = [row for row in table.rows if row.n_done and table.primary in row.cells]
     ranked = [row for row in ranked if row.cells[table.primary].interval is not None]
@@ -38,12 +42,35 @@ def headline_of(table: ResultTable, *, unfair: str | None = None) -> str:
         return f"{top.label} reaches {_score(table, top)}{where}."
     if unfair is not None:
         return f"Nobody can be called better: {unfair.rstrip(':')}. The differences are listed below."
-    if any(row.n_done == 1 for row in ranked):
+    repeated = [row for row in ranked if row.n_done > 1]
+    if len(repeated) < 2:
         return (
             f"{top.label} has the {table.extreme} score, {_score(table, top)}{where}, "
             "but one seed cannot tell a better method from a lucky one: run more seeds."
         )
-    return f"{top.label} {_standing(table, top, others, where)}."
+    top, *others = repeated
+    beyond = "" if generality is None else _on_other_classes(table, top, others, generality)
+    single = [row.label for row in ranked if row.n_done == 1]
+    without = f" {no_verdict_on(single)}" if single else ""
+    return f"{top.label} {_standing(table, top, others, where)}.{beyond}{without}"
+
+
+def _on_other_classes(table: ResultTable, top: TableRow, others: Sequence[TableRow], found: Generality) -> str:
+    """Say whether what is settled over seeds is settled over seeds and test classes at once."""
+    seeds, both = table.comparisons[table.primary], found.both
+    verdicts = {row.label: seeds.pair(top.label, row.label).verdict for row in others}
+    settled = [label for label, verdict in verdicts.items() if verdict != "unsettled"]
+    if not settled:
+        return ""
+    at_once = f"by seeds and {found.n_classes} test classes at once"
+    lost = [label for label in settled if both.pair(top.label, label).verdict != verdicts[label]]
+    if lost:
+        return f" That is on these test classes: for others it is not settled against {join_words(lost)}, {at_once}."
+    if len(settled) == len(others):
+        return f" That holds for other test classes too, {at_once}."
+    better = [label for label in settled if verdicts[label] == "better"]
+    what = f"That it is better than {join_words(better)}" if better else "What is settled"
+    return f" {what} holds for other test classes too, {at_once}."
 
 
 def _standing(table: ResultTable, top: TableRow, others: Sequence[TableRow], where: str) -> str:

@@ -1,8 +1,8 @@
 """Which methods of a table are marked: ★ best, ≈ equivalent to the best, ? not settled.
 
 Marked are the methods that no other is better than: `best` the leader once nothing is open, `equivalent` what is shown
-to be within the margin of the leader, `unsettled` the leader and what these runs cannot tell from it. Nothing is marked
-when a method has one run only: one run cannot tell a better method from a lucky one.
+to be within the margin of the leader, `unsettled` the leader and what these runs cannot tell from it. A method of one
+run is left out: one run cannot tell a better method from a lucky one.
 """
 
 from typing import Literal
@@ -13,8 +13,9 @@ Mark = Literal["best", "equivalent", "unsettled", ""]
 
 
 def marks_of(comparison: Comparison) -> dict[str, Mark]:
-    """Return the marks of the methods that no other is better than; none when a method has one run only."""
-    if len(comparison.methods) < 2 or any(method.n == 1 for method in comparison.methods):
+    """Return the marks of the methods that no other is better than; none where fewer than two have several runs."""
+    comparison = comparison.repeated
+    if len(comparison.methods) < 2:
         return {}
     leader, *others = comparison.best
     found: dict[str, Mark] = {}

@@ -1,8 +1,10 @@
 """Records grouped into methods: what each is called, what they share, and in what they differ."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
 from fairground.spec.flatten import differing, flatten
 
@@ -26,6 +28,15 @@ class Method:
         found = (record.score(metric, split) for record in self.done)
         return [value for value in found if value is not None]
 
+    def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
+        """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
+        found: dict[int, list[float]] = {}
+        for record in self.done:
+            value = record.score(metric, split)
+            if value is not None:
+                found.setdefault(seed_of(record), []).append(value)
+        return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
+
 
 def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:
     """Group records by method in the order of first appearance; `names` may say what to call a method's hash."""
@@ -39,7 +50,7 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
         Method(
             key=key,
             label=labels[key],
-            records=tuple(sorted(group, key=_seed)),
+            records=tuple(sorted(group, key=lambda record: (seed_of(record), record.name))),
             differences={name: flat[key][name] for name in varying if name in flat[key]},
         )
         for key, group in groups.items()
@@ -57,10 +68,13 @@ def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
         **_by_parts(trained, first="loss"),
         **{key: f"frozen {label}" for key, label in _by_parts(frozen, first="trunk", among=("head",)).items()},
     }
-    for label in set(labels.values()):
-        alike = [key for key in flat if labels[key] == label]
-        for key in alike if len(alike) > 1 else []:
-            settings = [f"{name}={flat[key].get(name, 'none')}" for name in differing(flat[k] for k in alike)]
+    alike: dict[str, list[str]] = {}
+    for key in flat:
+        alike.setdefault(labels[key], []).append(key)
+    for label, keys in alike.items():
+        varying = differing(flat[key] for key in keys) if len(keys) > 1 else []
+        for key in keys if varying else []:
+            settings = [f"{name}={flat[key].get(name, 'none')}" for name in varying]
             labels[key] = f"{label}, {', '.join(settings)}"
     return labels
 
@@ -79,10 +93,5 @@ def _by_parts(
 
 def _with_hashes(labels: Mapping[str, str]) -> dict[str, str]:
     """Add the hash to names that two methods were given: everything about a method is found by its name."""
-    given = list(labels.values())
-    return {key: label if given.count(label) == 1 else f"{label} ({key})" for key, label in labels.items()}
-
-
-def _seed(record: RunRecord) -> tuple[int, str]:
-    seed = record.spec.get("seed")
-    return (seed if isinstance(seed, int) else 0, record.name)
+    given = Counter(labels.values())
+    return {key: label if given[label] == 1 else f"{label} ({key})" for key, label in labels.items()}

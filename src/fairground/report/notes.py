@@ -43,8 +43,10 @@ def _too_few(table: ResultTable) -> list[str]:
     counts = {row.n_done for row in table.rows if row.n_done}
     found = []
     if single:
-        found.append(f"One run only: {join_words(single)}. Without repeats there is no interval and nothing is marked.")
-    elif len(counts) > 1:
+        found.append(
+            f"One run only: {join_words(single)}. Without repeats there is no interval, no mark and no verdict."
+        )
+    elif len(counts) > 1 and table.waves is None:
         found.append(f"The methods have {min(counts)} to {max(counts)} finished runs each; an equal number is fairer.")
     return found
 

@@ -18,18 +18,16 @@ from fairground.records.record import RunRecord
 from fairground.report.audits import AuditCard
 from fairground.report.comparison import UNFAIR
 from fairground.report.drawing import write_figure
-from fairground.report.figure import ReportFigure
-from fairground.report.figures import bars, critical_difference, curves
+from fairground.report.figures import bars, curves
 from fairground.report.gallery import Gallery, read_gallery
 from fairground.report.headings import clean, duration, heading, shorten, show, show_interval, size
 from fairground.report.left_out import collected, leave_out
+from fairground.report.over_datasets import OverTables, over_tables_if_any
 from fairground.report.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.report.run_set import RunSet
 from fairground.report.sections import Drawing, Section, sections_of
-from fairground.report.summary import Summary
 from fairground.report.table_formats import MARKS
 from fairground.report.tables import ResultTable
-from fairground.spec.metric_words import goodness
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,6 +36,8 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
+#: runs listed under provenance; a table of more takes longer to open than to be looked up in the store
+MOST_LISTED = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,34 +50,40 @@ class RunGallery:
     gallery: Gallery
 
 
-def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> Path:
+def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = ()) -> Path:
     """Write the page and return its path."""
-    write_atomically(out, page_text(runs, audits=audits, summary=summary).encode("utf-8", "replace"))
+    write_atomically(out, page_text(runs, audits=audits).encode("utf-8", "replace"))
     return out
 
 
-def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), summary: Summary | None = None) -> str:
+def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = ()) -> str:
     """Return the page as HTML."""
     require(len(runs.records) > 0, "a report needs at least one record; got none")
     with collected() as damaged:
         sections = sections_of(runs)
         run_galleries, n_left_out = _run_galleries(sections, runs)
-        over = figures_of_sections(sections)
+        over = over_sections(sections)
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     return (
         environment()
         .get_template("page.html")
         .render(
             title=clean(runs.title or f"{len(runs.records)} runs"),
+            follows=clean(runs.follows),
+            differs=clean(runs.differs),
             sections=sections,
             run_galleries=run_galleries,
             n_left_out=n_left_out,
             damaged=[clean(sentence) for sentence in damaged],
             records=runs.records,
+            most_listed=MOST_LISTED,
             labels={name: label for section in sections for name, label in section.labels.items()},
-            over=None if over is None else (over, Drawing(wide=over.wide("over"), narrow=over.narrow("over"))),
+            over=over,
+            over_figures=[
+                (figure, Drawing(wide=figure.wide("over"), narrow=figure.narrow("over")))
+                for figure in (() if over is None else over.figures)
+            ],
             audits=audits,
-            summary=summary,
             counts=_counts(runs.records, sections),
             versions=_versions(runs.records),
             script=script,
@@ -102,26 +108,11 @@ def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str]
     return write_figure(draw, (13, max(4.2, bars.height_of(scores))), out)
 
 
-def figures_of_sections(sections: Sequence[Section]) -> ReportFigure | None:
-    """Return the critical-difference diagram over data sets, of the methods and metric that all sections share."""
-    metrics = {section.table.primary for section in sections}
-    if len(sections) < 2 or len(metrics) != 1 or len({section.dataset for section in sections}) != len(sections):
-        return None
-    metric = metrics.pop()
-    means = [
-        {
-            method.name: goodness(method.mean, section.table.higher_is_better.get(metric))
-            for method in section.table.comparisons[metric].methods
-        }
-        for section in sections
-        if metric in section.table.comparisons
-    ]
-    labels = [label for label in means[0] if all(label in found for found in means)] if means else []
-    if any(section.table.higher_is_better.get(metric) is None for section in sections) or not labels:
-        return None
-    return critical_difference.figure_over(
-        {label: [found[label] for found in means] for label in labels}, metric=metric
-    )
+def over_sections(sections: Sequence[Section]) -> OverTables | None:
+    """Return what sections of different data sets say at once, of the methods and metric that all of them share."""
+    single = [section for section in sections if section.models != "concatenated"]
+    is_fair = all(section.comparison is not None and section.comparison.is_fair for section in single)
+    return over_tables_if_any([(section.dataset, section.table) for section in single]) if is_fair else None
 
 
 def hash_of(script: str) -> str:

@@ -72,8 +72,8 @@ def _makes(found: ExpectedRuns, row: PublishedRow) -> bool:
     if settings["data"] != row.dataset or settings["trunk"] != row.network:
         return False
     if row.setting == "untrained":
-        dimension = str(row.embedding_dim or settings["head.embedding_dim"])
-        return settings["training.epochs"] == "0" and settings["head.embedding_dim"] == dimension
+        ours = settings.get("evaluation.principal_axes") or settings["head.embedding_dim"]
+        return settings["training.epochs"] == "0" and ours == str(row.embedding_dim or ours)
     overrides = dict(word.split("=", 1) for word in row.setting.split() if "=" in word)
     words = [word.replace("{data}", found.job.data.label) for word in found.job.method.words]
     methods = (f"loss={row.method}", f"loss={row.loss}@{row.preset.replace('roth-', 'roth-as-run-')}")

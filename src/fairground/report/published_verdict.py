@@ -9,6 +9,10 @@ Formula
     one more run of ours would fall, mean ± t(0.975, n - 1) * s * sqrt(1 + 1/n): a mean of more runs lies nearer still.
     Untrained networks differ by how images are decoded and resized at least: that interval is never under `UNTRAINED`.
 
+Our interval is that of this method's own repeats, not of the model that compares methods of a table: papers print
+intervals of one method's runs, `fairground published` has one method alone, and whether a number is reproduced must not
+depend on which other methods happen to stand on the page.
+
 Two numbers are held against each other only if the runs have the spec of a study that makes the row
 (`published_expected`). A verdict says what it rests on, so that a reader can doubt it.
 """

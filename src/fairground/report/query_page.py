@@ -1,4 +1,4 @@
-"""What a search found, as one self-contained page: each query, its most similar pictures, and whether any is a match.
+"""What a search found, as one self-contained page: each query, its decision, and its most similar pictures.
 
 The page asks no host for anything and runs no script. Names come from other people's files: they only ever become text.
 """
@@ -24,8 +24,8 @@ _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Shown:
-    """Something with a name and, if any, a small PNG or JPEG."""
+class Shown:
+    """Something with a name and, if any, a small PNG or JPEG: nothing else is shown as a picture."""
 
     longest: ClassVar[int] = 60
     name: str
@@ -43,12 +43,12 @@ class _Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found(_Shown):
-    """One neighbour; `is_match` is None where no threshold is known. `picture` is a small PNG or JPEG, if any."""
+class Found(Shown):
+    """One neighbour; `is_right` says whether it has the query's class, None where that is not known."""
 
     label: str | None
     similarity: float
-    is_match: bool | None
+    is_right: bool | None
 
     @property
     def class_words(self) -> str:
@@ -57,33 +57,45 @@ class Found(_Shown):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Searched(_Shown):
-    """One query and what was found, most similar first; `verdict` is the decision in a few words."""
+class Searched(Shown):
+    """One query and what was found, most similar first; `decision` is in a few words.
+
+    `is_right` says whether it is right, None where the query's class `truth` is not known or there is no decision.
+    """
 
     longest: ClassVar[int] = 80
-    verdict: str
-    is_match: bool | None
+    decision: str
+    is_known: bool | None
+    is_right: bool | None
+    truth: str | None
+    nearest: str
     found: tuple[Found, ...]
 
+    @property
+    def truth_words(self) -> str:
+        """The query's class as a page can show it; nothing where it is not known."""
+        return "" if self.truth is None else shorten(clean(self.truth), 60)
 
-def write_matches(searched: Sequence[Searched], *, title: str, threshold: str, out: Path) -> Path:
-    """Write the page and return its path; `threshold` is a sentence about the decision and its error rates."""
-    require(len(searched) > 0, "there is nothing to show: no query was asked")
-    page = (
-        _environment()
-        .get_template("matches.html")
-        .render(
-            title=clean(title),
-            threshold=threshold,
-            searched=searched[:MOST],
-            n_left_out=max(0, len(searched) - MOST),
-            style=(_TEMPLATES / "matches.css").read_text(encoding="utf-8"),
-            light=css_variables(LIGHT),
-            dark=css_variables(DARK),
-        )
+
+def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: Path) -> Path:
+    """Write the page and return its path; `lead` says what is decided and how often that is wrong."""
+    require(len(searched) > 0, "there is nothing to show: there was no query")
+    page = rendered_page(
+        "answers.html",
+        title=clean(title),
+        lead=clean(lead),
+        searched=searched[:MOST],
+        n_left_out=max(0, len(searched) - MOST),
     )
     write_atomically(out, page.encode("utf-8", "replace"))
     return out
+
+
+def rendered_page(template: str, **values: object) -> str:
+    """Return a page of pictures from a template, with the style and the colours of all of them."""
+    style = (_TEMPLATES / "answers.css").read_text(encoding="utf-8")
+    colours = {"light": css_variables(LIGHT), "dark": css_variables(DARK)}
+    return _environment().get_template(template).render(style=style, **colours, **values)
 
 
 def _uri(picture: bytes | None) -> str | None:

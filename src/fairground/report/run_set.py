@@ -20,7 +20,8 @@ class RunSet:
 
     `folders` are the runs' files by run; `trials` the searches by section, then by method's name; `names` says what to
     call a method, by its hash; `ranges` are what was searched; `metric` is what to rank by if not by what the runs were
-    selected by; `title` is the study's question, or nothing for loose runs.
+    selected by; `title` is the study's question, or nothing for loose runs; `follows` and `differs` say what the study
+    says of itself and its paper.
     """
 
     records: tuple[RunRecord, ...]
@@ -30,6 +31,8 @@ class RunSet:
     ranges: Mapping[str, Range] = field(default_factory=dict)
     metric: str | None = None
     title: str = ""
+    follows: str = ""
+    differs: str = ""
 
     @classmethod
     def in_home(
@@ -51,7 +54,8 @@ class RunSet:
 
 def section_key(record: RunRecord) -> SectionKey:
     """Return the section that a run belongs to."""
-    spec = flatten(record.spec)
+    # The two alone: a page asks every one of its runs.
+    spec = flatten({part: record.spec[part] for part in ("data", "protocol") if part in record.spec})
     return spec.get("data", "?"), spec.get("protocol", "?")
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
+from fairground.report.class_scores import ClassScores
 from fairground.report.comparison import UNFAIR, ComparisonResult
 from fairground.report.confidence import Confidence, confidence_of
 from fairground.report.drawing import svg_for_page
@@ -21,7 +22,8 @@ from fairground.report.published_verdict import repeats_of
 from fairground.report.run_set import RunSet, SectionKey, ensemble_protocol, names_of_joined
 from fairground.report.table_formats import caption
 from fairground.report.tables import ResultTable
-from fairground.spec.flatten import flatten, shared
+from fairground.spec.flatten import flattened, shared
+from fairground.statistics.generality import Generality
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +93,10 @@ def figure_inputs_of(
     if not is_fair:
         labels = {row.method.key: row.label for row in ResultTable.from_records(joined, names=names).rows}
         names = {key: UNFAIR + label for key, label in labels.items()}
-    table = ResultTable.from_records(joined, names=names, primary=runs.metric)
+    if comparison is not None and is_fair and runs.metric is None:
+        table = comparison.table
+    else:
+        table = ResultTable.from_records(joined, names=names, primary=runs.metric)
     kept = replace(runs, records=joined)
     inputs = FigureInputs(
         key=key,
@@ -100,6 +105,22 @@ def figure_inputs_of(
         concatenated=_concatenated(key, groups),
     )
     return inputs, comparison
+
+
+def _generality(runs: RunSet, table: ResultTable) -> Generality | None:
+    """Return the comparison over seeds, over test classes and over both; None where runs kept no scores by class.
+
+    Runs made in waves are compared over seeds alone: their looks are not corrected for over classes.
+    """
+    metric = table.primary
+    comparison = table.comparisons.get(metric)
+    is_known = table.waves is None and table.split == "test" and table.higher_is_better.get(metric) is not None
+    if comparison is None or len(comparison.pairs) == 0 or not is_known:
+        return None
+    scores = ClassScores(records=runs.records, folders=runs.folders).of(metric, [row.method for row in table.rows])
+    if scores.missing or set(scores.values) != {method.name for method in comparison.methods}:
+        return None
+    return scores.generality(level=table.level, margin=comparison.margin, is_higher=comparison.higher_is_better)
 
 
 def _concatenated(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> ResultTable | None:
@@ -118,6 +139,7 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
     bars, curves = bars_of(table), curves_of(table)
     labels = _labels(runs.records, table)
     unfair = comparison.fairness.refusal() if comparison is not None and not comparison.is_fair else None
+    generality = _generality(runs, table) if unfair is None else None
     return Section(
         anchor=anchor,
         dataset=inputs.dataset,
@@ -126,15 +148,15 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
         caption=caption(table),
         models=models,
         question=question_of(table, inputs.dataset, models),
-        headline=headline_of(table, unfair=unfair),
-        card=_card([flatten(record.spec) for record in runs.records]),
+        headline=headline_of(table, unfair=unfair, generality=generality),
+        card=_card(flattened(record.spec for record in runs.records)),
         bars=bars,
         bars_drawn=_draw_bars(bars, anchor),
         curves=curves,
         curves_drawn=_draw_curves(curves, anchor),
         notes=notes_of(table),
         comparison=comparison,
-        confidence=None if comparison is None else confidence_of(comparison),
+        confidence=None if comparison is None else confidence_of(comparison, generality),
         published=compare_with_published(runs.records, labels),
         figures=[
             (figure, Drawing(wide=figure.wide(anchor), narrow=figure.narrow(anchor)))
@@ -161,7 +183,8 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     for key, value in shared(flat).items():
         part, _, setting = key.partition(".")
-        if key in ("protocol", "data") or not value:  # the section's title says so, or there is nothing to say
+        # The section's title says so, or there is nothing to say: a published bug that is not switched on is no news.
+        if key in ("protocol", "data") or not value or (setting.endswith("_bug") and value == "false"):
             continue
         parts.setdefault(part, []).append(clean(f"{setting.replace('_', ' ')} {value}".strip()))
     return {part: " · ".join(settings) for part, settings in parts.items()}

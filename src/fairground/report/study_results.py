@@ -5,12 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from fairground.fairness.evidence import seed_of
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
+from fairground.report.compare_methods import MethodComparer
+from fairground.report.methods import methods_of
 from fairground.report.page import build_page
 from fairground.report.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
 from fairground.report.table_formats import text as table_text
 from fairground.report.tables import ResultTable, TableRow
+from fairground.spec.metric_words import declared_metric
+from fairground.statistics.intervals import Interval
+from fairground.statistics.mean_interval import mean_interval
 from fairground.study.run_study import JobResult
 from fairground.study.search_analysis import expected_best, importance, on_bounds
 from fairground.study.trial import Trial, counts
@@ -88,6 +94,38 @@ def results_plain(results: Sequence[JobResult]) -> list[dict[str, Any]]:
     return found
 
 
+def intervals_of(
+    measured: Sequence[tuple[JobResult, Mapping[str, Sequence[Mapping[str, float]]]]],
+) -> dict[tuple[str, str], dict[str, Interval]]:
+    """Return the interval of each job's mean, by job, way of measuring and metric, from the model of the tables.
+
+    `measured` has, for each job and way ("separated", "concatenated"), the scores of every repeat.
+    """
+    found: dict[tuple[str, str], dict[str, Interval]] = {}
+    for table in (table for table in tables_of([result for result, _ in measured]) if not table.is_joined):
+        joined = join_folds(table.records)
+        comparer = MethodComparer.for_methods(methods_of(joined, names_of_joined(table.records, joined, table.names)))
+        some = [(result, scores) for result, scores in measured if result.job.data.label == table.data]
+        for way, metric in dict.fromkeys((w, m) for _, scores in some for w, each in scores.items() for m in each[0]):
+            values = {
+                result.job.method.label: dict(zip(_seeds(result), (one[metric] for one in scores[way]), strict=False))
+                for result, scores in some
+            }
+            declared = declared_metric(metric)
+            is_higher = declared is None or declared.higher_is_better
+            comparison = comparer.compare(metric, {k: v for k, v in values.items() if v}, is_higher=is_higher)
+            for result, _ in some:
+                span = mean_interval(comparison, result.job.method.label)
+                if span is not None:
+                    found.setdefault((result.job.label, way), {})[metric] = span
+    return found
+
+
+def _seeds(result: JobResult) -> list[int]:
+    """Return the seed of every repeat, in order."""
+    return list(dict.fromkeys(seed_of(run) for run in result.runs))
+
+
 def write_study_page(results: Sequence[JobResult], *, title: str, home: Path, out: Path) -> Path | None:
     """Write the page of a study and return its path; None when no final run has a record."""
     runs = from_study(results, home=home, title=title)
@@ -105,7 +143,13 @@ def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSe
     for result in results:
         if result.trials and result.runs:
             trials.setdefault(section_key(result.runs[0]), {})[result.job.method.label] = result.trials
-    return replace(RunSet.in_home(records, home, names=names, title=title), trials=trials)
+    study = results[0].job.study if results else None
+    return replace(
+        RunSet.in_home(records, home, names=names, title=title),
+        trials=trials,
+        follows="" if study is None else study.follows,
+        differs="" if study is None else study.differs,
+    )
 
 
 def _table(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence[RunRecord]]) -> StudyTable:

@@ -3,9 +3,12 @@
 import csv
 import io
 import re
+import textwrap
 
-from fairground.report.headings import clean, heading, is_share, shorten, show, show_interval, unit
+from fairground.report.headings import clean, heading, shorten, show, show_interval, unit
 from fairground.report.tables import ResultTable, TableCell, TableRow
+from fairground.spec.metric_words import is_share
+from fairground.statistics.sentences import no_verdict_on
 
 MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}
 LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$", "": ""}
@@ -36,12 +39,16 @@ def legend(table: ResultTable) -> str:
     }
     found = [text for mark, text in words.items() if mark in marks]
     is_any_beaten = any(
-        cell.interval is not None and not cell.mark and table.higher_is_better[metric] is not None
+        cell.interval is not None
+        and cell.interval.n > 1
+        and not cell.mark
+        and table.higher_is_better[metric] is not None
         for row in table.rows
         for metric, cell in row.cells.items()
     )
     beaten = ["Without a mark: some other method is better."] if found and is_any_beaten else []
-    return " ".join([*found, *beaten])
+    single = table.comparisons[table.primary].single if table.primary in table.comparisons else ()
+    return " ".join([*found, *beaten, *([no_verdict_on(single)] if found and single else [])])
 
 
 def _adjusted(table: ResultTable) -> str:
@@ -51,16 +58,43 @@ def _adjusted(table: ResultTable) -> str:
     return "Means are adjusted for the seeds that some methods lack." if is_adjusted else ""
 
 
-def text(table: ResultTable) -> str:
-    """Return the table as plain aligned text, for logs and pipes."""
+def text(table: ResultTable, *, width: int | None = None) -> str:
+    """Return the table as plain aligned text; in several tables, one below the other, where `width` is too small."""
     grid = [_headings(table), *([shorten(row.label, 48), _count(row), *_cells(table, row)] for row in table.rows)]
     widths = [max(len(line[column]) for line in grid) for column in range(len(grid[0]))]
-    lines = [
-        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))])
-        for line in grid
-    ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(line.rstrip() for line in lines) + f"\n{caption(table)}\n"
+    parts = []
+    for columns in _column_groups(widths, width):
+        lines = [
+            "  ".join(line[i].rjust(widths[i]) if i else line[i].ljust(widths[i]) for i in columns) for line in grid
+        ]
+        lines.insert(1, "  ".join("-" * widths[i] for i in columns))
+        parts.append("\n".join(line.rstrip() for line in lines))
+    return "\n\n".join(parts) + f"\n{folded(caption(table), width)}\n"
+
+
+def folded(words: str, width: int | None) -> str:
+    """Return lines of at most `width` signs, further lines of one set in as it is."""
+    if width is None:
+        return words
+    found = []
+    for line in words.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()))
+        further = f"{indent}  " if indent else ""
+        found += textwrap.wrap(line, width, subsequent_indent=further, break_on_hyphens=False) or [line]
+    return "\n".join(found)
+
+
+def _column_groups(widths: list[int], width: int | None) -> list[list[int]]:
+    """Return the columns of each table: the first two in all of them, and as many of the others as fit."""
+    groups, room = [[0, 1]], widths[0] + 2 + widths[1]
+    used = room
+    for column in range(2, len(widths)):
+        if width is not None and used + 2 + widths[column] > width and len(groups[-1]) > 2:
+            groups.append([0, 1])
+            used = room
+        groups[-1].append(column)
+        used += 2 + widths[column]
+    return groups
 
 
 def markdown(table: ResultTable) -> str:

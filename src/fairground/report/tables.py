@@ -10,15 +10,15 @@ from statistics import fmean, pstdev
 
 from fairground.catalogue import nearest
 from fairground.errors import require
-from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
-from fairground.report.headings import in_unit
+from fairground.report.class_scores import ClassScores
+from fairground.report.compare_methods import MethodComparer
 from fairground.report.marks import Mark, marks_of
 from fairground.report.methods import Method, methods_of
-from fairground.statistics.compare import compare_values
-from fairground.statistics.comparison import Comparison
+from fairground.statistics.comparison import Comparison, GeneralityKind
 from fairground.statistics.intervals import LEVEL, Interval
 from fairground.statistics.mean_interval import mean_interval
+from fairground.study.wave_status import WaveStatus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class ResultTable:
     """Rows are sorted by `primary`, the metric the runs were selected by; methods without a finished run come last.
 
     `higher_is_better` says of each metric what its scores say; None where nobody does. `comparisons` are those of the
-    metrics that a finished run has.
+    metrics that a finished run has; `waves` says how far seeds were added in waves, where they were.
     """
 
     metrics: tuple[str, ...]
@@ -80,6 +80,7 @@ class ResultTable:
     level: float
     rows: tuple[TableRow, ...]
     comparisons: Mapping[str, Comparison]
+    waves: WaveStatus | None = None
 
     @classmethod
     def from_records(
@@ -92,34 +93,32 @@ class ResultTable:
         primary: str | None = None,
         level: float = LEVEL,
         margin: float | None = None,
+        over: GeneralityKind = "seeds",
+        classes: ClassScores | None = None,
     ) -> "ResultTable":
         """Make the table; `split` left out means test, or validation while the test split is sealed.
 
         `primary` says by which metric to sort, if not by the one the runs were selected by. `margin` is the difference
-        that does not matter, in the unit shown; half a point if left out.
+        that does not matter, in the unit shown; half a point if left out. `over` says over what intervals hold, from
+        `classes` where that is not seeds alone; metrics without scores by class are then left out.
         """
         methods = methods_of(records, names)
         split = split or _opened_split(methods)
         found = tuple(metrics or _metrics_of(methods, split))
-        require(
-            primary is None or primary in found,
-            f"no {split} score '{primary}' in these runs.{nearest(primary or '', found)} There are {', '.join(found)}.",
-        )
+        if primary is not None:
+            refuse_unknown_metric(methods, primary)
         primary = primary or _primary(methods, found)
         # What the runs were selected by comes first, unless the caller chose the columns.
         metrics = found if metrics or not primary else (primary, *(metric for metric in found if metric != primary))
+        comparer = MethodComparer.for_methods(methods, level=level, margin=margin, over=over, classes=classes)
+        metrics = tuple(metric for metric in metrics if metric == primary or comparer.can_compare(metric))
         directions = {metric: _direction(methods, metric) for metric in metrics}
         by_metric = {
-            metric: {method.label: some for method in methods if (some := values_by_seed(method, metric, split))}
+            metric: {method.label: some for method in methods if (some := method.by_seed(metric, split))}
             for metric in metrics
         }
         comparisons = {
-            metric: compare_values(
-                some,
-                level=level,
-                margin=None if margin is None else in_unit(metric, margin),
-                higher_is_better=directions[metric] is not False,
-            )
+            metric: comparer.compare(metric, some, is_higher=directions[metric] is not False)
             for metric, some in by_metric.items()
             if some
         }
@@ -148,7 +147,8 @@ class ResultTable:
             higher_is_better=directions,
             primary=primary,
             split=split,
-            level=level,
+            level=comparer.level,
+            waves=comparer.waves,
             rows=tuple(rows),
             comparisons=comparisons,
         )
@@ -163,7 +163,7 @@ class ResultTable:
     def values(self, metric: str | None = None) -> dict[str, dict[int, float]]:
         """Return each method's value by seed, of the methods that have any."""
         chosen = metric or self.primary
-        found = {row.label: values_by_seed(row.method, chosen, self.split) for row in self.rows}
+        found = {row.label: row.method.by_seed(chosen, self.split) for row in self.rows}
         return {label: values for label, values in found.items() if values}
 
     @property
@@ -190,6 +190,14 @@ class ResultTable:
         return any(cell.mark for row in self.rows for cell in row.cells.values())
 
 
+def refuse_unknown_metric(methods: Sequence[Method], metric: str) -> None:
+    """Refuse a metric that no run has, suggesting the nearest right one."""
+    split = _opened_split(methods)
+    found = _metrics_of(methods, split)
+    there = f"There are {', '.join(found)}."
+    require(metric in found, f"no {split} score '{metric}' in these runs.{nearest(metric, found)} {there}")
+
+
 def _opened_split(methods: Sequence[Method]) -> SplitName:
     has_test = any(score.split == "test" for method in methods for record in method.done for score in record.scores)
     return "test" if has_test else "validation"
@@ -211,13 +219,3 @@ def _primary(methods: Sequence[Method], metrics: Sequence[str]) -> str:
 def _direction(methods: Sequence[Method], metric: str) -> bool | None:
     said = (record.higher_is_better(metric) for method in methods for record in method.done)
     return next((direction for direction in said if direction is not None), None)
-
-
-def values_by_seed(method: Method, metric: str, split: SplitName) -> dict[int, float]:
-    """Return the metric of a method's finished runs by seed; runs that share a seed are averaged."""
-    found: dict[int, list[float]] = {}
-    for record in method.done:
-        value = record.score(metric, split)
-        if value is not None:
-            found.setdefault(seed_of(record), []).append(value)
-    return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}

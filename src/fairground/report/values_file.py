@@ -86,7 +86,7 @@ def over_text(found: OverDatasets) -> str:
         rank = f"rank {one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
         iqm = f"interquartile mean {one.iqm:.4g} [{one.iqm_low:.4g}, {one.iqm_high:.4g}]"
         lines.append(f"  {shorten(one.name, 48):<{width}}  {rank}  {iqm}")
-    lines.append("Mean differences over data sets; below, a data set counts as a seed:")
+    lines.append("Mean differences over data sets:")
     lines += [f"  {shorten(pair.sentence, 1000)}" for pair in found.improvement.pairs]
     return "\n".join(lines) + "\n"
 

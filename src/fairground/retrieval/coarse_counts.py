@@ -26,7 +26,7 @@ class CoarseSide(NamedTuple):
     error: np.ndarray
 
 
-class Comparison(NamedTuple):
+class CoarseComparison(NamedTuple):
     """What products are compared with: thresholds, the order of exact sums, and the most that rounding does."""
 
     thresholds: Thresholds
@@ -68,7 +68,7 @@ def count_coarse_tile(
     query: int,
     column: int,
     index: np.ndarray,
-    comparison: Comparison,
+    comparison: CoarseComparison,
     counts: np.ndarray,
 ) -> np.int64:
     """Add to `counts` what this tile holds above each threshold of its queries; return how many pairs were doubtful.

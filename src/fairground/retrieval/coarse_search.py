@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from fairground.retrieval import tile_loops
-from fairground.retrieval.coarse_counts import CoarseSide, Comparison, add_scaled, count_coarse_tile
+from fairground.retrieval.coarse_counts import CoarseComparison, CoarseSide, add_scaled, count_coarse_tile
 from fairground.retrieval.coarse_rows import (
     CoarseRows,
     CoarseWorker,
@@ -59,7 +59,7 @@ class CoarseSearch:
         is_shared = plan.is_one_set and self.rows == self.columns
         self.left = self.right if is_shared else coarse_rows(plan.queries, spread, n_first, self.rows, threads=threads)
         margin = np.float32(rounding_margin(axes.shape[0], n_first))
-        self.comparison = Comparison(thresholds, cuts, margin)
+        self.comparison = CoarseComparison(thresholds, cuts, margin)
 
     def count(self, row: int, column: int, is_mirrored: bool, worker: CoarseWorker, counts: np.ndarray) -> None:
         """Add to `counts` what a tile holds above the thresholds of its rows and, if mirrored, of its columns."""

@@ -90,7 +90,6 @@ def require_classes(n_classes: int, needed: int, per_class: int) -> None:
     require(
         n_classes >= needed,
         f"a batch of {needed * per_class} with sampler.per_class = {per_class} needs {needed} different classes; the "
-        f"training split has {n_classes}. Raise sampler.per_class, lower the batch size, or set "
-        f"sampler.replace_classes",
+        f"training split has {n_classes}. Say training.batch_size={n_classes * per_class}",
         DataError,
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fairground.spec.flatten import flatten
 from fairground.spec.identity import to_plain
-from fairground.spec.run import ComponentSpec, RunSpec
+from fairground.spec.run import ComponentSpec, OptimiserSpec, RunSpec, TrainingSpec
 from fairground.spec.settings import Value
 
 
@@ -32,7 +32,7 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "data": _part(spec.data),
         "split": _part(spec.split),
         "preprocessing": _part(spec.transform),
-        "network": _part(spec.trunk),
+        "network": _part(spec.trunk) + _trainable(training),
         "batch norm": _BATCH_NORM[training.freeze_batch_norm],
         "head": _part(spec.head),
         "loss": _part(spec.loss),
@@ -40,18 +40,33 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "regulariser": _part(spec.regulariser),
         "batches": f"{training.batch_size} images; {_part(spec.sampler)}",
         "optimiser": f"{optimiser.name}, rates: {words}{momentum}; weight decay {optimiser.weight_decay:g}, "
-        f"of the loss' own weights {optimiser.loss_weight_decay:g}",
+        f"of the loss' own weights {optimiser.loss_weight_decay:g}{_course(optimiser)}",
         "length": f"up to {training.epochs} epochs of {length}{patience}",
         "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}"
         + (f", gradients cached over chunks of {training.gradient_chunk}" if training.gradient_chunk else ""),
         "selection": _selection(spec),
         "metrics": ", ".join(spec.evaluation.metrics),
         "analyses of the training split": ", ".join(spec.evaluation.analyses) or "none",
-        "embeddings when measured": _NORMALISE[spec.evaluation.normalise]
+        "embeddings when measured": _axes(spec)
+        + _NORMALISE[spec.evaluation.normalise]
         + f"; queries without a classmate are {_LONE[spec.evaluation.lone]}",
         "test split": _test(spec),
         "seed": str(spec.seed),
     }
+
+
+def _course(optimiser: OptimiserSpec) -> str:
+    """Say how rates and weights are treated over the run, where it is not plainly."""
+    steps = f"times {optimiser.step_factor:g} every {optimiser.step_epochs} epochs"
+    shapes = {"constant": "", "cosine": "rates fall to 0 by a cosine", "step": f"rates {steps}"}
+    said = [
+        f"rates rise linearly over {optimiser.warmup_epochs:g} epochs" if optimiser.warmup_epochs else "",
+        shapes[optimiser.schedule],
+        f"trunk frozen for the first {optimiser.frozen_trunk_epochs} epochs" if optimiser.frozen_trunk_epochs else "",
+        f"gradient clipped to norm {optimiser.clip_norm:g}" if optimiser.clip_norm else "",
+        f"weights averaged with decay {optimiser.average:g}" if optimiser.average else "",
+    ]
+    return "".join(f"; {word}" for word in said if word)
 
 
 _BATCH_NORM: Mapping[str, str] = {
@@ -67,10 +82,27 @@ _NORMALISE: Mapping[bool | None, str] = {
 _LONE: Mapping[str, str] = {"drop": "left out", "zero": "counted as misses"}
 
 
+def _axes(spec: RunSpec) -> str:
+    axes = spec.evaluation.principal_axes
+    return f"on {axes} principal axes of the EVALUATED IMAGES, labels unseen; " if axes else ""
+
+
+def _trainable(training: TrainingSpec) -> str:
+    if training.trainable == "all":
+        return ""
+    count = training.trainable.partition(":")[2]
+    some = "only its last stage trains" if count == "1" else f"only its last {count} stages train"
+    what = some if count else "none of it trains"
+    views = f"{training.views} augmented views of each image kept" if training.views else "augmented anew in each step"
+    return f"; {what}, {views}"
+
+
 def _part(part: ComponentSpec | None) -> str:
     if part is None:
         return "none"
-    settings = ", ".join(f"{key} {_shown(value)}" for key, value in part.settings.items())
+    # A published bug that is not switched on is no news.
+    said = {key: value for key, value in part.settings.items() if not (key.endswith("_bug") and value is False)}
+    settings = ", ".join(f"{key} {_shown(value)}" for key, value in said.items())
     return f"{part.name} ({settings})" if settings else part.name
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from fairground import catalogue
 from fairground.errors import InputError, require
+from fairground.spec.counts import Counts
 from fairground.spec.reference import Reference
 from fairground.spec.settings import SUPPLIED, Setting, plain_value
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real
@@ -28,6 +29,7 @@ _WORDS: Mapping[str, Callable[..., object]] = {
     "Integer": Integer,
     "Choice": Choice,
     "Reference": Reference,
+    "Counts": Counts,
 }
 _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.Add: operator.add,
@@ -70,6 +72,20 @@ def reference_of(room: str, name: str) -> Reference | None:
     reference = declared(room, name, "reference", None)
     assert reference is None or isinstance(reference, Reference), f"{room}/{name}.py: reference must be a Reference"
     return reference
+
+
+def counts_of(dataset: str) -> Counts | None:
+    """Return how large a published data set is; None for one of the user's own."""
+    counts = declared("datasets", dataset, "official", None)
+    assert counts is None or isinstance(counts, Counts), f"datasets/{dataset}.py: official must be Counts"
+    return counts
+
+
+def weights_of(trunk: str) -> int | None:
+    """Return how many weights a trunk has; None where its settings decide."""
+    n_weights = declared("trunks", trunk, "n_weights", None)
+    assert n_weights is None or isinstance(n_weights, int), f"trunks/{trunk}.py: n_weights must be a number"
+    return n_weights
 
 
 def is_learnable(loss: str) -> bool:

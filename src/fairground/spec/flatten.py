@@ -20,6 +20,12 @@ def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return found
 
 
+def flattened(specs: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return every distinct spec laid flat, once: repeats of a method differ in their seed alone, which is left out."""
+    distinct = {repr({key: value for key, value in spec.items() if key != "seed"}): spec for spec in specs}
+    return [flatten(spec) for spec in distinct.values()]
+
+
 def differing(flat: Iterable[Mapping[str, str]]) -> list[str]:
     """Return the settings that are not the same everywhere, in the order they are first met."""
     specs = list(flat)

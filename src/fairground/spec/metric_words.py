@@ -60,6 +60,17 @@ def declared_metric(word: str) -> MetricDeclaration | None:
     )
 
 
+def is_share(metric: str) -> bool:
+    """Tell whether the metric is a share of 1, shown in per cent, as all retrieval metrics are."""
+    found = declared_metric(metric)
+    return found is not None and found.is_share
+
+
+def in_unit(metric: str, shown: float) -> float:
+    """Return a number in the unit of the scores from one in the unit they are shown in."""
+    return shown / 100 if is_share(metric) else shown
+
+
 def goodness(value: float, higher_is_better: bool | None) -> float:
     """Return a score turned so that more is better; one of which nobody says which way is better stays as it is."""
     return -value if higher_is_better is False else value

@@ -1,5 +1,6 @@
 """One run, fully said: what is trained on what, how, and how it is judged."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -22,7 +23,13 @@ class ComponentSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class OptimiserSpec:
-    """One optimiser, three groups: trunk, head and the loss' own weights. A rate left out follows `lr`."""
+    """One optimiser, three groups: trunk, head and the loss' own weights. A rate left out follows `lr`.
+
+    All rates rise linearly over the first `warmup_epochs`, then follow `schedule`: constant, cosine down to 0 at the
+    last step, or step, times `step_factor` every `step_epochs`. The trunk rests for the first `frozen_trunk_epochs`.
+    `clip_norm` bounds the length of the gradient of all weights, 0 leaves it. `average` is the decay of a moving
+    average of the weights, which is then what is validated, selected and used; 0 for none.
+    """
 
     name: Literal["adam", "adamw", "sgd", "rmsprop"] = "adam"
     lr: float = 1e-3
@@ -31,8 +38,27 @@ class OptimiserSpec:
     weight_decay: float = 0.0
     loss_weight_decay: float = 0.0
     momentum: float = 0.0
+    schedule: Literal["constant", "cosine", "step"] = field(default="constant", metadata=LATER)
+    warmup_epochs: float = field(default=0.0, metadata=LATER)
+    step_epochs: int = field(default=10, metadata=LATER)
+    step_factor: float = field(default=0.1, metadata=LATER)
+    frozen_trunk_epochs: int = field(default=0, metadata=LATER)
+    clip_norm: float = field(default=0.0, metadata=LATER)
+    average: float = field(default=0.0, metadata=LATER)
 
     def __post_init__(self) -> None:
+        self._check_rates()
+        for key in ("warmup_epochs", "clip_norm"):
+            value = getattr(self, key)
+            require(0 <= value < float("inf"), f"optimiser.{key} must be a number from 0; got {value}")
+        require(0 <= self.average < 1, f"optimiser.average is a decay in [0, 1), like 0.99; got {self.average}")
+        _integer("optimiser.frozen_trunk_epochs", self.frozen_trunk_epochs, 0)
+        _integer("optimiser.step_epochs", self.step_epochs, 1)
+        require(0 < self.step_factor <= 1, f"optimiser.step_factor must be in (0, 1]; got {self.step_factor}")
+        is_stepped = self.schedule == "step" or (self.step_epochs, self.step_factor) == (10, 0.1)
+        require(is_stepped, "optimiser.step_epochs and step_factor are for optimiser.schedule=step")
+
+    def _check_rates(self) -> None:
         for key in ("lr", "head_lr", "loss_lr"):
             rate = getattr(self, key)
             require(rate is None or 0 <= rate <= 100, f"optimiser.{key} must be in [0, 100]; got {rate}")
@@ -52,6 +78,9 @@ class TrainingSpec:
     """How long, how large, and when to stop. `batches_per_epoch` 0 means one natural pass over the training split.
 
     `precision` mixed multiplies in bfloat16 where the hardware has it; `compile` hands the network to torch.compile.
+    `trainable` says which stages of the trunk train besides the head: all, the last N (last:N), or none (head). The
+    others run once: their outputs for `views` augmented views of each image are kept on disk, and epochs train the
+    rest from them. With `views` 0 nothing is kept, and every step augments anew.
     """
 
     batch_size: int = 128
@@ -63,8 +92,16 @@ class TrainingSpec:
     gradient_chunk: int = 0
     precision: Literal["full", "mixed"] = "full"
     compile: bool = False
+    trainable: str = field(default="all", metadata=LATER)
+    views: int = field(default=4, metadata=LATER)
 
     def __post_init__(self) -> None:
+        _integer("training.views", self.views, 0)
+        require(
+            re.fullmatch(r"all|head|last:[1-9][0-9]*", self.trainable) is not None,
+            "training.trainable must be all, head, or last:N for the last N stages of the trunk, like last:2; got "
+            f"{self.trainable!r}",
+        )
         _integer("training.batch_size", self.batch_size, 1)
         _integer("training.epochs", self.epochs, 0)
         _integer("training.batches_per_epoch", self.batches_per_epoch, 0)
@@ -82,6 +119,8 @@ class EvaluationSpec:
     judged on validation alone. `analyses` are made of the training split, once, with the selected weights. Metrics that
     need clusters are averaged over k-means from `clustering_seeds` seeds. `watch_test` measures the test split whenever
     validation is measured and keeps its scores, to study what selection on test would report; it selects nothing.
+    `principal_axes` above 0 is MLRC's way with networks that are not trained: embeddings are measured on so many
+    principal axes of the evaluated images themselves.
     """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
@@ -94,9 +133,11 @@ class EvaluationSpec:
     normalise: bool | None = None
     clustering_seeds: int = field(default=1, metadata=LATER)
     watch_test: bool = field(default=False, metadata=LATER)
+    principal_axes: int = field(default=0, metadata=LATER)
 
     def __post_init__(self) -> None:
         _integer("evaluation.clustering_seeds", self.clustering_seeds, 1)
+        _integer("evaluation.principal_axes", self.principal_axes, 0)
         require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
         require(
             self.select_by in self.metrics,
@@ -139,6 +180,11 @@ class RunSpec:
     def __post_init__(self) -> None:
         _integer("seed", self.seed, 0)
         require(self.seed < 2**63, f"seed must be below 2**63; got {self.seed}")
+        require(
+            self.evaluation.principal_axes == 0 or self.training.epochs == 0,
+            "evaluation.principal_axes is for networks that are not trained: say training.epochs=0, or leave it at 0; "
+            f"got {self.evaluation.principal_axes} axes and {self.training.epochs} epochs",
+        )
 
 
 #: which room each part of a run lives in

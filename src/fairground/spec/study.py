@@ -1,7 +1,8 @@
 """A study, fully said: which methods are compared on which data, how they are searched, and how often repeated.
 
-A study is named by its hash as a run is. The question and the number of repeats are left out of it, so that asking for
-more repeats goes on with the same search.
+A study is named by its hash as a run is. The question, what it follows and the number of repeats are left out of it,
+so that asking for more repeats goes on with the same search. How seeds are added in waves is part of it: a rule that
+could change once results are known would be no rule.
 """
 
 import dataclasses
@@ -13,6 +14,7 @@ from typing import Any, Literal
 from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.spec.identity import NAME_LENGTH, canonical_json
+from fairground.spec.seed_procedure import SeedProcedure, UntilSettledSpec
 from fairground.spec.space import Range, range_to_plain
 
 #: more folds than any data set has classes to share out
@@ -114,10 +116,16 @@ class SelectionSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class StudySpec:
-    """Data sets x methods x (search, folds, budget) x repeats, and the rule that selects."""
+    """Data sets x methods x (search, folds, budget) x repeats, and the rule that selects.
+
+    With `until_settled` seeds are added in waves instead, and `repeats` is not used. `follows` says which reading of a
+    paper it is, its text or its code as run; `differs` in what it is not the paper's.
+    """
 
     name: str
     question: str = ""
+    follows: str = ""
+    differs: str = ""
     protocol: str = "laptop"
     overrides: tuple[str, ...] = ()
     seed: int = 0
@@ -128,6 +136,7 @@ class StudySpec:
     folds: FoldsSpec = field(default_factory=FoldsSpec)
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     selection: SelectionSpec = field(default_factory=SelectionSpec)
+    until_settled: UntilSettledSpec | None = None
 
     def __post_init__(self) -> None:
         _at_least("seed", self.seed, 0)
@@ -159,16 +168,33 @@ class StudySpec:
 
     @property
     def repeat_seeds(self) -> tuple[int, ...]:
-        """The seeds of the final runs, none of which the search has seen."""
-        return tuple(self.seed + 1 + repeat for repeat in range(self.repeats))
+        """The seeds of the final runs, none of which the search has seen; in waves, as many as a method can get."""
+        procedure = self.seed_procedure
+        return tuple(self.seed + 1 + repeat for repeat in range(self.repeats)) if procedure is None else procedure.seeds
+
+    @property
+    def n_first_seeds(self) -> int:
+        """How many seeds every method gets: all its repeats, or in waves those before the first look."""
+        return self.repeats if self.until_settled is None else self.until_settled.first
+
+    @property
+    def seed_procedure(self) -> SeedProcedure | None:
+        """How seeds are added in waves; None where every method has the same number of repeats."""
+        if self.until_settled is None:
+            return None
+        return SeedProcedure(plan=self.until_settled, metric=self.selection.metric, first_seed=self.seed + 1)
 
 
 def study_to_plain(study: StudySpec) -> dict[str, Any]:
-    """Return a study as JSON-ready data; a range carries its kind."""
+    """Return a study as JSON-ready data; a range carries its kind.
+
+    What a study does not use, and older versions did not know, is left out: it keeps the name it had.
+    """
     plain = _plain(study)
     assert isinstance(plain, dict)
+    if study.until_settled is None:
+        del plain["until_settled"]
     for entry in plain["data"]:
-        # Studies without such exceptions keep the name they had before there were any.
         if not entry["ranges"]:
             del entry["ranges"]
     return plain
@@ -176,7 +202,11 @@ def study_to_plain(study: StudySpec) -> dict[str, Any]:
 
 def study_hash(study: StudySpec) -> str:
     """Return the study's name in folders and stores: a hash of all that decides its digits."""
-    plain = {key: value for key, value in study_to_plain(study).items() if key not in ("name", "question", "repeats")}
+    plain = {
+        key: value
+        for key, value in study_to_plain(study).items()
+        if key not in ("name", "question", "follows", "differs", "repeats")
+    }
     return hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH]
 
 

@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.spec.load import read_toml
+from fairground.spec.seed_procedure import UntilSettledSpec
 from fairground.spec.settings import check_value
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real
 from fairground.spec.study import (
@@ -31,8 +32,17 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "budget": BudgetSpec,
     "selection": SelectionSpec,
 }
-_PLAIN = ("question", "protocol", "overrides", "seed", "repeats")
-_ANNOTATIONS = {"question": "str", "protocol": "str", "overrides": "list[str]", "seed": "int", "repeats": "int"}
+_WAVES = "until_settled"
+_PLAIN = ("question", "follows", "differs", "protocol", "overrides", "seed", "repeats")
+_ANNOTATIONS = {
+    "question": "str",
+    "follows": "str",
+    "differs": "str",
+    "protocol": "str",
+    "overrides": "list[str]",
+    "seed": "int",
+    "repeats": "int",
+}
 
 
 def study_names() -> list[str]:
@@ -54,7 +64,7 @@ def load_study(name: str, *, changes: Sequence[str] = ()) -> StudySpec:
 
 def build_study(data: Mapping[str, Any], *, name: str, origin: str) -> StudySpec:
     """Return the study said by nested tables, refusing keys nobody knows."""
-    _known(origin, "", data, [*_PLAIN, *_SECTIONS, "data", "methods"])
+    _known(origin, "", data, [*_PLAIN, *_SECTIONS, _WAVES, "data", "methods"])
     arguments: dict[str, Any] = {}
     for key in _PLAIN:
         if key in data:
@@ -62,6 +72,7 @@ def build_study(data: Mapping[str, Any], *, name: str, origin: str) -> StudySpec
             arguments[key] = tuple(value) if isinstance(value, list) else value
     for key, kind in _SECTIONS.items():
         arguments[key] = _section(origin, key, kind, data.get(key, {}))
+    arguments[_WAVES] = _until_settled(origin, data.get(_WAVES, False))
     arguments["data"] = tuple(_data(origin, label, said) for label, said in _entries(origin, "data", data))
     arguments["methods"] = tuple(_method(origin, label, said) for label, said in _entries(origin, "methods", data))
     return StudySpec(name=name, **arguments)
@@ -98,8 +109,12 @@ def _change(data: dict[str, Any], word: str) -> None:
         head = "budget"
     if key in _PLAIN and key != "overrides":
         data[key] = _value(text)
-    elif head in _SECTIONS and inner:
-        data[head] = {**data.get(head, {}), inner: _value(text)}
+    elif key == _WAVES:
+        # `true` keeps what the study says of its waves.
+        data[key] = data.get(key) or {} if _value(text) is True else _value(text)
+    elif (head in _SECTIONS or head == _WAVES) and inner:
+        said = data.get(head)
+        data[head] = {**(said if isinstance(said, Mapping) else {}), inner: _value(text)}
     else:
         data["overrides"] = [*data.get("overrides", []), word]
 
@@ -180,6 +195,17 @@ def _section(origin: str, key: str, kind: type[Any], said: Any) -> Any:
         checked = check_value(where, annotation.replace("typing.", ""), value)
         arguments[inner] = tuple(checked) if isinstance(checked, list) else checked
     return kind(**arguments)
+
+
+def _until_settled(origin: str, said: Any) -> UntilSettledSpec | None:
+    """Return how seeds are added in waves; `true` takes every default."""
+    is_right = isinstance(said, bool | Mapping)
+    require(is_right, f"{origin}: {_WAVES} is true, false or a table; write [{_WAVES}]; got {said!r}")
+    if said is False:
+        return None
+    found = _section(origin, _WAVES, UntilSettledSpec, {} if said is True else said)
+    assert isinstance(found, UntilSettledSpec)
+    return found
 
 
 def _entries(origin: str, key: str, data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

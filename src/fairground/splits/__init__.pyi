@@ -4,6 +4,7 @@ from fairground.splits.closed_set import ClosedSetSplit
 from fairground.splits.half_classes import HalfClassesSplit
 from fairground.splits.listed import ListedSplit
 from fairground.splits.mlrc_folds import MlrcFoldsSplit
+from fairground.splits.random_halves import RandomHalvesSplit
 from fairground.splits.roth_validation import RothValidationSplit
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "HalfClassesSplit",
     "ListedSplit",
     "MlrcFoldsSplit",
+    "RandomHalvesSplit",
     "RothValidationSplit",
 ]

@@ -8,7 +8,7 @@ Formula
     at most 1 - level of all studies.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairground.errors import require
@@ -17,6 +17,13 @@ from fairground.statistics.sentences import sentence_of, summary_of
 Verdict = Literal["better", "equivalent", "unsettled"]
 #: why a verdict is what it is
 Reason = Literal["interval leaves out 0", "within margin", "separated alone", "interval holds 0", "too few runs"]
+
+#: over what a comparison generalises: other trainings, other test classes, or both at once
+GeneralityKind = Literal["seeds", "classes", "both"]
+#: what counts as a repeat; of a comparison over data sets, those
+Repeats = GeneralityKind | Literal["datasets"]
+#: what would settle a pair: seeds that are advised; of a study in waves, seeds that follow, none beyond the limit, none
+Prospect = Literal["advised", "follow", "limit", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +54,8 @@ class Pair:
 
     `low` and `high` hold for all pairs of the study at once and `p` is corrected for all of them; `p_alone` is not.
     `more_seeds` is how many more both need; None where the pair is settled or none within reach would settle it.
+    `prospect` says whether they are advised or a study in waves sees to them. `over` is what the interval generalises
+    over, `n_classes` how many test classes it rests on where that is not seeds alone.
     """
 
     a: str
@@ -66,6 +75,9 @@ class Pair:
     margin: float
     level: float
     higher_is_better: bool
+    prospect: Prospect = "advised"
+    over: Repeats = "seeds"
+    n_classes: int = 0
 
     @property
     def is_settled(self) -> bool:
@@ -97,6 +109,21 @@ class Comparison:
     def best(self) -> tuple[str, ...]:
         """Every method that no other is better than, the highest mean first."""
         return tuple(method.name for method in self.methods if method.is_among_best)
+
+    @property
+    def repeated(self) -> "Comparison":
+        """The comparison without methods of one run, on which there is no verdict."""
+        kept = {method.name for method in self.methods if method.n > 1}
+        return replace(
+            self,
+            methods=tuple(method for method in self.methods if method.name in kept),
+            pairs=tuple(pair for pair in self.pairs if pair.a in kept and pair.b in kept),
+        )
+
+    @property
+    def single(self) -> tuple[str, ...]:
+        """The methods of one run."""
+        return tuple(method.name for method in self.methods if method.n == 1)
 
     @property
     def is_settled(self) -> bool:

@@ -5,7 +5,8 @@ Formula
     seeds     sum_c w_c x_isc compared over seeds, the test classes being these (`model`)
     classes   x_i.c over seeds, compared over classes, the trainings being these:
               cov(mu_a, mu_b) = C / (C - 1) sum_c w_c^2 (x_a.c - mu_a)(x_b.c - mu_b)
-    both      var = V_seeds + V_classes - V_rest, at least the larger of the first two; V_rest, the part of seeds and
+    both      as follows, and no interval shorter, no p smaller than over seeds or over classes alone
+              var = V_seeds + V_classes - V_rest, at least the larger of the first two; V_rest, the part of seeds and
               classes crossed, is in both of the first: sum_c w_c^2 var_s(d_sc - d_s.) / S
     All intervals of a kind hold at once: c is the quantile of the highest |difference| / error over draws of both,
     from Student's t with C - 1 degrees of freedom for classes and from `reference` for seeds.
@@ -18,14 +19,14 @@ Paper
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fairground.errors import require
 from fairground.statistics.compare import check_settings, compare_runs, default_margin, fit_repeated
-from fairground.statistics.comparison import Comparison
+from fairground.statistics.comparison import Comparison, GeneralityKind
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.law import critical_value, p_values, shares_of_best, t_statistics
 from fairground.statistics.layout import Array
@@ -48,16 +49,23 @@ class Generality:
     both: Comparison
     n_classes: int
 
+    def over(self, kind: GeneralityKind) -> Comparison:
+        """Return the comparison over seeds, classes or both."""
+        return {"seeds": self.seeds, "classes": self.classes, "both": self.both}[kind]
+
 
 def generality_of(
     per_class: PerClass,
     *,
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | Array | None = None,
     level: float = LEVEL,
     margin: float | None = None,
     higher_is_better: bool = True,
 ) -> Generality:
-    """Compare over seeds, over classes and over both; `weights` counts the queries of each class, by default alike."""
+    """Compare over seeds, over classes and over both; `weights` counts the queries of each class, by default alike.
+
+    Methods of one run are listed and never called better.
+    """
     table, w = _checked(per_class, weights)
     runs = Runs.from_values({name: {seed: float(x @ w) for seed, x in by.items()} for name, by in table.items()})
     margin = default_margin(runs) if margin is None else margin
@@ -66,18 +74,36 @@ def generality_of(
     model = fit_repeated(runs, higher_is_better=higher_is_better)
     assert model is not None
     part = _ClassPart(model, [table[name] for name in model.names], w)
+    over_classes = part.alone(level)
+    over_both = _no_surer(part.with_seeds(level), over_classes, model, 1 - level)
+    found: dict[GeneralityKind, ModelFindings] = {"classes": over_classes, "both": over_both}
     classes, both = (
-        conclude(runs, found, level=level, margin=margin, higher_is_better=higher_is_better)
-        for found in (part.alone(level), part.with_seeds(level))
+        _said_over(conclude(runs, one, level=level, margin=margin, higher_is_better=higher_is_better), kind, len(w))
+        for kind, one in found.items()
     )
     return Generality(seeds=seeds, classes=classes, both=both, n_classes=len(w))
 
 
-def _checked(per_class: PerClass, weights: Sequence[float] | None) -> tuple[_Table, Array]:
+def _no_surer(both: ModelFindings, classes: ModelFindings, seeds: Model, error: float) -> ModelFindings:
+    """Return what both say, never surer than either: a law of lighter tails could make it so."""
+    halves = seeds.critical(error) * seeds.pair_errors
+    return replace(
+        both,
+        half_widths=np.maximum.reduce([both.half_widths, classes.half_widths, halves]),
+        p=np.maximum.reduce([both.p, classes.p, seeds.p_values()]),
+        p_alone=np.maximum.reduce([both.p_alone, classes.p_alone, seeds.p_values(is_alone=True)]),
+    )
+
+
+def _said_over(comparison: Comparison, kind: GeneralityKind, n_classes: int) -> Comparison:
+    return replace(comparison, pairs=tuple(replace(pair, over=kind, n_classes=n_classes) for pair in comparison.pairs))
+
+
+def _checked(per_class: PerClass, weights: Sequence[float] | Array | None) -> tuple[_Table, Array]:
     table = {name: {seed: np.asarray(x, dtype=float) for seed, x in by.items()} for name, by in per_class.items()}
     require(len(table) > 0, "there is nothing to compare: no method was given")
-    for name, by in table.items():
-        require(len(by) >= 2, f"generality over seeds needs at least 2 runs of every method; '{name}' has {len(by)}")
+    most = max((len(by) for by in table.values()), default=0)
+    require(most >= 2, f"generality over seeds needs at least 2 runs of a method; got {most}")
     sizes = {x.shape for by in table.values() for x in by.values()}
     require(len(sizes) == 1, f"every run needs a mean for the same classes; got {sorted(sizes)}")
     (size,) = sizes

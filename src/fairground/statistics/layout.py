@@ -9,6 +9,8 @@ Formula
     residuals  of the least-squares fit with a fixed effect for each method and each seed;
                Q_i their sum of squares over the runs of method i, d_i its expectation where all sigma_i = 1
     blocks     MS_b the mean square of seeds adjusted for methods:  E MS_b = sigma^2 + k_0 var(b)
+    complete   k methods on the same s seeds: plain means, residuals centred over methods and over seeds,
+               d_i = (s - 1) (k - 1) / k and k_0 = k. Nothing grows with the square of the runs.
 
 Paper
     Henderson, "Estimation of variance and covariance components", Biometrics 1953, method III, for MS_b and k_0.
@@ -40,6 +42,11 @@ class Layout:
     def n_methods(self) -> int:
         """How many methods there are."""
         return int(self.has_run.shape[0])
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether at least two methods were all run on the same seeds."""
+        return self.n_methods > 1 and bool(self.has_run.all())
 
     @cached_property
     def is_blocked(self) -> Mask:
@@ -79,9 +86,16 @@ class Layout:
         return u[:, sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
 
     @cached_property
+    def block_freedom(self) -> int:
+        """The degrees of freedom of seeds."""
+        return self.has_run.shape[1] - 1 if self.is_complete else int(self.block_basis.shape[1])
+
+    @cached_property
     def block_weight(self) -> float:
         """k_0: how much of var(b) a mean square of seeds holds."""
-        freedom = self.block_basis.shape[1]
+        if self.is_complete:
+            return float(self.n_methods)
+        freedom = self.block_freedom
         return float(((self.block_basis.T @ self.seeds) ** 2).sum() / freedom) if freedom else 1.0
 
     @cached_property
@@ -92,6 +106,8 @@ class Layout:
     @cached_property
     def freedom(self) -> Array:
         """d_i: the degrees of freedom that each method's residuals have."""
+        if self.is_complete:
+            return np.full(self.n_methods, self.block_freedom * (1 - 1 / self.n_methods))
         left: Array = (1 - (self.basis**2).sum(axis=1)) @ self.methods
         return np.maximum(left, 0.0)
 
@@ -110,6 +126,8 @@ class Layout:
     @cached_property
     def on_seeds(self) -> Array:
         """What each seed counts in each mean, (methods, seeds)."""
+        if self.is_complete:
+            return np.full(self.has_run.shape, 1 / self.has_run.shape[1])
         found: Array = self.weights @ self.seeds
         return found
 
@@ -129,19 +147,29 @@ class Layout:
     def pair_weights(self) -> Array:
         """How much of each sigma_i^2 the variance of each pair's difference holds, (pairs, methods)."""
         a, b = self.pairs
+        if self.is_complete:
+            every: Array = np.eye(self.n_methods) / self.has_run.shape[1]
+            both: Array = every[a] + every[b]
+            return both
         return ((self.weights[a] - self.weights[b]) ** 2) @ self.methods
 
     @cached_property
     def pair_seed_weight(self) -> Array:
         """How much of var(b) the variance of each pair's difference holds; 0 on the same seeds."""
         a, b = self.pairs
+        if self.is_complete:
+            return np.zeros(len(a))
         found: Array = ((self.on_seeds[a] - self.on_seeds[b]) ** 2).sum(axis=1)
         return np.where(found < 1e-12, 0.0, found)
 
     @cached_property
     def own_weights(self) -> Array:
         """How much of each sigma_i^2 the variance of each mean holds, (methods, methods)."""
-        return (self.weights**2) @ self.methods
+        if self.is_complete:
+            every: Array = np.eye(self.n_methods) / self.has_run.shape[1]
+            return every
+        held: Array = (self.weights**2) @ self.methods
+        return held
 
     @cached_property
     def own_seed_weight(self) -> Array:
@@ -149,6 +177,21 @@ class Layout:
         centred = np.where(self.is_blocked[:, None], self.on_seeds - self.seed_mean, 0.0)
         found: Array = (centred**2).sum(axis=1)
         return np.where(found < 1e-12, 0.0, found)
+
+    def means_of(self, y: Array) -> Array:
+        """Return the means of one study or of many: `y` is (..., runs)."""
+        if self.is_complete:
+            plain: Array = y.reshape(*y.shape[:-1], *self.has_run.shape).mean(axis=-1)
+            return plain
+        return y @ self.weights.T
+
+    def pair_variances(self, own: Array, seeds: Array) -> Array:
+        """Return the variance of every pair's difference, from those of runs, (..., methods), and of seeds."""
+        if self.is_complete:
+            a, b = self.pairs
+            plain: Array = (own[..., a] + own[..., b]) / self.has_run.shape[1]
+            return plain
+        return own @ self.pair_weights.T + np.asarray(seeds)[..., None] * self.pair_seed_weight
 
     @property
     def needs_seed_variance(self) -> bool:

@@ -46,7 +46,7 @@ class Model:
     def pair_errors(self) -> Array:
         """The standard error of each pair's difference."""
         layout, scatter = self.layout, self.scatter
-        return np.sqrt(layout.pair_weights @ scatter.own + layout.pair_seed_weight * scatter.seeds)
+        return np.sqrt(layout.pair_variances(scatter.own, scatter.seeds))
 
     def critical(self, error: float) -> float:
         """Return c: t_ab above it is separated, in at most `error` of all studies of equal methods."""

@@ -20,7 +20,7 @@ Paper
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,6 +85,8 @@ def over_datasets(
         for i, name in enumerate(names)
     }
     improvement = compare_values(means, level=level, margin=margin, higher_is_better=higher_is_better)
+    pairs = tuple(replace(pair, over="datasets", more_seeds=None) for pair in improvement.pairs)
+    improvement = replace(improvement, pairs=pairs)
     drawn = _Draws(tables, sign=1.0 if higher_is_better else -1.0)
     low, high = min(float(np.nanmin(t)) for t in tables), max(float(np.nanmax(t)) for t in tables)
     scores = np.linspace(low, high, n_scores)

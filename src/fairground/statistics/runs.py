@@ -7,6 +7,7 @@ make every interval far too narrow.
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Runs:
                 table[row, place[seed]] = _mean_over_folds(value, folds, f"method '{name}', seed {seed}")
         return cls(names=tuple(values), seeds=seeds, table=table)
 
-    @property
+    @cached_property
     def has_run(self) -> NDArray[np.bool_]:
         """Which method was run on which seed, (methods, seeds)."""
         return ~np.isnan(self.table)
@@ -87,6 +88,8 @@ def _folds_of(values: Values) -> frozenset[Any] | None:
 
 
 def _mean_over_folds(value: Value, folds: frozenset[Any] | None, where: str) -> float:
+    if folds is None and isinstance(value, float) and math.isfinite(value):
+        return value
     own = frozenset(value) if isinstance(value, Mapping) else None
     require(
         own == folds,

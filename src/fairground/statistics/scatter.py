@@ -42,15 +42,25 @@ class Scatter:
 
 def scatter_of(layout: Layout, y: Array) -> Scatter:
     """Return the variances of one study, or of many at once: `y` is (..., runs)."""
-    fitted = y @ layout.basis
-    residuals = y - fitted @ layout.basis.T
-    q = (residuals**2) @ layout.methods
+    q, on_blocks = _sums_of_squares(layout, y)
     pooled = q.sum(axis=-1) / max(float(layout.freedom.sum()), 1e-300)
     own = (PRIOR * pooled[..., None] + q) / (PRIOR + layout.freedom)
-    on_blocks = fitted[..., layout.n_methods :]
-    freedom = on_blocks.shape[-1]
-    seeds = (on_blocks**2).sum(axis=-1) / freedom / layout.block_weight if freedom else np.zeros_like(pooled)
+    freedom = layout.block_freedom
+    seeds = on_blocks / freedom / layout.block_weight if freedom else np.zeros_like(pooled)
     return Scatter(own=own, pooled=pooled, seeds=seeds)
+
+
+def _sums_of_squares(layout: Layout, y: Array) -> tuple[Array, Array]:
+    """Return Q_i, (..., methods), and the sum of squares of seeds adjusted for methods."""
+    if layout.is_complete:
+        table = y.reshape(*y.shape[:-1], *layout.has_run.shape)
+        centred = table - table.mean(axis=-1, keepdims=True)
+        of_seeds = centred.mean(axis=-2)
+        centred -= of_seeds[..., None, :]
+        return np.einsum("...ks,...ks->...k", centred, centred), layout.n_methods * (of_seeds**2).sum(axis=-1)
+    fitted = y @ layout.basis
+    residuals = y - fitted @ layout.basis.T
+    return (residuals**2) @ layout.methods, (fitted[..., layout.n_methods :] ** 2).sum(axis=-1)
 
 
 def seed_ratio(layout: Layout, scatter: Scatter) -> Array:

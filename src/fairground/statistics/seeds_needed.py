@@ -35,16 +35,25 @@ _CENTRES = (np.arange(9) + 0.5) / 9
 
 
 def more_seeds(model: Model, *, error: float, margin: float) -> NDArray[np.int64]:
-    """Return for each pair how many more seeds settle it in four of five cases; 0 for none within reach."""
+    """Return for each pair how many more seeds settle it in four of five cases; 0 for none within reach or needed."""
+    size, half_width = np.abs(model.differences), model.critical(error) * model.pair_errors
+    is_open = (size <= half_width) & (size + half_width >= margin)
+    found = np.zeros(len(size), dtype=np.int64)
+    if is_open.any():
+        found[is_open] = _more_seeds(model, is_open, error=error, margin=margin)
+    return found
+
+
+def _more_seeds(model: Model, some: NDArray[np.bool_], *, error: float, margin: float) -> NDArray[np.int64]:
     counts = model.layout.has_run.sum(axis=1)
-    a, b = model.layout.pairs
+    a, b = (one[some] for one in model.layout.pairs)
     m = _steps()
-    before = model.pair_errors[:, None] ** 2
+    before = model.pair_errors[some][:, None] ** 2
     after = before * _shrink(counts, a, b, m)
     fewest = np.minimum(counts[a], counts[b])[:, None]
     known = range_reached(model.layout.n_methods, 1 - CAUTION * error) / math.sqrt(2)
     critical = known + np.maximum(0.0, model.critical(error) - known) * (fewest + 1) / (fewest + m + 1)
-    difference = np.abs(model.differences)[:, None]
+    difference = np.abs(model.differences)[some][:, None]
     settled = np.zeros_like(after)
     for factor in np.quantile(model.reference.variances, _CENTRES):
         # PRIOR and the runs so far say 1, m more runs say `factor`.

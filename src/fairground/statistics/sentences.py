@@ -13,9 +13,10 @@ Show = Callable[[float], str]
 def sentence_of(pair: "Pair", *, show: Show | None = None, unit: str = "") -> str:
     """Return the verdict on one pair; `show` writes a number of the values, `unit` follows it."""
     show = show or shown_like(pair)
-    seeds = f"{pair.n_a} seeds" if pair.n_a == pair.n_b else f"{pair.n_a} and {pair.n_b} seeds"
+    seeds = _rests_on(pair)
     if pair.low is None or pair.high is None:
-        return f"{pair.a} and {pair.b}: not settled; a verdict needs at least two runs of each"
+        needed = "at least two runs of each" if pair.prospect == "advised" else "the first look at all methods"
+        return f"{pair.a} and {pair.b}: not settled; a verdict needs {needed}"
     size = sorted((pair.low, pair.high), reverse=not pair.higher_is_better)
     by = f"{show(abs(pair.difference))} [{', '.join(show(_ahead(pair, end)) for end in size)}]{unit}"
     if pair.verdict == "better":
@@ -31,12 +32,23 @@ def sentence_of(pair: "Pair", *, show: Show | None = None, unit: str = "") -> st
 
 def summary_of(comparison: "Comparison") -> str:
     """Return who is best, in one sentence."""
-    leader, *others = comparison.methods
-    if not others:
-        return f"{leader.name} is the only method."
+    single = comparison.single
+    if len(comparison.methods) == 1:
+        return f"{comparison.methods[0].name} is the only method."
+    if len(comparison.repeated.methods) < 2:
+        return f"{comparison.methods[0].name} leads, but one run cannot tell a better method from a lucky one."
+    said = _among_repeated(comparison.repeated)
+    return f"{said} {no_verdict_on(single)}" if single else said
+
+
+def no_verdict_on(single: Sequence[str]) -> str:
+    """Return why some methods have no verdict, as a sentence."""
+    return f"There is no verdict on {join_words(single)}: one run cannot tell a better method from a lucky one."
+
+
+def _among_repeated(comparison: "Comparison") -> str:
+    leader = comparison.methods[0]
     first = [pair for pair in comparison.pairs if leader.name in (pair.a, pair.b)]
-    if any(pair.low is None for pair in first):
-        return f"{leader.name} leads, but one run cannot tell a better method from a lucky one."
     equal = [pair.b for pair in first if pair.verdict == "equivalent"]
     open_ones = [pair.b for pair in first if pair.verdict == "unsettled"]
     if not equal and not open_ones:
@@ -79,7 +91,25 @@ def _why(pair: "Pair") -> str:
     return f"p {small_p(pair.p)}"
 
 
+def _rests_on(pair: "Pair") -> str:
+    """Return how many seeds, test classes or both the verdict rests on."""
+    seeds = f"{pair.n_a} seeds" if pair.n_a == pair.n_b else f"{pair.n_a} and {pair.n_b} seeds"
+    classes = f"{pair.n_classes} test classes"
+    datasets = f"{pair.n_shared} data sets"
+    return {"seeds": seeds, "classes": classes, "both": f"{seeds} and {classes}", "datasets": datasets}[pair.over]
+
+
 def _what_would_settle(pair: "Pair") -> str:
+    if pair.over != "seeds":
+        words = {"classes": "test classes", "both": "seeds or test classes", "datasets": "data sets"}
+        return f"more {words[pair.over]} would tell"
+    in_waves = {
+        "follow": "more seeds of both follow",
+        "limit": "both have the most seeds this study gives",
+        "none": "this study gives them no more seeds",
+    }
+    if pair.prospect in in_waves:
+        return in_waves[pair.prospect]
     if pair.more_seeds is None:
         return "no number of seeds within reach would settle it"
     return f"about {pair.more_seeds} more seed{'s' if pair.more_seeds != 1 else ''} of each would settle it"

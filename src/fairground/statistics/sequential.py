@@ -24,9 +24,10 @@ from typing import Any, Literal
 
 from fairground.errors import require
 from fairground.statistics.compare import check_settings, compare_runs, default_margin
-from fairground.statistics.comparison import Comparison, Pair
+from fairground.statistics.comparison import Comparison, Pair, Prospect
 from fairground.statistics.intervals import LEVEL
 from fairground.statistics.runs import Runs, Values
+from fairground.statistics.verdicts import conclude
 
 #: how late the error is spent: 1 evenly over seeds, more for later
 SPENDING = 1.5
@@ -63,12 +64,15 @@ class Plan:
 class Wave:
     """Where a study in waves stands after `n_looks` looks.
 
-    `needs` are the seeds each method in question still has to run; `state` says whether to go on. `comparison` holds
-    for all looks at once, None before the first.
+    `given` are the seeds each method was given so far, `needs` those of them it still has to run; `state` says whether
+    to go on. `in_question` get more seeds, or would without the limit. `comparison` holds for all looks at once, None
+    before the first.
     """
 
     comparison: Comparison | None
+    given: Mapping[str, tuple[Any, ...]]
     needs: Mapping[str, tuple[Any, ...]]
+    in_question: tuple[str, ...]
     n_looks: int
     state: Literal["running", "settled", "limit"]
     plan: Plan
@@ -87,27 +91,64 @@ def next_wave(
     """Look as often as the runs allow, and say what to run next.
 
     `seeds` is the order in which seeds are given out, by default 0, 1, 2, ...; `methods` names those that have no run
-    yet; `lost` are runs that failed and will not come. The same values give the same waves: nothing is remembered.
+    yet; `lost` are runs that failed and will not come. Runs on seeds that a method was not given do not count. The same
+    values give the same waves: nothing is remembered.
     """
     order = tuple(seeds) if seeds is not None else tuple(range(plan.limit))
     require(len(order) >= plan.limit, f"seeds must name at least limit, {plan.limit}, of them; got {len(order)}")
     active = tuple(dict.fromkeys([*values, *methods]))
     gone = frozenset(lost)
-    known = {name: found for name, found in values.items() if found}
-    runs = Runs.from_values(known) if known else None
-    margin = margin if margin is not None else 0.5 if runs is None else default_margin(runs)
+    margin = _margin(values) if margin is None else margin
     comparison: Comparison | None = None
+    given: dict[str, tuple[Any, ...]] = {}
     for n_looks, n_seeds in enumerate(plan.looks):
-        due = order[:n_seeds]
-        missing = {name: _missing(name, due, values, gone) for name in active}
+        given |= dict.fromkeys(active, order[:n_seeds])
+        missing = {name: _missing(name, given[name], values, gone) for name in active}
         needs = {name: found for name, found in missing.items() if found}
+        runs = _given_runs(values, given)
         if needs or runs is None:
-            return Wave(comparison=comparison, needs=needs, n_looks=n_looks, state="running", plan=plan)
-        comparison = look(runs.up_to(due), plan, n_looks, comparison, margin=margin, higher_is_better=higher_is_better)
+            return Wave(
+                comparison=comparison,
+                given=given,
+                needs=needs,
+                in_question=active,
+                n_looks=n_looks,
+                state="running",
+                plan=plan,
+            )
+        comparison = look(runs, plan, n_looks, comparison, margin=margin, higher_is_better=higher_is_better)
         active = in_question(comparison)
         if not active:
-            return Wave(comparison=comparison, needs={}, n_looks=n_looks + 1, state="settled", plan=plan)
-    return Wave(comparison=comparison, needs={}, n_looks=len(plan.looks), state="limit", plan=plan)
+            break
+    return Wave(
+        comparison=comparison,
+        given=given,
+        needs={},
+        in_question=active,
+        n_looks=n_looks + 1,
+        state="limit" if active else "settled",
+        plan=plan,
+    )
+
+
+def compare_in_waves(
+    values: Values, wave: Wave, *, margin: float | None = None, higher_is_better: bool = True
+) -> Comparison:
+    """Compare by any metric the runs of a study whose waves went as `wave` says.
+
+    Every look of the study counts as a look at this metric too, whether it decided who got more seeds or not.
+    """
+    margin = _margin(values) if margin is None else margin
+    comparison: Comparison | None = None
+    for number, n_seeds in enumerate(wave.plan.looks[: wave.n_looks]):
+        runs = _given_runs(values, {name: seeds[:n_seeds] for name, seeds in wave.given.items()})
+        if runs is not None:
+            comparison = look(runs, wave.plan, number, comparison, margin=margin, higher_is_better=higher_is_better)
+    if comparison is None:
+        runs = Runs.from_values({name: found for name, found in values.items() if found})
+        level = wave.plan.level
+        comparison = conclude(runs, None, level=level, margin=margin, higher_is_better=higher_is_better)
+    return replace(comparison, pairs=tuple(_with_prospect(pair, wave) for pair in comparison.pairs))
 
 
 def look(
@@ -115,8 +156,9 @@ def look(
 ) -> Comparison:
     """Return what look `number`, counted from 0, adds to the comparison `before` it."""
     error = plan.errors[number]
-    now = compare_runs(runs, error=error, level=plan.level, margin=margin, higher_is_better=higher_is_better)
-    return _in_common(before, now, error)
+    # Intervals of single means pay for the look as well.
+    now = compare_runs(runs, error=error, level=1 - error, margin=margin, higher_is_better=higher_is_better)
+    return _in_common(before, _at_level(now, plan.level), error)
 
 
 def in_question(comparison: Comparison) -> tuple[str, ...]:
@@ -124,6 +166,32 @@ def in_question(comparison: Comparison) -> tuple[str, ...]:
     leader, *others = comparison.best
     open_ones = [name for name in others if not comparison.pair(leader, name).is_settled]
     return (leader, *open_ones) if open_ones else ()
+
+
+def _margin(values: Values) -> float:
+    known = {name: found for name, found in values.items() if found}
+    return default_margin(Runs.from_values(known)) if known else 0.5
+
+
+def _given_runs(values: Values, given: Mapping[str, Collection[Any]]) -> Runs | None:
+    """Return the runs on seeds that were given, of the methods that have any."""
+    found = {name: {s: x for s, x in values.get(name, {}).items() if s in seeds} for name, seeds in given.items()}
+    known = {name: some for name, some in found.items() if some}
+    return Runs.from_values(known) if known else None
+
+
+def _at_level(comparison: Comparison, level: float) -> Comparison:
+    pairs = tuple(replace(pair, level=level) for pair in comparison.pairs)
+    return replace(comparison, level=level, pairs=pairs)
+
+
+def _with_prospect(pair: Pair, wave: Wave) -> Pair:
+    """Return the pair with what the study will do about it."""
+    is_asked = pair.a in wave.in_question and pair.b in wave.in_question
+    prospect: Prospect = "none"
+    if is_asked and wave.state != "settled":
+        prospect = "follow" if wave.state == "running" else "limit"
+    return replace(pair, more_seeds=None, prospect=prospect)
 
 
 def _missing(name: str, due: Sequence[Any], values: Values, lost: frozenset[tuple[str, Any]]) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """From numbers to verdicts: what a model found of means and pairs, turned into the comparison that everybody reads."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,10 +90,16 @@ class _Pairs:
     margin: float
     sign: float
 
+    @cached_property
+    def n_shared(self) -> list[list[int]]:
+        """On how many seeds two methods were both run; with itself, on how many a method was."""
+        has_run = self.runs.has_run.astype(np.float64)
+        shared: list[list[int]] = (has_run @ has_run.T).astype(np.int64).tolist()
+        return shared
+
     def pair(self, i: int, j: int) -> Pair:
         """Return the pair of methods i and j, i having the higher mean."""
         a, b = self.runs.names[i], self.runs.names[j]
-        has_a, has_b = self.runs.has_run[i], self.runs.has_run[j]
         ahead = self.means[a] - self.means[b]
         known = self.numbers.get(frozenset((a, b)))
         half, p, p_alone, needed = (0.0, 1.0, 1.0, 0) if known is None else known
@@ -108,9 +115,9 @@ class _Pairs:
             p_alone=p_alone,
             verdict=verdict,
             reason=reason,
-            n_a=int(has_a.sum()),
-            n_b=int(has_b.sum()),
-            n_shared=int((has_a & has_b).sum()),
+            n_a=self.n_shared[i][i],
+            n_b=self.n_shared[j][j],
+            n_shared=self.n_shared[i][j],
             more_seeds=needed if verdict == "unsettled" and needed else None,
             n_pairs=len(self.numbers),
             margin=self.margin,

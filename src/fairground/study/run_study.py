@@ -9,13 +9,13 @@ from fairground.errors import InputError, require
 from fairground.execution.executor import Executor
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.spec.identity import name_of
 from fairground.spec.jobs import StudyJob, jobs_of
 from fairground.spec.metric_words import declared_metric
 from fairground.spec.study import StudySpec, study_hash
 from fairground.study import ensembles
+from fairground.study.final_runs import run_finals
 from fairground.study.folder import folder_of
-from fairground.study.scheduler import JOB, OnRecord, Request, Requests, Scheduler, with_search
+from fairground.study.scheduler import JOB, OnRecord, Scheduler
 from fairground.study.search import search
 from fairground.study.select import Seal, Selected, select
 from fairground.study.trial import Trial
@@ -63,7 +63,7 @@ def run_study(
             chosen = _chosen(jobs, trials)
             seal.end_selection(chosen)
             seal.note_opening(f"the final runs of study {study.name} on {', '.join(d.label for d in study.data)}")
-            runs = scheduler.run({job.label: _final(job, seal) for job in jobs})
+            runs = run_finals(jobs, seal, scheduler)
         joined = _join(jobs, runs, store, spawn(join_job)) if len(study.folds.used) > 1 else {}
     return [
         JobResult(
@@ -97,16 +97,6 @@ def _chosen(jobs: Sequence[StudyJob], trials: Mapping[str, Sequence[Trial]]) -> 
         if selected is not None:
             chosen[job.label] = selected
     return chosen
-
-
-def _final(job: StudyJob, seal: Seal) -> "Requests[list[RunRecord]]":
-    specs = seal.final_specs(job)
-    if not specs:
-        return []
-    search_procedure = job.search_procedure()
-    records = yield Request(specs=list(specs.values()), search=search_procedure)
-    # A run that was stored before may not say so yet.
-    return [with_search(records[name_of(spec)], search_procedure) for spec in specs.values()]
 
 
 def _join(

@@ -24,6 +24,7 @@ from fairground.records.store import Store
 from fairground.spec.identity import canonical_json, method_of, name_of, to_plain
 from fairground.spec.run import RunSpec
 from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.seed_procedure import SeedProcedure
 
 #: trains one spec; named, never imported, so that this wing stays free of torch
 JOB = "fairground.training.run:run_job"
@@ -36,7 +37,7 @@ OnRecord = Callable[[RunRecord], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """The runs a generator wants next, and how their settings were searched, for their records to say.
+    """The runs a generator wants next, and how settings and seeds were found, for their records to say.
 
     With `until` they need to be trained to the end of that epoch only, the test split still sealed; a run that has come
     so far, or further, is not touched again.
@@ -44,6 +45,7 @@ class Request:
 
     specs: Sequence[RunSpec]
     search: SearchProcedure | None = None
+    seed_procedure: SeedProcedure | None = None
     until: int | None = None
 
 
@@ -149,15 +151,17 @@ class Scheduler:
         self._executor.submit(argument if job.until is None else {**argument, "until": job.until})
 
     def _receive(self, outcome: Outcome, waiting: "Sequence[_Client[Result]]") -> "tuple[_Job, RunRecord]":
-        """Store the record of an outcome, with the search that found its settings where somebody waiting says it."""
+        """Store the record of an outcome, with how its settings and seeds were found where somebody waiting says it."""
         # The disk is full, a file is damaged, or another process has the run: no word about the settings. A trial that
         # failed for such a reason would differ from the same trial on a better day.
         if outcome.failure is not None and outcome.is_store_failure:
             raise StoreError(outcome.failure)
         name = next(name for name, job in self._running.items() if to_plain(job.spec) == outcome.argument["spec"])
         job = self._running.pop(name)
-        searches = [client.request.search for client in waiting if name in client.missing]
-        record = with_search(_record_of(outcome, job.spec), next(filter(None, searches), None))
+        requests = [client.request for client in waiting if name in client.missing]
+        search = next(filter(None, (request.search for request in requests)), None)
+        seeds = next(filter(None, (request.seed_procedure for request in requests)), None)
+        record = with_procedures(_record_of(outcome, job.spec), search=search, seed_procedure=seeds)
         self._store.append(record)
         self._locks.release(name)
         return job, record
@@ -247,11 +251,16 @@ class _DriverLocks:
             self.release(name)
 
 
-def with_search(record: RunRecord, search: SearchProcedure | None) -> RunRecord:
-    """Return the record with how its settings were searched, in its field and, for people, in a note."""
-    if search is None:
-        return record
-    return replace(record, search=search, notes=tuple(dict.fromkeys([*record.notes, search.sentence])))
+def with_procedures(
+    record: RunRecord, *, search: SearchProcedure | None, seed_procedure: SeedProcedure | None
+) -> RunRecord:
+    """Return the record with how settings and seeds were found, in its fields and, for people, in notes.
+
+    A study that searches nothing keeps the search a record has; the number of seeds is the study's own affair.
+    """
+    said = [procedure.sentence for procedure in (search, seed_procedure) if procedure is not None]
+    notes = tuple(dict.fromkeys([*record.notes, *said]))
+    return replace(record, search=search or record.search, seed_procedure=seed_procedure, notes=notes)
 
 
 def _last_epoch(record: RunRecord) -> int:

@@ -1,25 +1,27 @@
-"""How far a study is: trials by their state, final runs by how many are done."""
+"""How far a study is: trials by their state, final runs by how many are done, waves by who is in question."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
 from fairground.spec.jobs import StudyJob, jobs_of
 from fairground.spec.study import StudySpec, study_hash
+from fairground.study.final_runs import FinalRuns, waves_of
 from fairground.study.folder import folder_of
 from fairground.study.run_study import JobResult, open_trial_store
-from fairground.study.scheduler import with_search
 from fairground.study.select import Seal
 from fairground.study.trial import Trial, counts
 from fairground.study.trial_store import TrialStore
+from fairground.study.wave_status import WaveStatus
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobStatus:
-    """One job; `is_selected` tells whether its test split has been opened."""
+    """One job; `is_selected` tells whether its test split has been opened. In waves, `final_wanted` grows."""
 
     job: str
     trials: Mapping[str, int]
@@ -34,21 +36,41 @@ def status_of(study: StudySpec, *, home: Path, storage: str | None = None) -> li
     store = Store(home)
     seal, done = Seal(store, study), set(store.names(state="done"))
     selection = seal.selection()
+    given = _given_seeds(study, store, seal)
     rows = []
     with _opened_for_reading(study, home, storage) as trial_store:
         for job in jobs_of(study):
-            finals = seal.final_specs(job).values() if selection is not None else []
+            seeds = given.get(job.label, study.repeat_seeds)
+            finals = FinalRuns.behind(seal, job).names(seeds) if selection is not None else []
+            n_seeds = len(given[job.label]) if job.label in given else study.n_first_seeds
             rows.append(
                 JobStatus(
                     job=job.label,
                     trials=counts(_trials(trial_store, job)) if study.search.trials else {},
                     n_trials=job.n_trials(),
                     is_selected=selection is not None,
-                    final_done=sum(name_of(spec) in done for spec in finals),
-                    final_wanted=study.repeats * len(study.folds.used),
+                    final_done=sum(name in done for name in finals),
+                    final_wanted=n_seeds * len(study.folds.used),
                 )
             )
     return rows
+
+
+def waves_so_far(study: StudySpec, *, home: Path) -> dict[str, WaveStatus]:
+    """Return where each data set of a study in waves stands; nothing before selection, or of a fixed design."""
+    store = Store(home)
+    seal = Seal(store, study)
+    if study.until_settled is None or seal.selection() is None:
+        return {}
+    finals = [FinalRuns.behind(seal, job) for job in jobs_of(study)]
+    records, metric = _final_records(finals, store), study.selection.metric
+    return {
+        data: WaveStatus.from_wave(
+            wave,
+            {runs.job.method.label: runs.values(records, metric)[0] for runs in finals if runs.job.data.label == data},
+        )
+        for data, wave in waves_of(finals, records).items()
+    }
 
 
 def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) -> list[JobResult]:
@@ -56,17 +78,20 @@ def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) 
     store = Store(home)
     seal, done = Seal(store, study), set(store.names(state="done"))
     results = []
+    given = _given_seeds(study, store, seal)
     with _opened_for_reading(study, home, storage) as trial_store:
         for job in jobs_of(study):
-            specs = seal.final_specs(job)
+            final = FinalRuns.behind(seal, job)
             selected = (seal.selection() or {}).get(job.label)
-            repeats = _complete_repeats({key: name_of(spec) for key, spec in specs.items()}, done)
+            seeds = given.get(job.label, study.repeat_seeds)
+            names = {key: name_of(spec) for key, spec in final.specs.items() if key[0] in seeds}
+            repeats = _complete_repeats(names, done)
             results.append(
                 JobResult(
                     job=job,
                     trials=tuple(_trials(trial_store, job)) if study.search.trials else (),
                     selected=selected,
-                    runs=tuple(with_search(store.get(name), job.search_procedure()) for name in repeats),
+                    runs=tuple(final.noted(store.get(name)) for name in repeats),
                 )
             )
     return results
@@ -85,6 +110,22 @@ def _opened_for_reading(study: StudySpec, home: Path, storage: str | None) -> It
     finally:
         if found is not None:
             found.close()
+
+
+def _given_seeds(study: StudySpec, store: Store, seal: Seal) -> dict[str, tuple[int, ...]]:
+    """Return the seeds that each job of a study in waves was given so far; nothing for other studies."""
+    if study.until_settled is None or seal.selection() is None:
+        return {}
+    finals = [FinalRuns.behind(seal, job) for job in jobs_of(study)]
+    waves = waves_of(finals, _final_records(finals, store))
+    return {f"{data}/{method}": seeds for data, wave in waves.items() for method, seeds in wave.given.items()}
+
+
+def _final_records(finals: Sequence[FinalRuns], store: Store) -> dict[str, RunRecord]:
+    """Return the stored records of final runs that are over, by name; a failed run is made again and not over."""
+    names = [name for runs in finals for name in runs.names(runs.job.study.repeat_seeds)]
+    known = {*store.names(state="done"), *store.names(state="diverged")}
+    return {name: store.get(name) for name in names if name in known}
 
 
 def _trials(trial_store: TrialStore | None, job: StudyJob) -> list[Trial]:

@@ -4,7 +4,6 @@ Everything a user can get wrong is refused here or before, so that nothing start
 constructor does not take, a miner the loss cannot use, classes in two splits.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,13 +22,16 @@ from fairground.errors import DataError, require
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
-from fairground.training.build import build, build_dataset, build_split
+from fairground.training.build import build, build_split
 from fairground.training.external import ExternalLoss, ExternalMiner
+from fairground.training.frozen_stages import n_frozen_stages, require_stage_to_mix
 from fairground.training.gradient_cache import require_chunks_alone
+from fairground.training.loaded_data import fingerprint_of, load_table
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import build_optimiser, require_weights
 from fairground.training.step import Stepper
+from fairground.training.weight_average import WeightAverage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,7 @@ class Assembled:
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     """Return the live objects of a run, or refuse in a sentence."""
     device = device or best_device()
-    table = build_dataset(spec.data).load()
+    table, data_fingerprint = load_table(spec.data)
     parts = build_split(spec.split).parts(table)
     require(
         len(parts.validation) > 0 or spec.evaluation.select_on == "test",
@@ -94,6 +96,8 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         optimiser=build_optimiser(spec.optimiser, model, loss),
         generator=_generator(spec.seed, "miner", device),
         chunk=spec.training.gradient_chunk,
+        clip_norm=spec.optimiser.clip_norm,
+        average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
     )
     bugs = _known_bugs(spec, {"loss": loss, "miner": miner, "regulariser": regulariser, "sampler": sampler})
     weights = _weights(spec, model)
@@ -113,8 +117,8 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         ),
         stepper=stepper,
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
-        data_fingerprint=_fingerprint(table.images.fingerprint(), table.labels, table.class_names),
-        split_fingerprint=_fingerprint("split", parts.train, parts.validation, parts.test),
+        data_fingerprint=data_fingerprint,
+        split_fingerprint=fingerprint_of("split", parts.train, parts.validation, parts.test),
         notes=(
             *table.notes,
             *([f"pretrained weights: {weights.hash}"] if weights else []),
@@ -174,8 +178,13 @@ def build_model(
         body = build("trunk", trunk, {"channels": channels})
     with _seeded(seed, "init_head"):
         top = build("head", head, {"n_features": body.n_features})
-    is_mixed = training.precision == "mixed"
-    model = EmbeddingModel(trunk=body, head=top, freeze_batch_norm=training.freeze_batch_norm, is_mixed=is_mixed)
+    model = EmbeddingModel(
+        trunk=body,
+        head=top,
+        freeze_batch_norm=training.freeze_batch_norm,
+        is_mixed=training.precision == "mixed",
+        n_frozen=n_frozen_stages(training.trainable, body, trunk.name),
+    )
     if training.compile:
         # In place: the names of the weights, and with them checkpoints, stay what they are.
         model.trunk.compile()
@@ -218,6 +227,7 @@ def _regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser 
         f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
     )
     found.check_loss(loss)
+    require_stage_to_mix(found, spec.training.trainable)
     return found
 
 
@@ -241,11 +251,3 @@ def _seeded(seed: int, purpose: Purpose) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(child_seed(seed, purpose))
         yield
-
-
-def _fingerprint(*things: object) -> str:
-    digest = hashlib.sha256()
-    for thing in things:
-        digest.update(thing.tobytes() if isinstance(thing, np.ndarray) else repr(thing).encode())
-        digest.update(b"|")
-    return digest.hexdigest()[:16]

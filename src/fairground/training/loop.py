@@ -5,6 +5,7 @@ All that decides the future of a run is in its snapshot; when a checkpoint is wr
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from fairground.errors import DivergedError, StoreError
 from fairground.evaluation.metric_names import metric_named
+from fairground.evaluation.pretrained import pretrained_embeddings
 from fairground.evaluation.scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
 from fairground.records.provenance import Clock, begin
@@ -24,6 +26,7 @@ from fairground.training.checkpoint import Checkpoints, Snapshot
 from fairground.training.distributed.process_group import ProcessGroup
 from fairground.training.doctor.doctor import Doctor
 from fairground.training.head_initialisation import start_head
+from fairground.training.schedule import Schedule
 from fairground.training.snapshot import Progress, put_back, take_snapshot
 
 #: progress, told after every batch and every epoch; plain data, so that a worker can send it to another process
@@ -55,6 +58,13 @@ class Training:
     def __post_init__(self) -> None:
         self.doctor = Doctor(self.spec, self.parts) if self.is_watched else None
         self.select_by = metric_named(self.spec.evaluation.select_by)
+        self.schedule = Schedule(
+            self.spec.optimiser,
+            self.parts.stepper.optimiser,
+            self.parts.model,
+            epochs=self.spec.training.epochs,
+            n_batches=self.parts.n_batches,
+        )
 
     def train(self, until: int | None = None) -> None:
         """Train to the end, or to the end of epoch `until`, from wherever the run is."""
@@ -96,6 +106,8 @@ class Training:
     def begin(self) -> None:
         """Measure the untrained model and stand ready for the first batch."""
         start_head(self.parts)
+        if self.parts.stepper.average is not None:
+            self.parts.stepper.average.start()
         sampler = self.parts.loader.sampler
         if sampler.needs_embeddings:
             sampler.fill(self.embed(self.parts.parts.train).cpu())
@@ -113,6 +125,7 @@ class Training:
     def _epoch(self) -> None:
         progress, training = self.progress, self.spec.training
         self.parts.model.train()
+        self.schedule.before_epoch(progress.epoch)
         begun = saved = time.monotonic()
         before = progress.epoch_seconds
         if progress.batch == 0:
@@ -135,6 +148,7 @@ class Training:
         """Train on the next batch and count it."""
         progress, parts = self.progress, self.parts
         batch = parts.loader.draw(is_last=progress.batch + 1 >= parts.n_batches)
+        self.schedule.before_step(progress.step)
         try:
             value, embeddings = parts.stepper.step(batch)
         except DivergedError as error:
@@ -164,9 +178,9 @@ class Training:
             self._warn(self.doctor.after_epoch(progress))
         score = scores.get(self.spec.evaluation.select_by)
         if score is not None and (progress.best_score is None or self.select_by.is_better(score, progress.best_score)):
-            weights = self.parts.model.state_dict()
             progress.best_epoch, progress.best_score = progress.epoch, score
-            progress.best = self.checkpoints.save_best(progress.epoch, weights)
+            with self._averaged():
+                progress.best = self.checkpoints.save_best(progress.epoch, self.parts.model.state_dict())
         progress.epoch, progress.batch, progress.loss_sum, progress.epoch_seconds = progress.epoch + 1, 0, 0.0, 0.0
         self._save()
         self.listen({"kind": "epoch", "of": self.spec.training.epochs, **asdict(row)})
@@ -201,7 +215,9 @@ class Training:
 
     def _validate(self) -> dict[str, float]:
         rows = self.parts.parts.validation if self.judged is None else self.judged
-        embeddings = self.embed(rows)
+        self.listen({"kind": "measure", "of": len(rows)})
+        with self._averaged():
+            embeddings = self.embed(rows)
         if self.doctor is not None:
             self.doctor.check_up(self.progress, embeddings, self.parts.table.labels[rows])
         return self._scores(embeddings, rows)
@@ -209,13 +225,19 @@ class Training:
     def _watch_test(self) -> dict[str, float]:
         if self.watched_test is None:
             return {}
-        return self._scores(self.embed(self.watched_test), self.watched_test)
+        with self._averaged():
+            return self._scores(self.embed(self.watched_test), self.watched_test)
 
     def _scores(self, embeddings: Tensor, rows: np.ndarray) -> dict[str, float]:
         scores: dict[str, float] = self.group.broadcast_object(
             lambda: dict(measure(self.spec, self.parts, embeddings, rows).scores)
         )
         return scores
+
+    def _averaged(self) -> AbstractContextManager[None]:
+        """Put averaged weights into the model for a while, where the spec asks for them."""
+        average = self.parts.stepper.average
+        return nullcontext() if average is None else average.in_place()
 
     def _warn(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
@@ -240,6 +262,8 @@ def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarra
     Queries search the gallery where the data set tells them apart and these rows have both; otherwise all search all.
     """
     table, normalise = parts.table, parts.on_sphere(spec.evaluation)
+    if spec.evaluation.principal_axes:
+        embeddings = pretrained_embeddings(embeddings, dim=spec.evaluation.principal_axes)
     labels = table.labels[rows]
     groups = None if table.groups is None else table.groups[rows]
     seeds = spec.evaluation.clustering_seeds

@@ -53,6 +53,11 @@ def require_weights(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> No
         f"trunk {spec.trunk.name} with head {spec.head.name} has no weights to train; choose head=linear, or say "
         "training.epochs=0 to evaluate the features as they are",
     )
+    require(
+        spec.optimiser.frozen_trunk_epochs == 0 or bool(_trainable(model.head) + _trainable(loss)),
+        f"optimiser.frozen_trunk_epochs leaves nothing to train: head {spec.head.name} and loss {spec.loss.name} have "
+        "no weights; choose head=linear",
+    )
 
 
 def _trainable(module: nn.Module) -> list[nn.Parameter]:

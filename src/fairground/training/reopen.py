@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from torch import Tensor
+
 from fairground.errors import StoreError, require
 from fairground.evaluation.embed import embed
 from fairground.evaluation.scores import evaluate_in_detail
@@ -31,14 +33,19 @@ def reopen(home: Path, name: str) -> Reopened:
     folder = RunFolder(home, name)
     spec = stored_spec(folder)
     parts = assemble(spec)
+    parts.model.load_state_dict(selected_weights(folder))
+    return Reopened(spec=spec, parts=parts)
+
+
+def selected_weights(folder: RunFolder) -> dict[str, Tensor]:
+    """Return the weights a run selected; the last ones where nothing was selected."""
     checkpoints = Checkpoints(folder.checkpoints)
     snapshot = checkpoints.load()
-    require(snapshot is not None, f"run {name} has no checkpoint yet", StoreError)
+    require(snapshot is not None, f"run {folder.name} has no checkpoint yet", StoreError)
     assert snapshot is not None
     best = snapshot.facts["best"]
     last = {key.removeprefix("model/"): value for key, value in snapshot.tensors.items() if key.startswith("model/")}
-    parts.model.load_state_dict(checkpoints.load_best(best) if best else last)
-    return Reopened(spec=spec, parts=parts)
+    return checkpoints.load_best(best) if best else last
 
 
 def evaluate_stored(

@@ -20,8 +20,10 @@ from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
 from fairground.training.allocator import keep_memory
 from fairground.training.assemble import Assembled, assemble
+from fairground.training.cached_views import prepare_inputs
 from fairground.training.distributed.process_group import ALONE, ProcessGroup
 from fairground.training.final_evaluation import final_scores, selecting_scores
+from fairground.training.input_profile import profile_of, write_profile
 from fairground.training.loop import Listener, Training
 from fairground.training.seal import SealedRows
 
@@ -46,10 +48,14 @@ def run(
     The doctor watches unless `is_watched` is false: that is no part of the spec, for no digit depends on it.
     """
     keep_memory()
-    parts = share_out(assemble(spec), group)
-    parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
+    parts = assemble(spec)
     folder = RunFolder(home, name_of(spec))
     with _owned(folder, spec, group, lock_patience), torch.random.fork_rng(devices=[]):
+        if group.is_leader:
+            write_profile(folder, profile_of(spec, parts))
+        if kept := parts.table.images.cache_sentence():
+            listen({"kind": "kept", "sentence": kept})
+        parts = share_out(prepare_inputs(parts, spec, listen=listen, should_stop=should_stop), group)
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.parts.test, witness=witness)
         on_test = spec.evaluation.select_on == "test"

@@ -48,6 +48,7 @@ def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, Te
         "generator": {**drawing["generator"], "miner": parts.stepper.generator.get_state()},
         "global": {"state": torch.get_rng_state()},
         "doctor": watched,
+        "average": {} if parts.stepper.average is None else parts.stepper.average.state(),
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
     return Snapshot(tensors=tensors, facts={**asdict(progress), "optimiser": numbers})
@@ -62,6 +63,8 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[st
     # Ready-made features without a head have no weights at all.
     parts.model.load_state_dict(groups.get("model", {}))
     parts.stepper.loss.load_state_dict(groups.get("loss", {}))
+    if parts.stepper.average is not None:
+        parts.stepper.average.load_state(groups["average"])
     parts.loader.load_state(groups)
     parts.stepper.generator.set_state(groups["generator"]["miner"])
     torch.set_rng_state(groups["global"]["state"])

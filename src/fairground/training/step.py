@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor, optim
+from torch import Tensor, nn, optim
 
 from fairground.contracts.batch import Batch
 from fairground.contracts.loss import Loss
@@ -15,11 +15,15 @@ from fairground.training.batch_statistics import BatchStatistics
 from fairground.training.distributed.process_group import ALONE, ProcessGroup
 from fairground.training.gradient_cache import cached_backward
 from fairground.training.model import EmbeddingModel
+from fairground.training.weight_average import WeightAverage
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stepper:
-    """What a step needs besides the batch. `chunk` > 0 trains in the memory of `chunk` images, same gradient."""
+    """What a step needs besides the batch. `chunk` > 0 trains in the memory of `chunk` images, same gradient.
+
+    `clip_norm` > 0 bounds the length of the gradient; `average` follows the weights.
+    """
 
     model: EmbeddingModel
     loss: Loss
@@ -28,6 +32,8 @@ class Stepper:
     optimiser: optim.Optimizer
     generator: torch.Generator
     chunk: int = 0
+    clip_norm: float = 0.0
+    average: WeightAverage | None = None
     group: ProcessGroup = ALONE
     tally: BatchStatistics = field(default_factory=BatchStatistics)
 
@@ -51,13 +57,20 @@ class Stepper:
         number = self.group.reduce_gradients(value, self.model, self.loss)
         if not _is_finite(number):
             raise DivergedError(_cause(embeddings.detach(), number))
+        if self.clip_norm:
+            weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
+            nn.utils.clip_grad_norm_(weights, self.clip_norm)
         self.optimiser.step()
+        if self.average is not None:
+            self.average.update()
         return number, embeddings.detach()
 
     def _mixing(self, batch_size: int) -> Mixing | None:
         if self.regulariser is None:
             return None
-        return self.regulariser.plan_mixing(batch_size, len(self.model.trunk.stages), generator=self.generator)
+        trunk = self.model.trunk
+        n_stages = len(trunk.stages) - trunk.n_frozen
+        return self.regulariser.plan_mixing(batch_size, n_stages, generator=self.generator)
 
     def _objective(self, embeddings: Tensor, labels: Tensor, mixing: Mixing | None) -> Tensor:
         if mixing is None:

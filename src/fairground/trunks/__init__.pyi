@@ -5,6 +5,7 @@ from fairground.trunks.features import FeaturesTrunk
 from fairground.trunks.folded_conv import FoldedConvTrunk
 from fairground.trunks.googlenet import GooglenetTrunk
 from fairground.trunks.resnet50 import Resnet50Trunk
+from fairground.trunks.resnet50_original import Resnet50OriginalTrunk
 from fairground.trunks.small_conv import SmallConvTrunk
 from fairground.trunks.timm import TimmTrunk
 
@@ -14,6 +15,7 @@ __all__ = [
     "FeaturesTrunk",
     "FoldedConvTrunk",
     "GooglenetTrunk",
+    "Resnet50OriginalTrunk",
     "Resnet50Trunk",
     "SmallConvTrunk",
     "TimmTrunk",

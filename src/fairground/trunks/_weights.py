@@ -9,7 +9,6 @@ import io
 import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,21 +18,9 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.model import Trunk
+from fairground.contracts.weights import PublishedWeights
 from fairground.errors import InputError, require
 from fairground.files import read_bytes
-
-
-@dataclass(frozen=True, kw_only=True)
-class Published:
-    """A file of weights as published: its name, its SHA-256 or the beginning of it, and where to get it.
-
-    `package` names the installed package that carries the file, and the folder within, where there is one.
-    """
-
-    file: str
-    sha256: str
-    address: str
-    package: str = ""
 
 
 def stripped(name: str) -> str:
@@ -47,7 +34,7 @@ def load_weights(
     name: str,
     weights: str | None,
     sha256: str = "",
-    published: Sequence[Published] = (),
+    published: Sequence[PublishedWeights] = (),
     dropped: tuple[str, ...] = (),
     rename: Callable[[str], str] = stripped,
 ) -> str:
@@ -72,7 +59,7 @@ def load_weights(
     return f"sha256:{found}"
 
 
-def _locate(name: str, weights: str, sha256: str, published: Sequence[Published]) -> tuple[Path, str]:
+def _locate(name: str, weights: str, sha256: str, published: Sequence[PublishedWeights]) -> tuple[Path, str]:
     """Return the file and what its hash must begin with; nothing is asked of a safetensors file of the user's own."""
     require(
         re.fullmatch(r"[0-9a-f]{64}|", sha256) is not None,
@@ -95,18 +82,30 @@ def _locate(name: str, weights: str, sha256: str, published: Sequence[Published]
     return path, wanted
 
 
-def _published_file(name: str, published: Sequence[Published]) -> tuple[Path, Published]:
-    cache = Path(torch.hub.get_dir()) / "checkpoints"
+def weights_folder() -> Path:
+    """Return the folder that published weights are looked for in: torch's own."""
+    return Path(torch.hub.get_dir()) / "checkpoints"
+
+
+def find_published(entry: PublishedWeights) -> Path | None:
+    """Return where a published file is on this machine: in the package that carries it, or in the folder of weights."""
+    for folder in (_inside_package(entry.package), weights_folder()):
+        if folder is not None and (folder / entry.file).is_file():
+            return folder / entry.file
+    return None
+
+
+def _published_file(name: str, published: Sequence[PublishedWeights]) -> tuple[Path, PublishedWeights]:
     for entry in published:
-        for folder in (_inside_package(entry.package), cache):
-            if folder is not None and (folder / entry.file).is_file():
-                return folder / entry.file, entry
+        found = find_published(entry)
+        if found is not None:
+            return found, entry
     first = published[0]
     begins = "is" if len(first.sha256) == 64 else "begins with"
     raise InputError(
         f"trunk.weights=imagenet of {name} needs {first.file}, which is not on this machine: get it from "
-        f"{first.address} (its SHA-256 {begins} {first.sha256}) and put it into {cache}, or give its path as "
-        "trunk.weights"
+        f"{first.address} (its SHA-256 {begins} {first.sha256}) and put it into {weights_folder()}, or give its path "
+        "as trunk.weights"
     )
 
 

@@ -17,6 +17,7 @@ Departures from the paper
 
 import re
 from collections import OrderedDict
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -24,16 +25,10 @@ from torch.nn import functional
 
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.weights import PublishedWeights
 from fairground.trunks._gray_images import InColour, require_photographs
-from fairground.trunks._weights import Published, load_weights, stripped
+from fairground.trunks._weights import load_weights, stripped
 
-_PUBLISHED = (
-    Published(
-        file="bn_inception-52deb4733.pth",
-        sha256="52deb473314542a5c2f87e9e6f26f4ca42fe863d15f986414dbae8c2dfdd2353",
-        address="http://data.lip6.fr/cadene/pretrainedmodels/bn_inception-52deb4733.pth",
-    ),
-)
 #: widths of each module: 1 x 1; reduced and 3 x 3; reduced and the two 3 x 3; after the pool
 _MODULES = {
     "inception_3a": (64, 64, 64, 64, 96, 32),
@@ -53,6 +48,15 @@ class BnInceptionTrunk(Trunk):
     """`weights` is none, imagenet, or a file with Cadene's names; a pickle needs `weights_sha256`."""
 
     preprocessing = Preprocessing(mean=(104.0, 117.0, 128.0), deviation=(1.0, 1.0, 1.0), scale=1.0, order="bgr")
+
+    n_weights: ClassVar[int | None] = 10_270_240
+    published: ClassVar[tuple[PublishedWeights, ...]] = (
+        PublishedWeights(
+            file="bn_inception-52deb4733.pth",
+            sha256="52deb473314542a5c2f87e9e6f26f4ca42fe863d15f986414dbae8c2dfdd2353",
+            address="http://data.lip6.fr/cadene/pretrainedmodels/bn_inception-52deb4733.pth",
+        ),
+    )
 
     def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
         super().__init__()
@@ -79,7 +83,7 @@ class BnInceptionTrunk(Trunk):
             name="bn_inception",
             weights=weights,
             sha256=weights_sha256,
-            published=_PUBLISHED,
+            published=self.published,
             dropped=("last_linear.", "fc."),
             rename=_published_name,
         )

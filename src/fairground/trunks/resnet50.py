@@ -14,79 +14,43 @@ Departures from the paper
     torchvision and Cadene's `pretrainedmodels` publish. Without weights, the first ones are torch's own.
 """
 
-from collections import OrderedDict
-
-from torch import Tensor, nn
+from typing import ClassVar
 
 from fairground.contracts.model import Trunk
-from fairground.trunks._gray_images import InColour, require_photographs
-from fairground.trunks._weights import Published, load_weights
-
-_PUBLISHED = (
-    Published(
-        file="resnet50-0676ba61.pth",
-        sha256="0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a",
-        address="https://download.pytorch.org/models/resnet50-0676ba61.pth",
-    ),
-    # The same weights as saved in 2017; `pretrainedmodels`, and with it Roth et al., used this file.
-    Published(
-        file="resnet50-19c8e357.pth",
-        sha256="19c8e357",
-        address="https://download.pytorch.org/models/resnet50-19c8e357.pth",
-    ),
-)
+from fairground.contracts.weights import PublishedWeights
+from fairground.trunks._bottleneck import resnet50_stages
+from fairground.trunks._gray_images import require_photographs
+from fairground.trunks._weights import load_weights
 
 
 class Resnet50Trunk(Trunk):
     """`weights` is none, imagenet, or a file with torchvision's or Cadene's names; a pickle needs `weights_sha256`."""
 
+    n_weights: ClassVar[int | None] = 23_508_032
+    published: ClassVar[tuple[PublishedWeights, ...]] = (
+        PublishedWeights(
+            file="resnet50-0676ba61.pth",
+            sha256="0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a",
+            address="https://download.pytorch.org/models/resnet50-0676ba61.pth",
+        ),
+        # The same weights as saved in 2017; `pretrainedmodels`, and with it Roth et al., used this file.
+        PublishedWeights(
+            file="resnet50-19c8e357.pth",
+            sha256="19c8e357",
+            address="https://download.pytorch.org/models/resnet50-19c8e357.pth",
+        ),
+    )
+
     def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
         super().__init__()
         require_photographs("resnet50", channels)
-        stem = {
-            "colour": InColour(),
-            "conv1": nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),
-            "bn1": nn.BatchNorm2d(64),
-            "relu": nn.ReLU(inplace=True),
-            "maxpool": nn.MaxPool2d(3, stride=2, padding=1),
-        }
-        self.stages = nn.ModuleList([nn.Sequential(OrderedDict(stem))])
-        before = 64
-        for number, (width, n_blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3)), start=1):
-            strides = [1 if number == 1 else 2] + [1] * (n_blocks - 1)
-            inputs = [before] + [4 * width] * (n_blocks - 1)
-            blocks = nn.Sequential(*map(_Bottleneck, inputs, [width] * n_blocks, strides))
-            self.stages.append(nn.Sequential(OrderedDict({f"layer{number}": blocks})))
-            before = 4 * width
-        self.n_features = before
+        self.stages = resnet50_stages(has_stride_first=False)
+        self.n_features = 2048
         self.weights_fingerprint = load_weights(
             self,
             name="resnet50",
             weights=weights,
             sha256=weights_sha256,
-            published=_PUBLISHED,
+            published=self.published,
             dropped=("fc.", "last_linear."),
         )
-
-
-class _Bottleneck(nn.Module):
-    def __init__(self, before: int, width: int, stride: int) -> None:
-        super().__init__()
-        after = 4 * width
-        self.conv1 = nn.Conv2d(before, width, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, stride=stride, padding=1, bias=False)
-        self.bn2 = nn.BatchNorm2d(width)
-        self.conv3 = nn.Conv2d(width, after, 1, bias=False)
-        self.bn3 = nn.BatchNorm2d(after)
-        self.relu = nn.ReLU(inplace=True)
-        self.downsample = nn.Sequential()
-        if stride > 1 or before != after:
-            self.downsample.append(nn.Conv2d(before, after, 1, stride=stride, bias=False))
-            self.downsample.append(nn.BatchNorm2d(after))
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        inner = self.relu(self.bn1(self.conv1(hidden)))
-        inner = self.relu(self.bn2(self.conv2(inner)))
-        result: Tensor = self.relu(self.bn3(self.conv3(inner)) + self.downsample(hidden))
-        return result

@@ -60,6 +60,19 @@ def test_twenty_steps_of_two_processes_are_those_of_one(method: str, shared: Pat
         )
 
 
+def test_two_processes_fill_one_cache_of_frozen_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = tiny_words("training.trainable=last:1", "training.views=2", "training.epochs=1")
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "shared"))
+    finished = torchrun("fairground", "train", "--home", str(tmp_path / "home"), "--json", *words)
+    assert finished.returncode == 0, finished.stderr
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "alone"))
+    alone = json.loads(run(load_run(overrides=words), home=tmp_path / "one").to_json())
+    together = json.loads(finished.stdout)
+    found, wanted = ({score["metric"]: score["value"] for score in told["scores"]} for told in (together, alone))
+    assert found == pytest.approx(wanted, abs=1e-3)
+    assert together["epochs"][1]["loss"] == pytest.approx(alone["epochs"][1]["loss"], rel=1e-5)
+
+
 def test_a_run_is_stopped_resumed_and_stored_once_by_the_leader(tmp_path: Path) -> None:
     words = tiny_words("loss=triplet", "miner=distance_weighted", "evaluation.analyses=['rho']")
     # One epoch, then killed between two checkpoints by the leader itself.

@@ -16,7 +16,7 @@ ILL = {
     "no_active_tuples": ("loss=triplet", "miner=all_semihard", "loss.margin=-0.2", "training.batches_per_epoch=30"),
     "exploding_norms": ("loss=contrastive", "optimiser.lr=10", "training.batches_per_epoch=20"),
     "dead_proxies": ("loss=sub_centre_arc_face", "loss.n_centres=8", "training.batches_per_epoch=12"),
-    "divergence": ("loss=proxy_nca", "optimiser.loss_lr=0", "training.epochs=5", "training.batches_per_epoch=12"),
+    "overfitting": ("loss=proxy_nca", "optimiser.loss_lr=0", "training.epochs=5", "training.batches_per_epoch=12"),
 }
 
 

@@ -49,7 +49,7 @@ ILL = {
     "no_active_tuples": patient(observations=(IDLE,) * 3),
     "exploding_norms": patient(observations=(LOOK, *(replace(LOOK, gradient=100.0 + n) for n in range(3)))),
     "dead_proxies": patient(checkups=(replace(CHECKUP, n_judged=6, n_lost=2),)),
-    "divergence": patient(rows=scores(0.1, 0.4, 0.37, 0.36, 0.36, losses=(1.0, 0.95, 0.93, 0.9))),
+    "overfitting": patient(rows=scores(0.1, 0.4, 0.37, 0.36, 0.36, losses=(1.0, 0.95, 0.93, 0.9))),
     "hubs": patient(checkups=(replace(CHECKUP, epoch=0), *(replace(CHECKUP, hubness=2.1),) * 2)),
 }
 WELL = {
@@ -81,7 +81,7 @@ WELL = {
         patient(checkups=(replace(CHECKUP, n_untouched=9),)),
         patient(checkups=(replace(LINE, n_untouched=20),)),
     ],
-    "divergence": [
+    "overfitting": [
         patient(rows=scores(0.1, 0.4, 0.37, 0.38, 0.36, losses=(1.0, 0.95, 0.93, 0.9))),
         patient(rows=scores(0.1, 0.4, 0.37, 0.36, 0.36, losses=(1.0, 0.99, 0.98, 0.95))),
         patient(rows=scores(0.1, 0.4, 0.39, 0.36, 0.36, losses=(1.0, 0.95, 0.93, 0.9))),
@@ -153,14 +153,14 @@ def test_class_vectors_are_found_by_their_shape() -> None:
     assert class_vectors_of(module, n_classes=5, embedding_dim=3) is module.proxies
 
 
-def test_where_less_is_better_a_rising_score_is_divergence_and_a_falling_one_is_not() -> None:
+def test_where_less_is_better_a_rising_score_is_overfitting_and_a_falling_one_is_not() -> None:
     def looked(*values: float) -> WatchedRun:
         rows = scores(*values, losses=(1.0, 0.95, 0.93, 0.9))
         by_eer = tuple(replace(row, validation={"eer": row.validation["map@r"]}) for row in rows)
         return patient('evaluation.metrics=["eer"]', "evaluation.select_by=eer", rows=by_eer)
 
-    diagnosis = SIGNS["divergence"].check(looked(0.5, 0.1, 0.11, 0.12, 0.12))
+    diagnosis = SIGNS["overfitting"].check(looked(0.5, 0.1, 0.11, 0.12, 0.12))
     assert diagnosis is not None
-    assert diagnosis.sentence.startswith("validation eer rose from 0.1000 (epoch 1) to 0.1200")
+    assert diagnosis.sentence.startswith("validation eer rose from 10.00 % (epoch 1) to 12.00 %")
     for well in ((0.5, 0.4, 0.37, 0.36, 0.36), (0.5, 0.1, 0.104, 0.12, 0.12), (0.5, 0.0, 0.0, 0.0, 0.0)):
-        assert SIGNS["divergence"].check(looked(*well)) is None
+        assert SIGNS["overfitting"].check(looked(*well)) is None

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from fairground.api.progress.run_bars import WIDE
+
 
 @contextmanager
 def counted(title: str, *, is_quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
@@ -11,11 +13,28 @@ def counted(title: str, *, is_quiet: bool) -> Iterator[Callable[[str, int, int],
     if is_quiet or not sys.stderr.isatty():
         yield lambda *_: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
     from fairground.api.terminal import console
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console()) as bar:
+    screen = console()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=40 if screen.width >= WIDE else 16),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=screen) as bar:
         task = bar.add_task(title, total=None)
-        yield lambda what, done, of: bar.update(task, description=what or title, completed=done, total=of)
+        doing: str | None = None
+
+        def tell(what: str, done: int, of: int) -> None:
+            nonlocal doing
+            if what != doing:
+                # What was done before, in an earlier command perhaps, says nothing about the speed of this one.
+                bar.reset(task, completed=done, total=of, description=what or title)
+                doing = what
+            bar.update(task, completed=done, total=of)
+
+        yield tell

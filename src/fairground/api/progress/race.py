@@ -1,63 +1,88 @@
-"""What a person sees while a race goes on: the time left, and a bar for each run; a line for each run elsewhere."""
+"""What a person sees while a recommendation is made: the time left, what is being done, and every new best."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairground.api.progress.run_bars import OnRecord, RunBars, Watch, signs_found, warn
-
 if TYPE_CHECKING:
-    from fairground.recommend.race_state import RaceState
-    from fairground.records.record import RunRecord
+    from fairground.recommend.race_clock import RaceClock
+
+#: seconds between two lines about the same work where there is no terminal
+EVERY = 10.0
+
+
+class RaceProgress:
+    """Prints sentences, and in a terminal keeps one bar: the time, with what is being done."""
+
+    def __init__(self, clock: "RaceClock", *, is_quiet: bool, bar: Any = None) -> None:
+        self.clock, self.is_quiet = clock, is_quiet
+        self.sentences: list[str] = []
+        self._bar = bar
+        self._task = None if bar is None else bar.add_task("starting", total=clock.limit)
+        self._printed = float("-inf")
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence that the page shows too."""
+        self.sentences.append(sentence)
+        self.news(sentence)
+
+    def news(self, line: str) -> None:
+        """Print a line with the time."""
+        if self.is_quiet:
+            return
+        minutes, seconds = divmod(round(self.clock.seconds()), 60)
+        text = f"{minutes}:{seconds:02d}  {line}"
+        if self._bar is None:
+            print(text, file=sys.stderr)
+        else:
+            self._bar.console.print(text, markup=False, highlight=False)
+
+    def doing(self, what: str) -> None:
+        """Show what is being done; where there is no terminal, now and then."""
+        if self._bar is not None:
+            used = min(self.clock.seconds(), self.clock.limit)
+            self._bar.update(self._task, description=what[:46], completed=used)
+        elif self.clock.seconds() - self._printed >= EVERY:
+            self._printed = self.clock.seconds()
+            self.news(what)
+
+    def counted(self, what: str) -> "CountedImages":
+        """Return what hears how many images are done, and shows the speed."""
+        return CountedImages(self, what)
+
+
+class CountedImages:
+    """Counts images and their speed."""
+
+    def __init__(self, progress: RaceProgress, what: str) -> None:
+        self._progress, self._what = progress, what
+        self._begun: tuple[float, int] | None = None
+        #: images a second since the first block; nothing before a second block
+        self.speed = 0.0
+
+    def __call__(self, done: int, of: int) -> None:
+        """Hear that so many are done of so many."""
+        now = self._progress.clock.seconds()
+        if self._begun is None:
+            self._begun = (now, done)
+        begun, first = self._begun
+        if done > first:
+            self.speed = (done - first) / max(now - begun, 1e-9)
+        speed = f", {self.speed:.0f} images/s" if self.speed else ""
+        self._progress.doing(f"{self._what}: {done} of {of}{speed}")
 
 
 @contextmanager
-def race_progress(state: "RaceState", *, metric: str, is_quiet: bool) -> Iterator[tuple[Watch, OnRecord]]:
-    """Yield what to tell of runs under way, and of their records."""
-    if is_quiet:
-        yield lambda _: None, lambda _: None
-    elif sys.stderr.isatty():
-        with _bars(state, metric) as pair:
-            yield pair
-    else:
-        yield warn, lambda record: print(_line(record, state, metric), file=sys.stderr)
-
-
-def _line(record: "RunRecord", state: "RaceState", metric: str) -> str:
-    """Return in a line how far a run has come and what it scores."""
-    label, epoch = state.labels.get(record.name, record.name), max((row.epoch for row in record.epochs), default=0)
-    minutes, seconds = divmod(round(state.seconds()), 60)
-    score = record.score(metric, "validation")
-    result = record.failure if score is None else f"validation {metric} {score:.4f}"
-    test = record.score(metric, "test")
-    opened = "" if test is None else f"  test {metric} {test:.4f}"
-    run = f"{label}, seed {record.spec['seed']}, epoch {epoch}"
-    return f"{minutes}:{seconds:02d}  {run}  {result}{opened}{signs_found(record)}"
-
-
-@contextmanager
-def _bars(state: "RaceState", metric: str) -> Iterator[tuple[Watch, OnRecord]]:
-    from rich.progress import BarColumn, Progress, TextColumn
+def race_progress(clock: "RaceClock", *, is_quiet: bool) -> Iterator[RaceProgress]:
+    """Yield what to show progress with."""
+    if is_quiet or not sys.stderr.isatty():
+        yield RaceProgress(clock, is_quiet=is_quiet)
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from fairground.api.terminal import console
 
-    columns = (TextColumn("{task.description:<34}"), BarColumn(), TextColumn("{task.fields[status]}"))
-    with Progress(*columns, console=console()) as progress:
-        overall = progress.add_task("time", total=state.limit, status="")
-        bars = RunBars(progress)
-
-        def watch(event: Mapping[str, Any]) -> None:
-            left = max(0, round(state.left()))
-            progress.update(overall, completed=state.seconds(), status=f"{left // 60}:{left % 60:02d} left")
-            if event.get("kind") == "prepare":
-                progress.update(overall, description=f"preparing images, {event['done']} of {event['of']}")
-            if event.get("kind") == "batch":
-                progress.update(overall, description="time")
-            bars.watch(event, lambda run: state.labels.get(run, run))
-
-        def on_record(record: "RunRecord") -> None:
-            bars.end(record.name)
-            progress.console.print(_line(record, state, metric))
-
-        yield watch, on_record
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TimeElapsedColumn())
+    with Progress(*columns, console=console()) as bar:
+        yield RaceProgress(clock, is_quiet=False, bar=bar)

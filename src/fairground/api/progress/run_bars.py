@@ -9,8 +9,14 @@ if TYPE_CHECKING:
 
     from fairground.records.record import RunRecord
 
+#: columns from which on a terminal has room for a long status next to a bar
+WIDE = 110
 Watch = Callable[[Mapping[str, Any]], None]
 OnRecord = Callable[["RunRecord"], None]
+
+
+#: signs in records of earlier versions by the words of today
+SIGN_WORDS = {"divergence": "overfitting"}
 
 
 def warn(event: Mapping[str, Any]) -> None:
@@ -45,10 +51,14 @@ class RunBars:
             self._progress.remove_task(self._tasks.pop(run))
 
 
-def signs_found(record: "RunRecord") -> str:
-    """Name what the doctor found; the sentences are in `fairground show` and in the report."""
-    return f"  doctor: {', '.join(finding.sign for finding in record.findings)}" if record.findings else ""
+def signs_found(record: "RunRecord", said: set[str] | None = None) -> str:
+    """Name what the doctor found, each sign once where it is noted what was `said`; `fairground show` says it all."""
+    signs = [SIGN_WORDS.get(finding.sign, finding.sign) for finding in record.findings]
+    new = [sign for sign in dict.fromkeys(signs) if said is None or sign not in said]
+    if said is not None:
+        said.update(new)
+    return f"  doctor: {', '.join(new)}" if new else ""
 
 
 def _loss_of(event: Mapping[str, Any]) -> str:
-    return f"a worker died ({event['worker_died']}); its run goes on in another"
+    return f"a worker died ({event['worker_died']}); its run goes on in the next one that is free"

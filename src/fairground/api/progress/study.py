@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fairground.api.progress.run_bars import OnRecord, RunBars, Watch, signs_found, warn
+from fairground.api.progress.run_bars import WIDE, OnRecord, RunBars, Watch, signs_found, warn
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
@@ -17,26 +17,28 @@ def study_progress(
     *,
     metric: str,
     is_quiet: bool,
-    is_pruned: bool = False,
+    is_most: bool = False,
     titles: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Watch, OnRecord]]:
     """Yield what to call with the events of runs, and with their records.
 
-    `total` is how many runs there are, or can be at most where some may be pruned; `titles` names runs in progress.
+    `total` is how many runs there are, or with `is_most` can be, as pruning or waves may save some; `titles` names runs
+    in progress.
     """
     if is_quiet:
         yield lambda _: None, lambda _: None
     elif sys.stderr.isatty():
-        with _bars(total, metric, is_pruned=is_pruned, titles=titles or {}) as pair:
+        with _bars(total, metric, is_most=is_most, titles=titles or {}) as pair:
             yield pair
     else:
         n_done = iter(range(1, 10**9))
-        most = f"at most {total}" if is_pruned else str(total)
-        yield warn, lambda record: _line(record, f"{next(n_done)} of {most}", metric)
+        most = f"at most {total}" if is_most else str(total)
+        said: set[str] = set()
+        yield warn, lambda record: _line(record, f"{next(n_done)} of {most}", metric, said)
 
 
-def _line(record: "RunRecord", number: str, metric: str) -> None:
-    print(f"run {number}  {record.name}  {_title(record)}  {_result(record, metric)}", file=sys.stderr)
+def _line(record: "RunRecord", number: str, metric: str, said: set[str]) -> None:
+    print(f"run {number}  {record.name}  {_title(record)}  {_result(record, metric, said)}", file=sys.stderr)
 
 
 def _title(record: "RunRecord") -> str:
@@ -47,38 +49,51 @@ def _title(record: "RunRecord") -> str:
     return f"{loss['name']} seed {record.spec['seed']}{fold}"
 
 
-def _result(record: "RunRecord", metric: str) -> str:
-    return f"{_outcome(record, metric)}{signs_found(record)}"
+def _result(record: "RunRecord", metric: str, said: set[str]) -> str:
+    return f"{_outcome(record, metric)}{signs_found(record, said)}"
 
 
 def _outcome(record: "RunRecord", metric: str) -> str:
+    from fairground.report.headings import with_unit
+
     if record.state != "done":
         return f"{record.state}: {record.failure}"
     test, validation = record.score(metric, "test"), record.score(metric, "validation")
     score, split = (test, "test") if test is not None else (validation, "validation")
-    return "done" if score is None else f"{split} {metric} {score:.4f}"
+    return "done" if score is None else f"{split} {metric} {with_unit(metric, score)}"
 
 
 @contextmanager
-def _bars(total: int, metric: str, *, is_pruned: bool, titles: Mapping[str, str]) -> Iterator[tuple[Watch, OnRecord]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _bars(total: int, metric: str, *, is_most: bool, titles: Mapping[str, str]) -> Iterator[tuple[Watch, OnRecord]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
     from fairground.api.terminal import console
 
+    shown = console()
+    is_wide = shown.width >= WIDE
     columns = (
-        TextColumn("{task.description:<34}"),
-        BarColumn(),
+        SpinnerColumn(),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, min_width=34 if is_wide else 20)),
+        BarColumn(bar_width=40 if is_wide else 10),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[status]}"),
+        TextColumn("{task.fields[status]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
     )
-    with Progress(*columns, console=console()) as progress:
-        words = "runs (pruning may save some)" if is_pruned else "runs"
+    said: set[str] = set()
+    with Progress(*columns, console=shown) as progress:
+        words = "runs, at most" if is_most else "runs"
         overall = progress.add_task(words, total=total, status="")
         bars = RunBars(progress)
 
         def on_record(record: "RunRecord") -> None:
             bars.end(record.name)
-            progress.update(overall, advance=1, status=f"{_title(record)}: {_result(record, metric)}")
+            status = f"{_title(record)}: {_result(record, metric, said)}"
+            if is_wide:
+                progress.update(overall, advance=1, status=status)
+            else:
+                # A narrow terminal has no room for it next to a bar.
+                progress.console.print(status)
+                progress.update(overall, advance=1)
 
         yield lambda event: bars.watch(event, lambda run: titles.get(run, run)), on_record

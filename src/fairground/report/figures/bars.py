@@ -1,17 +1,21 @@
-"""Final scores: one line a method, with its interval and every single run as a dot."""
+"""Final scores: one line a method, with its interval and single runs as dots, all of them up to `MOST_DOTS`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, plain_axes
-from fairground.report.headings import heading, is_share, show_interval, squeeze, unit
+from fairground.report.headings import heading, show_interval, squeeze, unit
 from fairground.report.palette import Palette, series_of
 from fairground.report.tables import ResultTable
+from fairground.spec.metric_words import is_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: dots a method; more would only blacken the line, and make the page heavy
+MOST_DOTS = 100
 #: below this share of the largest value, differences drawn from zero would be too small to see
 _VISIBLE = 0.15
 
@@ -54,7 +58,7 @@ def bars_of(table: ResultTable, metric: str | None = None) -> Bars:
                 mean=factor * interval.mean,
                 low=None if interval.low is None else factor * interval.low,
                 high=None if interval.high is None else factor * interval.high,
-                runs=tuple(factor * value for value in cell.values),
+                runs=tuple(factor * value for value in _spread(cell.values)),
                 text=show_interval(metric, interval),
                 series=series_of(index),
             )
@@ -62,7 +66,18 @@ def bars_of(table: ResultTable, metric: str | None = None) -> Bars:
     values = [value for bar in bars for value in bar.runs]
     spread = max(values) - min(values) if values else 0.0
     from_zero = len(bars) == 1 or (bool(values) and min(values) >= 0 and spread >= _VISIBLE * max(values))
-    return Bars(axis=f"{heading(metric)}{unit(metric)} on {table.split} classes", bars=tuple(bars), from_zero=from_zero)
+    is_thinned = any(len(row.cells[metric].values) > MOST_DOTS for row in table.rows if metric in row.cells)
+    drawn = f"; {MOST_DOTS} runs of each method drawn" if is_thinned else ""
+    axis = f"{heading(metric)}{unit(metric)} on {table.split} classes{drawn}"
+    return Bars(axis=axis, bars=tuple(bars), from_zero=from_zero)
+
+
+def _spread(values: Sequence[float]) -> Sequence[float]:
+    """Return all values, or as many as are drawn: from the lowest to the highest at equal shares of the runs."""
+    if len(values) <= MOST_DOTS:
+        return values
+    ordered = sorted(values)
+    return [ordered[round(place * (len(ordered) - 1) / (MOST_DOTS - 1))] for place in range(MOST_DOTS)]
 
 
 def height_of(bars: Bars) -> float:

@@ -58,11 +58,12 @@ class Diagram:
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the diagram of means over the seeds of one data set."""
     metric, table = inputs.metric, inputs.table
-    comparison = table.comparisons.get(metric)
+    found = table.comparisons.get(metric)
+    comparison = None if found is None else found.repeated
     if comparison is None or table.higher_is_better.get(metric) is None or not 3 <= len(comparison.methods) <= _MOST:
         return None
     width = comparison.critical_difference
-    if width is None or any(method.n < 2 for method in comparison.methods):
+    if width is None:
         return None
     diagram = _of_means(comparison, metric, width)
     at_level = f"{100 * comparison.level:g} %"

@@ -6,10 +6,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairground.report.drawing import Draw, plain_axes
-from fairground.report.headings import heading, is_share, shorten, unit
+from fairground.report.headings import heading, shorten, unit
 from fairground.report.methods import Method
 from fairground.report.palette import Palette, dash_of, series_of
 from fairground.report.tables import ResultTable
+from fairground.spec.metric_words import is_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

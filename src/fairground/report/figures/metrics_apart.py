@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from fairground.report.drawing import Draw, legend_below, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
-from fairground.report.headings import heading, is_share
+from fairground.report.headings import heading
 from fairground.report.palette import N_SERIES, Palette, sign_of
-from fairground.spec.metric_words import goodness
+from fairground.spec.metric_words import goodness, is_share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

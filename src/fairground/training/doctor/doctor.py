@@ -26,10 +26,10 @@ from fairground.training.doctor.history import EpochCheck, Observation, Sign, Wa
 from fairground.training.doctor.proxy_usage import ProxyUsageCounter, class_vectors_of
 from fairground.training.doctor.signs.collapse import CollapseSign
 from fairground.training.doctor.signs.dead_proxies import DeadProxiesSign
-from fairground.training.doctor.signs.divergence import DivergenceSign
 from fairground.training.doctor.signs.exploding_norms import ExplodingNormsSign
 from fairground.training.doctor.signs.hubs import HubsSign
 from fairground.training.doctor.signs.no_active_tuples import NoActiveTuplesSign
+from fairground.training.doctor.signs.overfitting import OverfittingSign
 from fairground.training.doctor.signs.stuck_at_margin import StuckAtMarginSign
 from fairground.training.snapshot import Progress
 
@@ -39,7 +39,7 @@ SIGNS: Mapping[str, Sign] = {
     "no_active_tuples": NoActiveTuplesSign(),
     "exploding_norms": ExplodingNormsSign(),
     "dead_proxies": DeadProxiesSign(),
-    "divergence": DivergenceSign(),
+    "overfitting": OverfittingSign(),
     "hubs": HubsSign(),
 }
 #: a look every so many batches, and at these first steps, for what explodes does so at once

@@ -1,0 +1,227 @@
+"""The network's step, and what runs once: processor time against the loop as people write it.
+
+Every contestant runs in a process of its own, because the allocator is set once for a process. Processor time is
+counted, system calls included, because other work on the machine does not enter it. The plain loop keeps channels
+first, leaves the allocator as it is, and takes ReLU before the maximum; batch norm keeps its statistics in both.
+FAIRGROUND_BENCH_STEPS says how many steps are measured (3).
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor, nn
+
+from benchmarks.harness import Table
+from benchmarks.measuring import measured_apart
+from fairground.contracts.model import Trunk
+from fairground.evaluation.embed import embed
+from fairground.heads.linear import LinearHead
+from fairground.spec.load import load_run
+from fairground.spec.run import ComponentSpec, RunSpec
+from fairground.training.allocator import keep_memory
+from fairground.training.assemble import assemble
+from fairground.training.build import build
+from fairground.training.cached_views import prepare_inputs
+from fairground.training.checkpoint import Checkpoints
+from fairground.training.loop import Training
+from fairground.training.model import EmbeddingModel
+
+STEPS = int(os.environ.get("FAIRGROUND_BENCH_STEPS", "3"))
+#: trunk, images in a batch, side, channels, and the goal
+NETWORKS = (
+    ("efficientnet_lite0", 24, 224, 3, 3.0),
+    ("small_conv", 128, 64, 3, 1.6),
+    ("resnet50", 8, 224, 3, 1.2),
+)
+PHOTOS = 96
+
+
+def tables() -> Iterator[Table]:
+    """Yield the step of each network, embedding a folder, and training the last stages."""
+    yield _steps()
+    yield _folder()
+    yield _last_stages()
+
+
+def _steps() -> Table:
+    rows = []
+    for name, size, side, channels, goal in NETWORKS:
+        arguments = (name, size, side, channels)
+        plain, expected = _pair(measured_apart(plain_step, *arguments))
+        ours, found = _pair(measured_apart(own_step, *arguments))
+        error = float(np.abs(found - expected).max() / np.abs(expected).max())
+        rows.append(
+            [
+                f"{name}, {size} images of {side} pixels",
+                f"{plain * 1e3:.0f}",
+                f"{ours * 1e3:.0f}",
+                f"{plain / ours:.2f} (goal: {goal})",
+                f"{error:.1e}",
+            ]
+        )
+    return Table(
+        title="One step of the network",
+        note=f"Forward and backward, best of {STEPS} in milliseconds of processor time; the error is the largest "
+        "difference of a gradient, over the largest gradient (goal: 1e-5).",
+        header=["network", "plain loop", "fairground", "ratio", "error"],
+        rows=rows,
+    )
+
+
+def own_step(name: str, size: int, side: int, channels: int) -> tuple[float, np.ndarray]:
+    """Return the seconds of our step and the gradient of all weights."""
+    keep_memory()
+    model = _model(name, channels).train()
+    return _measure(model, _images(size, side, channels))
+
+
+def plain_step(name: str, size: int, side: int, channels: int) -> tuple[float, np.ndarray]:
+    """Return the same of the loop as people write it."""
+    ours = _model(name, channels)
+    trunk = ours.trunk.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+    for stage in trunk.stages:
+        _put_relu_first(stage)
+    for module in trunk.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.eval()
+    return _measure(nn.Sequential(trunk, ours.head), _images(size, side, channels))
+
+
+def _put_relu_first(stage: nn.Module) -> None:
+    parts = list(stage.children())
+    kinds = [type(part) for part in parts[-2:]]
+    if isinstance(stage, nn.Sequential) and kinds == [nn.MaxPool2d, nn.ReLU]:
+        stage[-2], stage[-1] = parts[-1], parts[-2]
+
+
+def _measure(model: nn.Module, images: Tensor) -> tuple[float, np.ndarray]:
+    best = float("inf")
+    for _ in range(STEPS + 1):
+        model.zero_grad(set_to_none=True)
+        begun = time.process_time()
+        model(images).square().mean().backward()
+        best = min(best, time.process_time() - begun)
+    gradients = [weight.grad.flatten() for weight in model.parameters() if weight.grad is not None]
+    return best, torch.cat(gradients).numpy()
+
+
+def _model(name: str, channels: int) -> EmbeddingModel:
+    torch.manual_seed(0)
+    trunk: Trunk = build("trunk", ComponentSpec(name=name), {"channels": channels})
+    head = LinearHead(n_features=trunk.n_features, embedding_dim=128)
+    return EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm="stats")
+
+
+def _images(size: int, side: int, channels: int) -> Tensor:
+    return torch.randn(size, channels, side, side, generator=torch.Generator().manual_seed(1))
+
+
+def _folder() -> Table:
+    with tempfile.TemporaryDirectory() as folder:
+        _photographs(Path(folder), PHOTOS)
+        plain = float(str(measured_apart(plain_folder, folder)))
+        ours = float(str(measured_apart(own_folder, folder)))
+    return Table(
+        title="Embedding a folder with EfficientNet-Lite0",
+        note=f"{PHOTOS} JPEGs of 320 x 240 at 224 pixels, in batches of 32; images per second of processor time.",
+        header=["plain loop", "fairground", "ratio (goal: 3.5)"],
+        rows=[[f"{plain:.1f}", f"{ours:.1f}", f"{ours / plain:.2f}"]],
+    )
+
+
+def plain_folder(folder: str) -> float:
+    """Return the images per second of a loop over files, channels first."""
+    model = _model("efficientnet_lite0", 3).eval()
+    model.trunk.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+    network = nn.Sequential(model.trunk, model.head)
+    files = sorted(Path(folder).rglob("*.jpg"))
+
+    def one(path: Path) -> Tensor:
+        with Image.open(path) as picture:
+            small = picture.convert("RGB").resize((299, 224)).crop((37, 0, 261, 224))
+        pixels = torch.from_numpy(np.asarray(small).copy()).permute(2, 0, 1)
+        return (pixels.float() - 127) / 128
+
+    def loop() -> None:
+        with torch.no_grad():
+            for begin in range(0, len(files), 32):
+                network(torch.stack([one(path) for path in files[begin : begin + 32]]))
+
+    return len(files) / _best(loop)
+
+
+def own_folder(folder: str) -> float:
+    """Return the images per second of the same by our embedding of a data set."""
+    keep_memory()
+    parts = assemble(_photograph_spec(folder))
+    rows = np.arange(len(parts.table.labels))
+    return len(rows) / _best(lambda: embed(parts.model, parts.table.images, rows, parts.transform))
+
+
+def _last_stages() -> Table:
+    with tempfile.TemporaryDirectory() as folder:
+        _photographs(Path(folder) / "photographs", PHOTOS)
+        full, _ = _pair(measured_apart(batch_seconds, folder, "all"))
+        rows = []
+        for trainable in ("last:2", "head"):
+            cached, filling = _pair(measured_apart(batch_seconds, folder, trainable))
+            rows.append([trainable, *(f"{24 / seconds:.0f}" for seconds in (full, cached)), f"{full / cached:.1f}"])
+            rows[-1].append(f"{float(filling):.0f}")
+    return Table(
+        title="Training the last stages of EfficientNet-Lite0 from a cache",
+        note="Batches of 24 photographs at 224 pixels, prepared; images per second of processor time, and how many "
+        "the frozen stages take when the cache is filled (goal: last:2 at 4 times a full pass).",
+        header=["trainable", "full pass", "from the cache", "ratio", "filling"],
+        rows=rows,
+    )
+
+
+def batch_seconds(folder: str, trainable: str) -> tuple[float, np.ndarray]:
+    """Return the processor seconds of a batch, and the images per second of filling the cache."""
+    keep_memory()
+    os.environ["FAIRGROUND_CACHE"] = f"{folder}/cache"
+    spec = _photograph_spec(f"{folder}/photographs", f"training.trainable={trainable}", "training.views=1")
+    parts = assemble(spec)
+    parts.table.images.prepare()
+    told: list[int] = []
+    begun = time.process_time()
+    parts = prepare_inputs(parts, spec, listen=lambda event: told.append(event["of"]))
+    speed = (told[0] if told else 0) / (time.process_time() - begun)
+    training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(Path(folder)))
+    parts.model.train()
+    parts.loader.start_epoch()
+    return _best(training.batch), np.array(speed)
+
+
+def _photograph_spec(root: str, *words: str) -> RunSpec:
+    own = (f"data.root={root}", "training.batch_size=24", "head.embedding_dim=128", "evaluation.test=false")
+    return load_run(protocol="photographs", overrides=[*own, *words])
+
+
+def _photographs(folder: Path, n: int) -> None:
+    generator = np.random.default_rng(0)
+    for number in range(n):
+        place = folder / f"class{number % 16:02d}"
+        place.mkdir(parents=True, exist_ok=True)
+        coarse = Image.fromarray(generator.integers(0, 255, (24, 32, 3), dtype=np.uint8))
+        coarse.resize((320, 240), Image.Resampling.BICUBIC).save(place / f"{number:03d}.jpg")
+
+
+def _best(call: Callable[[], object]) -> float:
+    best = float("inf")
+    for _ in range(STEPS + 1):
+        begun = time.process_time()
+        call()
+        best = min(best, time.process_time() - begun)
+    return best
+
+
+def _pair(found: object) -> tuple[float, np.ndarray]:
+    assert isinstance(found, Sequence)
+    return float(found[0]), np.asarray(found[1])

@@ -1,0 +1,218 @@
+"""The end of a session: the chosen method trained on all seen classes, the test classes opened, everything written."""
+
+import json
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairground.adaptation.adapter import AdaptedModel
+from fairground.adaptation.final_model import find_thresholds, write_final_model
+from fairground.adaptation.scores import scores_of_rows
+from fairground.api.torch_threads import torch_threads
+from fairground.errors import DivergedError
+from fairground.recommend.decision import Decision, RankedMethod
+from fairground.records.artefacts import write_atomically
+from fairground.report.advice import (
+    FoldSummary,
+    UnsealedScores,
+    advice_of,
+    table_columns,
+    table_rows,
+    verdicts_of,
+)
+from fairground.report.headings import duration
+from fairground.report.race_page import RacePage, write_race_page
+from fairground.statistics.compare import compare_values
+from fairground.statistics.comparison import Comparison
+
+if TYPE_CHECKING:
+    from fairground.api.race_session import RaceSession
+
+#: what is kept for page and model once the test images are embedded, in endings as measured
+KEPT = 2.0
+
+
+class RaceEnding:
+    """Ends a session: `end` may be called whatever it has come to."""
+
+    def __init__(self, session: "RaceSession") -> None:
+        self.session = session
+        self.asked, self.bench = session.asked, session.bench
+        self.state, self.clock, self.progress = session.state, session.clock, session.progress
+
+    def end(self, *, is_stopped: bool) -> dict[str, Any]:
+        """Choose, train the chosen method on all seen classes, open the test classes, and write everything."""
+        self.clock.reserve = 0.0
+        self.bench.adapter.tick = lambda: None
+        found = self.session.decision()
+        model: AdaptedModel | None = None
+        test = UnsealedScores()
+        if len(self.session.rows):
+            self.progress.news(f"training the model to hand over: {found.chosen.label}")
+            model = self._fit(found.chosen)
+            if not is_stopped:
+                test = self._open_test(found, model)
+        self._write_model(found, model, test)
+        return self.write_page(found, test, is_stopped=is_stopped)
+
+    def _fit(self, method: RankedMethod) -> AdaptedModel:
+        with torch_threads(self.session.threads(method.candidate)):
+            return self.bench.adapter.fit(self.session.spec(method.candidate), np.sort(self.session.rows))
+
+    def _open_test(self, found: Decision, model: AdaptedModel) -> UnsealedScores:
+        """Open the test classes for the frozen network, the chosen method and, while there is time, the others."""
+        bench, clock = self.bench, self.clock
+        bench.sealed.end_selection(f"the race chose {found.chosen.label}")
+        self.state.n_openings += 1
+        self.state.write()
+        rows = bench.sealed.open()
+        order = np.random.default_rng([self.asked.seed, 11]).permutation(len(rows))
+        ending = clock.limit - KEPT * max(self.session.ending, 0.7)
+        tell = self.progress.counted("test images")
+
+        def is_time() -> bool:
+            return clock.seconds() < ending
+
+        with torch_threads(os.cpu_count() or 1):
+            rows = bench.embed(rows[order], is_time=is_time, tell=tell)
+            depth = model.depth
+            if depth > 0:
+                bench.embed_maps(rows, depth=depth, views=1, is_time=lambda: True, tell=tell)
+        rows = np.sort(rows)
+        scores: dict[str, dict[str, float]] = {}
+        blocks: dict[str, dict[int, float]] = {}
+        untrained = [one for one in found.methods if not one.candidate.is_trained]
+        others = [one for one in found.methods if one.candidate.is_trained and one.label != found.chosen.label]
+        for method in (*untrained, found.chosen, *others):
+            is_own = method.label == found.chosen.label
+            is_needed = is_own or method.label == found.frozen.label
+            if method.label in scores or not (is_needed or (is_time() and method.candidate.depth == 0)):
+                continue
+            fitted = model if is_own else self._fit(method)
+            with suppress(DivergedError), torch_threads(os.cpu_count() or 1):
+                evaluated = scores_of_rows(
+                    bench.table, fitted.embed(rows), rows, self.asked.metrics, normalise=fitted.normalise
+                )
+                scores[method.label] = dict(evaluated.scores)
+                values = np.nan_to_num(evaluated.per_class[self.asked.by])
+                blocks[method.label] = dict(enumerate(self.session.folds.blocks(values)))
+        return UnsealedScores(
+            scores=scores,
+            comparison=_test_comparison(found, blocks, is_higher=self.session.is_higher),
+            n_classes=len(np.unique(bench.table.labels[rows])),
+            n_images=len(rows),
+            n_openings=self.state.n_openings,
+        )
+
+    def _write_model(self, found: Decision, model: AdaptedModel | None, test: UnsealedScores) -> None:
+        """Write the model folder and the plan that makes it again."""
+        spec = self.session.spec(found.chosen.candidate)
+        adapted = self._untouched() if model is None else model
+        thresholds = find_thresholds(self.bench, spec, self.session.folds) if model is not None else ()
+        scores = {"validation": found.chosen.scores, "test": dict(test.scores.get(found.chosen.label, {}))}
+        rows = np.sort(self.session.rows)
+        checksum = write_final_model(
+            self.bench,
+            spec,
+            adapted,
+            self.state.model,
+            name=self.state.name,
+            scores=scores,
+            thresholds=thresholds,
+            notes=(f"chosen by `fairground recommend`: {found.chosen.label}",),
+            rows=rows if len(rows) else self.bench.seen,
+        )
+        plan = {
+            "adaptation": spec.to_plain(),
+            "is_small": self.bench.is_small,
+            "rows": rows.tolist(),
+            "views": self.bench.n_views(spec.depth),
+            "threads": self.session.threads(found.chosen.candidate),
+            "weights_sha256": checksum,
+        }
+        write_atomically(self.state.plan, json.dumps(plan).encode())
+        self._write_frozen(found, test)
+
+    def _write_frozen(self, found: Decision, test: UnsealedScores) -> None:
+        """Where the test classes say that the frozen network is better, it is there too."""
+        if found.is_frozen or test.comparison is None:
+            return
+        pair = test.comparison.pair(found.chosen.label, found.frozen.label)
+        if pair.verdict == "better" and pair.a == found.frozen.label:
+            spec = self.session.spec(found.frozen.candidate)
+            write_final_model(
+                self.bench,
+                spec,
+                self._fit(found.frozen),
+                self.state.path / "frozen",
+                name=self.state.name,
+                scores={"validation": found.frozen.scores, "test": dict(test.scores[found.frozen.label])},
+                thresholds=(),
+                notes=("the network as it was",),
+                rows=np.sort(self.session.rows),
+            )
+
+    def _untouched(self) -> AdaptedModel:
+        """Return the network as it is, of which nothing has been measured yet."""
+        spec = self.session.spec(self.session.race.frozen[0])
+        return self.bench.adapter.untrained(spec, self.bench.width)
+
+    def write_page(self, found: Decision, test: UnsealedScores, *, is_stopped: bool) -> dict[str, Any]:
+        """Write the page, and return all that it says as plain data."""
+        elapsed = self.state.spent + self.clock.seconds()
+        classes = len(self.session.folds.classes) if len(self.session.rows) else 0
+        folds = FoldSummary(
+            n_classes=classes,
+            n_folds=self.session.folds.n_folds if classes else 1,
+            n_repeats=found.chosen.n_repeats,
+        )
+        advice = advice_of(found, test, folds, metric=self.asked.by, elapsed=elapsed)
+        columns = table_columns(self.asked.shown, is_open=test.is_open)
+        rows = table_rows(found, test, self.asked.shown, metric=self.asked.by)
+        page = RacePage(
+            title=self.asked.title,
+            advice=advice,
+            columns=columns,
+            rows=rows,
+            verdicts=verdicts_of(found, self.asked.by),
+            steps=self.progress.sentences,
+            commands=(
+                f"fairground embed {self.state.model.absolute()} MY_IMAGES -o embeddings.npz",
+                f"fairground reproduce {self.state.name} --home {self.state.home.absolute()}",
+            ),
+            counts={
+                "images": str(len(self.bench.table.labels)),
+                "methods tried": str(found.n_tried),
+                "measurements": str(len(self.session.known)),
+                "time": duration(elapsed),
+            },
+        )
+        write_race_page(page, self.state.page)
+        return {
+            "name": self.state.name,
+            "size": f"{len(self.bench.table.labels)}, {len(np.unique(self.bench.table.labels))}",
+            "chosen": found.chosen.label,
+            "is_frozen": found.is_frozen,
+            "metric": self.asked.by,
+            "advice": advice,
+            "columns": list(columns),
+            "rows": [list(row) for row in rows],
+            "validation": {method.label: method.scores for method in found.methods},
+            "test": {label: dict(scores) for label, scores in test.scores.items()},
+            "verdicts": verdicts_of(found, self.asked.by),
+            "n_tried": found.n_tried,
+            "n_measurements": len(self.session.known),
+            "is_stopped": is_stopped,
+        }
+
+
+def _test_comparison(found: Decision, blocks: dict[str, dict[int, float]], *, is_higher: bool) -> Comparison | None:
+    """Compare the chosen method with the frozen network on test classes; with the best other where it is chosen."""
+    rivals = [one.label for one in found.methods if one.label in blocks and one.label != found.frozen.label]
+    other = found.chosen.label if not found.is_frozen else next(iter(rivals), None)
+    if other is None or other not in blocks or found.frozen.label not in blocks:
+        return None
+    pair = {label: blocks[label] for label in (found.frozen.label, other)}
+    return compare_values(pair, higher_is_better=is_higher)

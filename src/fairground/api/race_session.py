@@ -1,0 +1,240 @@
+"""One session of a recommendation: embed, draw the folds, race until the time is over."""
+
+import hashlib
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from fairground.adaptation.class_folds import ClassFolds
+from fairground.adaptation.cross_validation import CrossValidation
+from fairground.adaptation.embedding import BLOCK
+from fairground.adaptation.workbench import Workbench
+from fairground.api.progress.race import RaceProgress
+from fairground.api.race_ending import RaceEnding
+from fairground.api.race_stages import StageProbe
+from fairground.api.torch_threads import torch_threads
+from fairground.evaluation.scores import evaluate
+from fairground.recommend.candidates import Candidate, frozen_candidates, head_candidates, network_candidates
+from fairground.recommend.decision import Decision, decide
+from fairground.recommend.measurements import Measurement, Measurements
+from fairground.recommend.protocol_choice import ProtocolChoice
+from fairground.recommend.race import Race
+from fairground.recommend.race_clock import RaceClock
+from fairground.recommend.race_state import RaceState
+from fairground.records.store import Store
+from fairground.report.advice import UnsealedScores
+from fairground.report.headings import size
+from fairground.spec.adaptation import ALL, AdaptationSpec
+from fairground.spec.load import load_run
+from fairground.spec.metric_words import declared_metric
+from fairground.spec.study import MethodSpec
+from fairground.spec.study_load import load_study
+from fairground.statistics.compare import compare_values
+from fairground.study.select import OPENED
+
+#: of the time, this share may go to embedding; what is not embedded by then is left out
+EMBEDDING = 0.65
+#: before anything is measured, this share of the time is kept for the ending
+FIRST_RESERVE = 0.15
+#: what is kept for the ending beyond what it should take
+SLACK = 1.5
+#: of the time, at most this share is kept
+MOST_RESERVE = 0.6
+ALWAYS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RaceRequest:
+    """What was asked: `base` are the words of the data, the split and the network, the user's own last."""
+
+    title: str
+    choice: ProtocolChoice
+    base: tuple[str, ...]
+    by: str
+    seed: int
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All metrics that are measured."""
+        return tuple(dict.fromkeys((*ALWAYS, self.by)))
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The metrics of the table."""
+        return tuple(dict.fromkeys(("recall@1", "map@r", self.by)))
+
+    def methods(self) -> Sequence[MethodSpec]:
+        """Return the losses that are raced, with their settings."""
+        return load_study(self.choice.field).methods
+
+
+class RaceSession:
+    """Holds what a session has in memory; every step leaves the session able to `end`."""
+
+    def __init__(self, asked: RaceRequest, *, clock: RaceClock, state: RaceState, progress: RaceProgress) -> None:
+        self.asked, self.clock, self.state, self.progress = asked, clock, state, progress
+        store = Store(state.home)
+        spec = load_run(protocol=asked.choice.kind, overrides=[*asked.base, f"seed={asked.seed}"])
+        self.bench = Workbench(
+            spec,
+            is_small=asked.choice.kind == "laptop",
+            witness=lambda what: store.note_event(OPENED, state.name, what),
+        )
+        self.bench.adapter.tick = clock.tick
+        self.rows = np.empty(0, np.int64)
+        self.speed = 0.0
+        self.known = Measurements(None, scope="")
+        declared = declared_metric(asked.by)
+        self.is_higher = True if declared is None else declared.higher_is_better
+        self.race = Race(
+            frozen=[Candidate(name=asked.choice.frozen, words=("head=identity",))],
+            trained=(),
+            measure=self._measure,
+            known=self.known,
+            clock=clock,
+            metric=asked.by,
+            higher_is_better=self.is_higher,
+            on_measured=self._on_measured,
+        )
+        self.race.finalists = [self.race.frozen[0]]
+        #: what deciding and writing the page took, once measured
+        self.ending = 0.0
+        #: what ranking and embedding took on all folds of an untrained method
+        self._ranking, self._embedding = 0.0, 0.0
+        self._best = float("-inf")
+        clock.reserve = FIRST_RESERVE * clock.limit
+
+    def prepare(self) -> None:
+        """Embed the seen images, as many as the time allows, and draw the folds."""
+        bench = self.bench
+        share = len(bench.seen) / (len(bench.seen) + bench.n_test)
+        counted, start = self.progress.counted("embedding images"), self.clock.seconds()
+        until = start + EMBEDDING * share * (self.clock.limit - start)
+        with torch_threads(os.cpu_count() or 1):
+            self.rows = bench.embed(
+                bench.seen,
+                is_time=lambda: self.clock.seconds() < until,
+                tell=counted,
+            )
+        self._say_embedded(counted.speed)
+        self.speed = counted.speed or self._embedding_speed()
+        self.folds: ClassFolds = bench.folds(self.rows)
+        scope = hashlib.sha256(np.sort(self.rows).tobytes()).hexdigest()[:16]
+        self.race.known = self.known = Measurements(self.state.path, scope=scope)
+        self.validation = CrossValidation(
+            adapter=bench.adapter, folds=self.folds, metrics=self.asked.metrics, by=self.asked.by
+        )
+        self._warm_up()
+        width, least = bench.width, self.folds.least_training_rows
+        methods = self.asked.methods()
+        if bench.is_small:
+            self.race.trained = network_candidates(methods)
+        else:
+            self.race.frozen = frozen_candidates(width, least, name=self.asked.choice.frozen)
+            self.race.trained = head_candidates(methods, width, least)
+        self.race.deeper = StageProbe(self).candidates
+
+    def run(self) -> None:
+        """Race until the time is over."""
+        self.progress.say(
+            f"{len(self.folds.classes)} classes validate in turn, in {self.folds.n_folds} folds; fresh repeats decide."
+        )
+        self.race.run()
+
+    def decision(self) -> Decision:
+        """Return what is to be taken by what is known now."""
+        return decide(self.race)
+
+    def say_candidate(self, candidate: Candidate, found: Measurement) -> None:
+        """Print a new best of repeat 0."""
+        value = 100 * found.scores[self.asked.by]
+        self.progress.doing(f"{self.race.stage}: {candidate.label}")
+        if found.repeat == 0 and self.race.goodness(candidate) > self._best:
+            self._best = self.race.goodness(candidate)
+            self.progress.news(f"{candidate.label}: validation {self.asked.by} {value:.2f} %")
+
+    def _on_measured(self, candidate: Candidate, found: Measurement) -> None:
+        self.say_candidate(candidate, found)
+        if self.ending == 0.0:
+            # Everything that an ending does, done once: it leaves a page, and says what it costs.
+            begun = time.monotonic()
+            compare_values({"a": dict(enumerate(found.blocks)), "b": dict(enumerate(found.blocks))})
+            RaceEnding(self).write_page(self.decision(), UnsealedScores(), is_stopped=True)
+            self.ending = time.monotonic() - begun
+        # Test images that are late are left out and counted, so that they need no slack.
+        kept = self._test_seconds() + SLACK * self._ending_seconds() + 1.0
+        self.clock.reserve = min(MOST_RESERVE * self.clock.limit, kept)
+
+    def _ending_seconds(self) -> float:
+        """Return what the ending should take: two trainings, scores, comparisons, model and page."""
+        n_folds = self.folds.n_folds
+        fits = [
+            one.seconds / n_folds
+            for candidate in self.race.finalists
+            if (one := self.known.get(candidate.key, 1) or self.known.get(candidate.key, 0)) is not None
+        ]
+        # Ranking holds everything against everything, and grows with the square; embedding grows with the images.
+        grown = self.bench.n_test / max(len(self.rows), 1)
+        scoring = 2 * (n_folds * grown**2 * self._ranking + grown * self._embedding)
+        return 2 * max(fits, default=0.0) + scoring + 2.5 * max(self.ending, 0.5)
+
+    def _test_seconds(self) -> float:
+        """Return what embedding the test images should take; the complete network reads all of them once more."""
+        passes = 2 if any(one.depth == ALL for one in self.race.finalists) else 1
+        return passes * self.bench.n_test / self.speed if self.speed else 0.0
+
+    def _measure(self, candidate: Candidate, repeat: int) -> Measurement:
+        self.progress.doing(f"{self.race.stage}: {candidate.label}")
+        with torch_threads(self.threads(candidate)):
+            found = self.validation.score(self.spec(candidate, repeat), repeat)
+        if not candidate.is_trained:
+            self._ranking, self._embedding = found.ranking_seconds, found.seconds - found.ranking_seconds
+        return Measurement(
+            scope=self.known.scope,
+            method=candidate.key,
+            repeat=repeat,
+            scores=found.scores,
+            blocks=found.blocks,
+            seconds=found.seconds,
+        )
+
+    def threads(self, candidate: Candidate) -> int:
+        """Heads are too small to share out: a second thread would only wait for the first."""
+        return (os.cpu_count() or 1) if candidate.depth else 1
+
+    def spec(self, candidate: Candidate, repeat: int = 0) -> AdaptationSpec:
+        """Return what a candidate trains in a repeat; repeat 0 has the seed of the model that is handed over."""
+        return candidate.spec(self.asked.choice.kind, self.asked.base, self.asked.seed + repeat)
+
+    def _warm_up(self) -> None:
+        """Score a handful of rows: what is compiled at first use shall not count as what ranking takes."""
+        points = torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
+        evaluate(points, np.arange(8) // 2, list(self.asked.metrics))
+
+    def _embedding_speed(self) -> float:
+        """Return images per second by a block that is in the cache already; nothing where none are embedded."""
+        bench = self.bench
+        if bench.trunk is None or not len(self.rows):
+            return 0.0
+        some, begun = self.rows[:BLOCK], time.monotonic()
+        with torch_threads(os.cpu_count() or 1), torch.no_grad():
+            bench.trunk(bench.transform.evaluate(bench.table.images, some))
+        return len(some) / (time.monotonic() - begun)
+
+    def _say_embedded(self, rate: float) -> None:
+        cache, bench = self.bench.cache, self.bench
+        if cache is None:
+            return
+        n_bad = len(bench.seen) - len(self.rows) - len(cache.missing(bench.seen))
+        speed = f" at {rate:.0f} images/s" if rate else ", found in the cache"
+        bad = f" {n_bad} cannot be read and are left out (`fairground data check` names them)." if n_bad else ""
+        left = len(cache.missing(bench.seen))
+        late = f" There was no time for {left} more; a longer --time embeds them." if left else ""
+        self.progress.say(
+            f"{len(self.rows)} images embedded{speed}; {size(cache.n_bytes)} of features are kept in "
+            f"{cache.folder.parent}.{bad}{late}"
+        )

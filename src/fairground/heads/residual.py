@@ -1,0 +1,57 @@
+"""The features themselves, less their mean, plus a linear correction of low rank that starts at nothing.
+
+Formula
+    x = (f - m) + B A (f - m),  A (rank, d) drawn at random, B (d, rank) = 0 at first, m the training split's mean
+    feature
+
+Paper
+    Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022, section 4.1: an update of rank r
+    beside a
+    matrix that stays as it is, here the identity.
+
+Departures from the paper
+    The correction stands beside the identity and not beside a weight of the network. With `centre` the mean is taken
+    off
+    first, which cosines of features that are never negative need.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from fairground.contracts.model import Head
+from fairground.errors import require
+
+
+class ResidualHead(Head):
+    """`rank` is that of the correction; `centre` takes the mean of the training features off first."""
+
+    needs_features: ClassVar[bool] = True
+
+    def __init__(self, *, n_features: int, rank: int = 64, centre: bool = True) -> None:
+        super().__init__()
+        require(1 <= rank <= n_features, f"residual.rank must be in [1, {n_features}], the feature width; got {rank}")
+        self.embedding_dim = n_features
+        self.centre = centre
+        self.down = nn.Linear(n_features, rank, bias=False)
+        self.up = nn.Linear(rank, n_features, bias=False)
+        nn.init.zeros_(self.up.weight)
+        self.mean: Tensor
+        self.register_buffer("mean", torch.zeros(n_features))
+
+    def fit(self, blocks: Iterable[Tensor]) -> None:
+        """Take the mean of these features."""
+        if not self.centre:
+            return
+        n, total = 0, torch.zeros(self.embedding_dim, dtype=torch.float64)
+        for block in blocks:
+            n, total = n + len(block), total + block.cpu().double().sum(0)
+        self.mean.copy_(total / n)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return raw embeddings (n, n_features)."""
+        centred = features - self.mean
+        embeddings: Tensor = centred + self.up(self.down(centred))
+        return embeddings

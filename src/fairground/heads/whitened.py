@@ -1,0 +1,68 @@
+"""One linear layer that starts as the principal axes of the training split's features, each divided by its spread.
+
+Formula
+    x = W f + b;  at first W = diag(s)^(-power) A, b = -W m: A the principal axes of the training split's features, m
+    their
+    mean and s the deviation along each axis. power 1 whitens, power 1/2 halves the way there, power 0 is `pca`.
+
+Paper
+    Jegou and Chum, "Negative Evidences and Co-occurrences in Image Retrieval: the Benefit of PCA and Whitening",
+    ECCV 2012, section 3.
+
+Departures from the paper
+    Fitted on the training split alone. An axis along which the features hardly change is divided by a hundredth of the
+    largest deviation at least, for what is left there is noise.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from fairground.contracts.model import Head
+from fairground.errors import require
+from fairground.functional.spectral import PrincipalAxes, principal_axes
+
+#: of the largest deviation
+_LEAST = 0.01
+
+
+class WhitenedHead(Head):
+    """`embedding_dim` is the number of axes kept; `power` is how much of their spread is taken away."""
+
+    needs_features: ClassVar[bool] = True
+
+    def __init__(self, *, n_features: int, embedding_dim: int = 128, power: float = 1.0) -> None:
+        super().__init__()
+        require(
+            1 <= embedding_dim <= n_features,
+            f"whitened.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}",
+        )
+        require(0 <= power <= 1, f"whitened.power must be in [0, 1]; got {power}")
+        self.embedding_dim = embedding_dim
+        self.power = power
+        self.layer = nn.Linear(n_features, embedding_dim)
+
+    def fit(self, blocks: Iterable[Tensor]) -> None:
+        """Start from the principal axes of these features and the spread along them."""
+        self.start_from(principal_axes(blocks, standardise=False))
+
+    def start_from(self, found: PrincipalAxes) -> None:
+        """Start from principal axes that are known."""
+        require(
+            self.embedding_dim < found.n,
+            f"whitened.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have "
+            f"no more axes; got {self.embedding_dim}",
+        )
+        weight, bias = found.projection(self.embedding_dim)
+        spread = found.spread[: self.embedding_dim]
+        divisor = spread.clamp(min=max(_LEAST * float(spread.max()), 1e-12)) ** self.power
+        with torch.no_grad():
+            self.layer.weight.copy_(weight / divisor[:, None])
+            self.layer.bias.copy_(bias / divisor)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return raw embeddings (n, embedding_dim)."""
+        embeddings: Tensor = self.layer(features)
+        return embeddings

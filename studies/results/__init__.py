@@ -1,0 +1,1 @@
+"""Pages of results, made from exported records alone: `python -m studies.results` (`make results`) trains nothing."""

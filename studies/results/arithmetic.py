@@ -1,0 +1,131 @@
+"""The statistics that pages share beyond `fairground.statistics`: variance parts, resampled intervals, correlations.
+
+Formula
+    seed variance      s² = mean over methods of the variance over seeds
+    method variance    max(0, variance of method means - s² / n)
+    intervals          percentiles of 4,000 draws of methods with replacement, from one fixed seed
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+from statistics import fmean, variance
+
+import numpy as np
+from scipy import stats
+from studies.results.select import Table
+
+from fairground.statistics.intervals import t_interval
+
+N_DRAWS = 4000
+SEED = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """How far methods are apart and how much of it a seed explains; standard deviations, in shares of one."""
+
+    best: float
+    worst: float
+    seed: float
+    method: float
+    n_seeds: int
+    n_methods: int
+
+    @property
+    def seed_share(self) -> float:
+        """The share of the variance of a single run that is the seed's."""
+        total = self.seed**2 + self.method**2
+        return self.seed**2 / total if total else 0.0
+
+    @property
+    def range_by_seeds(self) -> float:
+        """The expected distance of best and worst if all methods were equal: seed noise of their means alone."""
+        return expected_range(self.n_methods) * self.seed / sqrt(self.n_seeds)
+
+
+def spread_of(table: Table) -> Spread:
+    """Return the spread of a table of methods on shared seeds."""
+    rows = [list(row.values()) for row in table.values()]
+    n = min(len(row) for row in rows)
+    averages = [fmean(row) for row in rows]
+    seed = fmean(variance(row) for row in rows) if n > 1 else 0.0
+    between = max(0.0, variance(averages) - seed / n)
+    return Spread(
+        best=max(averages),
+        worst=min(averages),
+        seed=sqrt(seed),
+        method=sqrt(between),
+        n_seeds=n,
+        n_methods=len(rows),
+    )
+
+
+def expected_range(k: int) -> float:
+    """Return the mean distance of the largest and smallest of k standard normal numbers, by drawing them."""
+    drawn = np.random.default_rng(SEED).normal(size=(20000, k))
+    return float((drawn.max(1) - drawn.min(1)).mean())
+
+
+def seeds_to_separate(difference: float, sd: float, *, power: float = 0.8, level: float = 0.95) -> int:
+    """Return the runs of each of two methods that show a difference, by a t test at this level and power."""
+    for n in range(2, 10000):
+        freedom, shift = 2 * n - 2, difference / (sd * sqrt(2 / n))
+        critical = stats.t.ppf((1 + level) / 2, freedom)
+        if stats.nct.sf(critical, freedom, shift) >= power:
+            return n
+    return ceil(float("1e4"))
+
+
+def resampled(n: int, statistic: Callable[[np.ndarray], float], *, level: float = 0.95) -> tuple[float, float]:
+    """Return the percentile interval of a statistic of row numbers 0..n-1, drawn with replacement."""
+    generator = np.random.default_rng(SEED)
+    drawn = np.array([statistic(generator.integers(0, n, n)) for _ in range(N_DRAWS)])
+    drawn = drawn[np.isfinite(drawn)]
+    if not len(drawn):
+        return float("nan"), float("nan")
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """A mean with both ends of its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def mean_of(numbers: Sequence[float], *, level: float = 0.95) -> Mean:
+    """Return the mean with its Student-t interval; a single number could be anywhere."""
+    found = t_interval(numbers, level=level)
+    if found.low is None or found.high is None:
+        return Mean(mean=found.mean, low=float("-inf"), high=float("inf"))
+    return Mean(mean=found.mean, low=found.low, high=found.high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlation:
+    """A rank correlation with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
+
+
+def rank_correlation(x: np.ndarray, y: np.ndarray) -> Correlation:
+    """Return Spearman's correlation of two columns, methods resampled."""
+    low, high = resampled(len(x), lambda rows: spearman(x[rows], y[rows]))
+    return Correlation(value=spearman(x, y), low=low, high=high)
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """Return Spearman's correlation; not a number where a column is constant."""
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float("nan")
+    ranks = stats.rankdata(x), stats.rankdata(y)
+    return float(np.corrcoef(*ranks)[0, 1])

@@ -1,0 +1,58 @@
+"""Records in, pages out."""
+
+from pathlib import Path
+
+from studies.results.claims import (
+    c01_saturation,
+    c02_structure,
+    c03_rho_regularisation,
+    c06_selection_metric,
+    c07_nmi,
+    c09_metrics,
+    c12_selection_on_test,
+    c13_single_seeds,
+    c14_tuning,
+    c15_transfer,
+)
+from studies.results.front_page import front_page
+from studies.results.page import Page
+from studies.results.records import ExportedRun, read_runs
+
+
+def pages_of(records: Path) -> list[Page]:
+    """Return every page whose records are there, in the order of the claims."""
+    field = _runs(records, c01_saturation.STUDIES)
+    found = (
+        c01_saturation.page(field),
+        c02_structure.page(field),
+        c03_rho_regularisation.page(_runs(records, c03_rho_regularisation.STUDIES)),
+        c06_selection_metric.page(field),
+        c07_nmi.page(_runs(records, c07_nmi.STUDIES)),
+        c09_metrics.page(field),
+        c12_selection_on_test.page(field),
+        c13_single_seeds.page(field),
+        c14_tuning.page(_runs(records, c14_tuning.STUDIES), field),
+        c15_transfer.page(field),
+    )
+    return [page for page in found if page is not None]
+
+
+def build(records: Path, out: Path) -> list[Path]:
+    """Write every page and the first one; return their files."""
+    pages = pages_of(records)
+    out.mkdir(parents=True, exist_ok=True)
+    for page in pages:
+        page.write(out)
+    first = out / "README.md"
+    first.write_text(front_page(pages, all_runs(records)), encoding="utf-8")
+    return [first, *(out / f"{page.name}.md" for page in pages)]
+
+
+def all_runs(records: Path) -> list[ExportedRun]:
+    """Return the runs of every exported study."""
+    names = sorted(path.name.removesuffix(".runs.csv.gz") for path in records.glob("*.runs.csv.gz"))
+    return _runs(records, names)
+
+
+def _runs(records: Path, studies: tuple[str, ...] | list[str]) -> list[ExportedRun]:
+    return [run for study in studies for run in read_runs(records, study)]

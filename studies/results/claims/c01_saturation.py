@@ -1,0 +1,159 @@
+"""C1: how far the losses of both papers are apart after the same search for each."""
+
+from collections.abc import Sequence
+
+from studies.results.arithmetic import Spread, spread_of
+from studies.results.figures import Dot, dot_rows
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
+from studies.results.records import ExportedRun
+from studies.results.select import Table, by_data, finals, means, untrained, values
+
+from fairground.statistics.compare import compare_values
+from fairground.statistics.comparison import Comparison
+
+STUDIES = ("c1_features_cub200", "c1_features_cars196", "c1_features_pets", "c1_features_fruits360", "c1_icons")
+#: the median method less than a point of MAP@R below the best
+BOUND = 0.01
+METRIC = "map@r"
+
+
+def page(runs: Sequence[ExportedRun]) -> Page | None:
+    """Return the page of the runs of `STUDIES`."""
+    found = {data: finals(some) for data, some in by_data(runs, DATA).items() if finals(some)}
+    if not found:
+        return None
+    tables = {data: values(some, METRIC) for data, some in found.items()}
+    compared = {data: compare_values(one) for data, one in tables.items()}
+    spreads = {data: spread_of(one) for data, one in tables.items()}
+    frozen = {data: untrained(by_data(runs, DATA)[data], METRIC) for data in found}
+    return Page(
+        name="c01_saturation",
+        title="C1. Are the losses of deep metric learning saturated?",
+        question="How far apart are the losses of both papers on unseen classes, after the same search for each?",
+        source=(
+            "Musgrave et al., 4.2: losses perform similarly to one another once they are compared fairly. Roth "
+            "et al., 4.4: "
+            "performance is saturated across objectives."
+        ),
+        counts=(
+            "it holds if the median method lies less than 1 point of test MAP@R below the best, by the upper end "
+            "of its "
+            "simultaneous 95 % interval; it does not hold if the lower end lies above 1 point; otherwise these "
+            "runs cannot tell."
+        ),
+        short=_short(compared),
+        answers=[_answer(data, compared[data], spreads[data]) for data in found],
+        sections=[
+            Section(heading="How much of the spread is the seed", text=_spread_table(spreads, frozen)),
+            *(
+                Section(heading=DATA[data], text=_table(compared[data], values(found[data], "recall@1")))
+                for data in found
+            ),
+        ],
+        pictures=[
+            Picture(
+                name="c01_methods",
+                caption=(
+                    "Test MAP@R in per cent of every method after an equal search: mean with its 95 % interval, "
+                    "single seeds "
+                    "as dots; the dashed line is the network before training (frozen features on their principal axes)."
+                ),
+                draw=dot_rows(
+                    {data: _dots(compared[data], tables[data]) for data in found},
+                    {data: None if value is None else 100 * value for data, value in frozen.items()},
+                    "MAP@R, %",
+                ),
+                size=(3.4 * min(3, len(found)), 5.6 * -(-len(found) // 3)),
+            )
+        ],
+        limits=[
+            "A search of 8 trials a method, where Musgrave et al. have 50 over four folds; one split of classes.",
+            "On features only a linear head is trained: what a loss does to a deep network is not seen there. "
+            "The network on "
+            "icons is small (0.09 million weights) and its training short.",
+            "Batches of 128 (112 on icons) with 4 images of a class for every method; the papers have other batches.",
+            "Runs share their split, so the intervals speak of seeds, not of other classes.",
+        ],
+        studies=sorted({run.study for run in runs}),
+        runs=runs,
+    )
+
+
+def _answer(data: str, compared: Comparison, spread: Spread) -> Answer:
+    best, median = compared.methods[0], compared.methods[len(compared.methods) // 2]
+    pair = compared.pair(best.name, median.name)
+    assert pair.low is not None
+    assert pair.high is not None
+    low, high = (
+        sorted((abs(pair.low), abs(pair.high))) if pair.low * pair.high > 0 else (0.0, max(-pair.low, pair.high))
+    )
+    verdict = verdict_of(holds=high < BOUND, fails=low > BOUND)
+    sentence = (
+        f"The median method ({median.name}) lies {points(pair.difference)} points of MAP@R below the best "
+        f"({best.name}), "
+        f"interval {interval(pair.low, pair.high)}; {spread.n_methods} methods, {spread.n_seeds} seeds; best to worst "
+        f"{points(spread.best - spread.worst)} points."
+    )
+    return Answer(data=data, verdict=verdict, sentence=sentence)
+
+
+def _short(compared: dict[str, Comparison]) -> str:
+    parts = []
+    for data, one in compared.items():
+        median = one.methods[len(one.methods) // 2]
+        parts.append(f"{SHORT[data]} {points(one.methods[0].mean - median.mean)}")
+    n_best = {SHORT[data]: len(one.best) for data, one in compared.items()}
+    top = ", ".join(f"{name} {n}" for name, n in n_best.items())
+    return (
+        f"Points of MAP@R from the best method down to the median one: {', '.join(parts)}; methods nobody beats: {top}."
+    )
+
+
+def _table(compared: Comparison, recall: Table) -> str:
+    best = compared.methods[0].name
+    recalls = means(recall)
+    rows = []
+    for one in compared.methods:
+        pair = None if one.name == best else compared.pair(best, one.name)
+        behind = "" if pair is None or pair.low is None or pair.high is None else interval(pair.low, pair.high)
+        half = "" if one.half_width is None else f" ± {points(one.half_width)}"
+        rows.append([one.name, f"{points(one.mean)}{half}", points(recalls[one.name]), behind])
+    text = table(["method", "MAP@R", "Recall@1", "points of MAP@R behind the best"], rows)
+    return f"{text}\n\nMeans over {compared.methods[0].n} seeds; the intervals of differences hold at once at 95 %."
+
+
+def _spread_table(spreads: dict[str, Spread], frozen: dict[str, float | None]) -> str:
+    header = ["data", "seeds", "untrained", "worst", "best", "best - worst", "expected if all were equal"]
+    header += ["sd between methods", "sd of a seed", "seed's share of variance"]
+    rows = [
+        [
+            DATA[data],
+            str(one.n_seeds),
+            "" if frozen[data] is None else points(frozen[data] or 0.0),
+            points(one.worst),
+            points(one.best),
+            points(one.best - one.worst),
+            points(one.range_by_seeds),
+            points(one.method),
+            points(one.seed),
+            f"{100 * one.seed_share:.0f} %",
+        ]
+        for data, one in spreads.items()
+    ]
+    note = (
+        "MAP@R in points. *Expected if all were equal*: how far best and worst of so many means would lie apart "
+        "by seed noise "
+        "alone. *Seed's share*: of the variance of a single run among these methods."
+    )
+    return f"{table(header, rows)}\n\n{note}"
+
+
+def _dots(compared: Comparison, values_of: Table) -> list[Dot]:
+    found: list[Dot] = []
+    for one in compared.methods:
+        single = list(values_of[one.name].values())
+        half = one.half_width or 0.0
+        found.append(
+            (one.name, 100 * one.mean, 100 * (one.mean - half), 100 * (one.mean + half), [100 * v for v in single])
+        )
+    return found

@@ -1,0 +1,95 @@
+"""C9: which metrics say the same? Rank correlations of metrics over methods."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from studies.results.arithmetic import Correlation, rank_correlation, spearman
+from studies.results.figures import scatter_panels
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, table, verdict_of
+from studies.results.records import ExportedRun
+from studies.results.select import by_data, finals, means, values
+
+METRICS = {
+    "recall@1": "Recall@1",
+    "recall@8": "Recall@8",
+    "r_precision": "R-Precision",
+    "map@r": "MAP@R",
+    "nmi": "NMI",
+    "ami": "AMI",
+    "f1": "F1",
+}
+
+
+def page(runs: Sequence[ExportedRun]) -> Page | None:
+    """Return the page of runs with clustering metrics."""
+    found = {data: finals(some) for data, some in by_data(runs, DATA).items()}
+    found = {data: some for data, some in found.items() if some and ("test", "nmi") in some[0].scores}
+    if not found:
+        return None
+    recall = {data: _correlation(some, "recall@1", "map@r") for data, some in found.items()}
+    clusters = {data: _correlation(some, "recall@1", "nmi") for data, some in found.items()}
+    return Page(
+        name="c09_metrics",
+        title="C9. Do the metrics of the field rank methods alike?",
+        question="Do Recall@k, MAP@R and clustering metrics put methods in the same order on unseen classes?",
+        source=(
+            "Roth et al., 4.1 and supplement: the metrics correlate highly except for mAP with NMI and F1 on "
+            "some sets. Musgrave et al., "
+            "2.2: Recall@1 and clustering metrics say little that MAP@R does not say better."
+        ),
+        counts=(
+            "metrics rank alike if Spearman's correlation of Recall@1 and MAP@R over methods is above 0.8 by the "
+            "lower end of its 95 % "
+            "interval (methods resampled); they do not if the upper end lies below 0.8; else cannot tell."
+        ),
+        short="Rank correlation over methods of Recall@1 with MAP@R and with NMI: "
+        + ", ".join(f"{SHORT[data]} {recall[data].value:+.2f} and {clusters[data].value:+.2f}" for data in found)
+        + ".",
+        answers=[_answer(data, one) for data, one in recall.items()],
+        sections=[Section(heading=DATA[data], text=_table(some)) for data, some in found.items()],
+        pictures=[
+            Picture(
+                name="c09_metrics",
+                caption="Test NMI against test MAP@R in per cent, one mark a method (mean over seeds).",
+                draw=scatter_panels({data: _pairs(some) for data, some in found.items()}, "MAP@R, %", "NMI, %", SHORT),
+                size=(3.2 * min(3, len(found)), 2.9 * -(-len(found) // 3)),
+            )
+        ],
+        limits=[
+            "Clusterings of one k-means seed each, of unit vectors.",
+            "Methods close together change places by chance, which lowers every correlation.",
+        ],
+        studies=sorted({run.study for run in runs}),
+        runs=runs,
+    )
+
+
+def _columns(runs: Sequence[ExportedRun], x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
+    left, right = means(values(runs, x)), means(values(runs, y))
+    return np.array(list(left.values())), np.array([right[method] for method in left])
+
+
+def _correlation(runs: Sequence[ExportedRun], x: str, y: str) -> Correlation:
+    return rank_correlation(*_columns(runs, x, y))
+
+
+def _pairs(runs: Sequence[ExportedRun]) -> tuple[list[float], list[float]]:
+    x, y = _columns(runs, "map@r", "nmi")
+    return (100 * x).tolist(), (100 * y).tolist()
+
+
+def _answer(data: str, one: Correlation) -> Answer:
+    verdict = verdict_of(holds=one.low > 0.8, fails=one.high < 0.8)
+    return Answer(data=data, verdict=verdict, sentence=f"Rank correlation of Recall@1 and MAP@R over methods: {one}.")
+
+
+def _table(runs: Sequence[ExportedRun]) -> str:
+    rows = []
+    for metric, name in METRICS.items():
+        cells = ["1" if other == metric else f"{_plain(runs, metric, other):+.2f}" for other in METRICS]
+        rows.append([name, *cells])
+    return table(["Spearman's correlation over methods", *METRICS.values()], rows)
+
+
+def _plain(runs: Sequence[ExportedRun], x: str, y: str) -> float:
+    return spearman(*_columns(runs, x, y))

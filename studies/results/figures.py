@@ -1,0 +1,81 @@
+"""Drawings that several pages use."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from studies.results.page import SHORT
+
+from fairground.report.drawing import Draw, axes_in, plain_axes
+from fairground.report.palette import Palette, sign_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: a name, its mean, both ends of its interval, and its single values
+Dot = tuple[str, float, float, float, Sequence[float]]
+
+
+def dot_rows(panels: Mapping[str, Sequence[Dot]], lines: Mapping[str, float | None], label: str) -> Draw:
+    """Return a drawing of one panel a data set: methods from best to worst, intervals, single runs as dots."""
+
+    def draw(figure: "Figure", palette: Palette) -> None:
+        found = axes_in(figure, len(panels), is_narrow=False, columns=3)
+        for number, (axes, (data, dots)) in enumerate(zip(found, panels.items(), strict=True)):
+            plain_axes(axes, palette)
+            places = np.arange(len(dots))[::-1]
+            for place, (_, mean, low, high, single) in zip(places, dots, strict=True):
+                axes.plot(single, [place] * len(single), ".", color=palette.soft, markersize=3)
+                axes.plot([low, high], [place, place], color=palette.colour(number), linewidth=2)
+                axes.plot([mean], [place], sign_of(number), color=palette.colour(number), markersize=5)
+            if lines.get(data) is not None:
+                axes.axvline(lines[data], color=palette.ink, linewidth=1, linestyle=(0, (4, 2)))
+            axes.set_yticks(places, [dot[0] for dot in dots], fontsize=8)
+            axes.set_title(SHORT[data], fontsize=10, color=palette.ink)
+            axes.set_xlabel(label, fontsize=9, color=palette.soft)
+
+    return draw
+
+
+def scatter_panels(
+    panels: Mapping[str, tuple[Sequence[float], Sequence[float]]], x_label: str, y_label: str, names: Mapping[str, str]
+) -> Draw:
+    """Return a drawing of one scatter a panel, one mark a method; `names` are the panels' headings."""
+
+    def draw(figure: "Figure", palette: Palette) -> None:
+        found = axes_in(figure, len(panels), is_narrow=False, columns=3)
+        for number, (axes, (key, (x, y))) in enumerate(zip(found, panels.items(), strict=True)):
+            plain_axes(axes, palette)
+            axes.plot(x, y, sign_of(number % 7), color=palette.colour(number % 7), markersize=5)
+            axes.set_title(names[key], fontsize=10, color=palette.ink)
+            axes.set_xlabel(x_label, fontsize=9, color=palette.soft)
+            axes.set_ylabel(y_label, fontsize=9, color=palette.soft)
+
+    return draw
+
+
+def line_panels(
+    panels: Mapping[str, Sequence[tuple[str, Sequence[float], Sequence[float]]]], x_label: str, y_label: str
+) -> Draw:
+    """Return a drawing of one panel a data set with named lines of (x, y)."""
+
+    def draw(figure: "Figure", palette: Palette) -> None:
+        found = axes_in(figure, len(panels), is_narrow=False, columns=3)
+        for axes, (data, lines) in zip(found, panels.items(), strict=True):
+            plain_axes(axes, palette)
+            _lines(axes, lines, palette)
+            axes.set_title(SHORT.get(data, data), fontsize=10, color=palette.ink)
+            axes.set_xlabel(x_label, fontsize=9, color=palette.soft)
+            axes.set_ylabel(y_label, fontsize=9, color=palette.soft)
+
+    return draw
+
+
+def _lines(axes: "Axes", lines: Sequence[tuple[str, Sequence[float], Sequence[float]]], palette: Palette) -> None:
+    for number, (name, x, y) in enumerate(lines):
+        axes.plot(
+            x, y, marker=sign_of(number), color=palette.colour(number), linewidth=2, markersize=4, label=f" {name}"
+        )
+    if len(lines) > 1:
+        axes.legend(frameon=False, fontsize=8, labelcolor=palette.ink)

@@ -1,0 +1,140 @@
+"""A page of results: question, what counts as holding, verdicts, tables, figures, cost and limits, as Markdown."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
+
+from studies.results.records import ExportedRun
+
+from fairground.report.drawing import Draw, Size, write_figure
+
+Verdict = Literal["holds", "does not hold", "cannot tell"]
+#: data sets in the order of the pages, and what is trained on them
+DATA = {
+    "cub200": "CUB-200-2011, head on frozen features",
+    "cars196": "Cars196, head on frozen features",
+    "pets": "Oxford pets, head on frozen features",
+    "fruits360": "Fruits-360, head on frozen features",
+    "icons": "icons, network from scratch",
+}
+SHORT = {"cub200": "CUB", "cars196": "Cars", "pets": "pets", "fruits360": "fruits", "icons": "icons"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The verdict on one data set, with the number that decides in its sentence."""
+
+    data: str
+    verdict: Verdict
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A figure: its file's name, what it shows in a sentence, and how it is drawn."""
+
+    name: str
+    caption: str
+    draw: Draw
+    size: Size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A heading, and text or a table below it."""
+
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One claim. `runs` are all runs it rests on, those of the search too; `short` is its line on the first page."""
+
+    name: str
+    title: str
+    question: str
+    source: str
+    counts: str
+    short: str
+    answers: Sequence[Answer]
+    sections: Sequence[Section]
+    pictures: Sequence[Picture]
+    limits: Sequence[str]
+    studies: Sequence[str]
+    runs: Sequence[ExportedRun] = field(repr=False)
+
+    @property
+    def verdicts(self) -> str:
+        """The verdicts in one line: "holds (CUB, icons); cannot tell (Cars)"."""
+        found: dict[str, list[str]] = {}
+        for answer in self.answers:
+            found.setdefault(answer.verdict, []).append(SHORT.get(answer.data, answer.data))
+        return "; ".join(f"**{verdict}** ({', '.join(names)})" for verdict, names in found.items())
+
+    def write(self, folder: Path) -> None:
+        """Write the page and its figures."""
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        for picture in self.pictures:
+            write_figure(picture.draw, picture.size, folder / "figures" / f"{picture.name}.svg")
+        (folder / f"{self.name}.md").write_text(self.markdown(), encoding="utf-8")
+
+    def markdown(self) -> str:
+        """Return the page."""
+        lines = [f"# {self.title}", "", f"**Question.** {self.question}", "", f"**Claim.** {self.source}", ""]
+        lines += [f"**What counts**, fixed before the runs: {self.counts}", "", "## Verdict", ""]
+        lines += [f"- {DATA.get(one.data, one.data)}: **{one.verdict}**. {one.sentence}" for one in self.answers]
+        for picture in self.pictures:
+            lines += ["", f"![{picture.caption}](figures/{picture.name}.svg)", "", f"*{picture.caption}*"]
+        for section in self.sections:
+            lines += ["", f"## {section.heading}", "", section.text]
+        lines += ["", "## Cost", "", cost_sentence(self.runs), "", "## Limits", ""]
+        lines += [f"- {limit}" for limit in self.limits]
+        names = ", ".join(f"`{study}`" for study in self.studies)
+        lines += ["", f"Made by `make results` from the records of {names} in `docs/results/records`.", ""]
+        return "\n".join(lines)
+
+
+def verdict_of(*, holds: bool, fails: bool) -> Verdict:
+    """Return the verdict of a rule that may decide neither way."""
+    return "holds" if holds else "does not hold" if fails else "cannot tell"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table; the first column is text, the others are numbers."""
+    marks = ["---", *("---:" for _ in header[1:])]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, marks, *rows))
+
+
+def cpu_hours(runs: Sequence[ExportedRun]) -> float:
+    """Return the processor hours of some runs; one that was not counted is taken for the mean of its kind."""
+    seconds = 0.0
+    for kind in {(run.study, run.kind) for run in runs}:
+        alike = [run for run in runs if (run.study, run.kind) == kind]
+        counted = [run.cpu_seconds for run in alike if run.cpu_seconds > 0]
+        mean = fmean(counted) if counted else fmean(run.wall_seconds for run in alike)
+        seconds += sum(run.cpu_seconds or mean for run in alike)
+    return seconds / 3600
+
+
+def cost_sentence(runs: Sequence[ExportedRun]) -> str:
+    """Return what some runs cost, in words."""
+    n_trials = sum(run.kind == "trial" for run in runs)
+    n_final = len(runs) - n_trials
+    return (
+        f"{cpu_hours(runs):.2f} CPU hours on one thread each: {n_trials} runs of the search and {n_final} after "
+        "selection. Runs "
+        "that several claims share are counted on each page."
+    )
+
+
+def points(value: float) -> str:
+    """Return a share of one in per cent, as tables have it."""
+    return f"{100 * value:.2f}"
+
+
+def interval(low: float, high: float) -> str:
+    """Return an interval of shares in per cent."""
+    return f"[{100 * low:.2f}, {100 * high:.2f}]"

@@ -1,0 +1,79 @@
+"""What is printed into a terminal of 80 x 24: nothing wider, and something moves."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def lines_of(*words: str, cwd: Path) -> list[str]:
+    """Return what a command prints into a pseudo-terminal of 80 columns, line by line as they stood."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    environment = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairground", *words],
+        cwd=cwd,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=environment,
+        close_fds=True,
+    )
+    os.close(follower)
+    found = b""
+    while True:
+        try:
+            some = os.read(leader, 65536)
+        except OSError:  # the other end was closed
+            break
+        if not some:
+            break
+        found += some
+    os.close(leader)
+    assert process.wait(PATIENCE) == 0, found.decode(errors="replace")
+    text = _ESCAPES.sub("", found.decode(errors="replace"))
+    return [line for line in re.split(r"[\r\n]+", text) if line]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("narrow")
+    base = ("trunk.widths=[8, 16]", "head.embedding_dim=16", "training.epochs=2", "training.batches_per_epoch=4")
+    words = ("data=synthetic", "data.n_classes=16", "data.per_class=8", "data.size=16", "training.batch_size=16", *base)
+    shown = {seed: lines_of("train", *words, f"seed={seed}", cwd=folder) for seed in (0, 1)}
+    other = lines_of("train", *words, "loss=multi_similarity", cwd=folder)
+    return folder, shown[0] + shown[1] + other
+
+
+def too_wide(lines: list[str]) -> list[str]:
+    return [line for line in lines if len(line.rstrip()) > 80]
+
+
+def test_training_fits_and_measuring_is_shown(place):
+    _, lines = place
+    assert too_wide(lines) == []
+    assert any("epoch 1/2" in line for line in lines)
+    assert any("map@r" in line and "%" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list", "runs"), ("protocol", "photographs"), ("compare",), ("data", "check", "--dataset", "synthetic")],
+    ids=lambda words: words[0],
+)
+def test_commands_fit(place, words):
+    assert too_wide(lines_of(*words, cwd=place[0])) == []

@@ -1,0 +1,161 @@
+"""Small things that a new user stumbles over, one test each."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from fairground.api.progress.run_bars import signs_found
+from fairground.cli.main import app
+from fairground.deploy.model_card import card_of
+from fairground.deploy.model_folder import open_model
+from fairground.errors import InputError
+from fairground.heads.pca import PcaHead
+from fairground.records.record import Finding
+from fairground.spec.card import declaration
+from fairground.spec.data_name import data_name
+from fairground.spec.load import load_run
+from tests.datasets.pictures import class_folders
+from tests.records.factory import make_record
+
+FEATURES = ("head.embedding_dim=8", "training.batches_per_epoch=3", "training.batch_size=32")
+
+
+def invoke(*words, code=0):
+    said = CliRunner().invoke(app, [str(word) for word in words])
+    assert said.exit_code == code, f"{said.output}\n{said.exception}"
+    return said.output
+
+
+def refused(*words):
+    said = CliRunner().invoke(app, [str(word) for word in words])
+    assert said.exit_code != 0
+    return f"{said.output} {said.exception}"
+
+
+@pytest.fixture
+def features(tmp_path):
+    draw = np.random.default_rng(0)
+    labels = np.repeat(np.arange(40), 8)
+    rows = draw.normal(size=(40, 12))[labels] + draw.normal(size=(320, 12))
+    (tmp_path / "birds").mkdir()
+    np.savez(tmp_path / "birds" / "encoded.npz", features=rows.astype(np.float32), labels=labels)
+    return tmp_path / "birds" / "encoded.npz"
+
+
+def test_no_runs_are_said_to_be_none(tmp_path):
+    assert invoke("list", "runs", "--home", tmp_path) == (
+        f"no runs in {tmp_path} yet; `fairground train` makes one, --home names another place\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ({"name": "icons"}, "icons"),
+        ({"name": "folder", "root": "/home/me/birds"}, "birds"),
+        ({"name": "folder", "root": "/home/me/birds/images"}, "birds/images"),
+        ({"name": "features", "path": "encoded.npz"}, "encoded"),
+        ({"name": "table", "path": "/x/cars.csv"}, "cars"),
+        ({"name": "cub200", "root": "/x/CUB_200_2011"}, "cub200"),
+    ],
+)
+def test_data_is_called_by_its_name(part, name):
+    assert data_name(part) == name
+
+
+@pytest.mark.parametrize("words", [("data", "check"), ("recommend",)])
+def test_an_archive_is_to_be_unpacked(tmp_path, words):
+    (tmp_path / "cars.zip").write_bytes(b"PK")
+    assert f"'{tmp_path}/cars.zip' is an archive: unpack it and name the folder, like {tmp_path}/cars" in refused(
+        *words, tmp_path / "cars.zip"
+    )
+
+
+def test_an_archive_is_no_root_and_no_input(tmp_path, features):
+    (tmp_path / "cars.tar.gz").write_bytes(b"x")
+    run = ("train", "--protocol", "photographs", f"data.root={tmp_path}/cars.tar.gz", "--home", tmp_path / "h")
+    assert "is an archive: unpack it" in refused(*run)
+
+
+def test_the_frozen_network_stands_in_the_table_and_a_run_outlives_its_data(tmp_path, features):
+    home = ("--home", tmp_path / "home")
+    base = ("train", "--protocol", "features", f"data.path={features}", *FEATURES, "--quiet", *home)
+    invoke(*base, "training.epochs=0")
+    for loss in ("contrastive", "multi_similarity"):
+        for seed in (0, 1):
+            trained = invoke(*base, f"loss={loss}", f"seed={seed}", "training.epochs=1")
+    # Per cent, and the data by its name.
+    assert " on encoded, seed 1, done" in trained
+    assert trained.count(" %") >= 6
+    compared = invoke("compare", *home)
+    assert "frozen features" in compared
+    assert "refuse" not in compared
+    listed = invoke("list", "runs", *home)
+    assert listed.count(" encoded seed ") == 5
+    name = json.loads(invoke("list", "runs", "--json", *home))
+    done = sorted(name)[0]
+    before = open_model(done, home=tmp_path / "home")
+    moved = shutil.move(features, tmp_path / "elsewhere.npz")
+    after = open_model(done, home=tmp_path / "home")
+    assert np.array_equal(before.embed(moved), after.embed(moved))
+    assert after.metadata.classes == before.metadata.classes
+    assert {score.metric for score in after.metadata.scores} == {score.metric for score in before.metadata.scores}
+    invoke("embed", done, moved, "-o", tmp_path / "vectors.npz", *home)
+    invoke("export", done, "-o", tmp_path / "model", *home)
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "It takes no pictures: features of width 12" in card
+    assert "fairground embed THIS_FOLDER my_features.npz" in card
+    assert "my_pictures" not in card
+    assert card_of(after.metadata).count("picture.jpg") == 0
+
+
+def test_too_few_classes_name_the_words_to_type(tmp_path, features):
+    base = ("train", "--protocol", "features", f"data.path={features}", "--quiet", "--home", tmp_path / "home")
+    said = refused(*base, "head.embedding_dim=8")
+    assert "the training split has 16. Say training.batch_size=64" in said
+    with pytest.raises(InputError, match=r"number of training images, 100.* Say head.embedding_dim=64"):
+        PcaHead(n_features=300, embedding_dim=128).fit([torch.randn(100, 300)])
+
+
+def test_overfitting_is_said_once_and_in_that_word():
+    finding = Finding(sign="divergence", epoch=2, step=40, sentence="x", remedy="y")
+    record = replace(make_record(), findings=(finding,))
+    said: set[str] = set()
+    assert signs_found(record, said) == "  doctor: overfitting"
+    assert signs_found(record, said) == ""
+    assert signs_found(record) == "  doctor: overfitting"
+
+
+def test_a_bug_that_is_not_switched_on_is_no_news():
+    off = declaration(load_run(overrides=["loss=multi_similarity"]))["loss"]
+    assert "bug" not in off
+    words = ["loss=multi_similarity", "loss.epsilon=0.1", "loss.self_positive_bug=true"]
+    assert "self_positive_bug yes" in declaration(load_run(overrides=words))["loss"]
+
+
+def test_the_audit_on_a_page_has_no_internal_words(tmp_path):
+    from fairground.report.audits import read_audit
+
+    said = invoke("data", "check", class_folders(tmp_path / "birds", ["a", "b", "c"]), "--json")
+    (tmp_path / "audit.json").write_text(said)
+    shown = " ".join(read_audit(tmp_path / "audit.json").counts.values())
+    assert "_" not in shown
+    assert "classes of one image 0" in shown
+
+
+def test_a_new_cache_is_announced_with_its_size_and_place(tmp_path, monkeypatch):
+    from fairground.datasets.folder import FolderDataset
+
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+    root = class_folders(tmp_path / "birds", ["a", "b"])
+    images = FolderDataset(root=str(root), prepared=16).load().images
+    images.prepare()
+    assert images.cache_sentence().startswith(f"prepared images are kept in {tmp_path}/cache/prepared (")
+    again = FolderDataset(root=str(root), prepared=16).load().images
+    again.prepare()
+    assert again.cache_sentence() == ""

@@ -1,0 +1,68 @@
+"""Studies at laptop size: they declare their budget and what differs, follow the papers' methods, and can be built."""
+
+import pytest
+
+from fairground.spec.jobs import UNSAID, jobs_of
+from fairground.spec.study_load import load_study, study_names
+
+MINIATURES = [name for name in study_names() if name.startswith(("laptop/", "features/"))]
+
+
+def test_every_figure_and_table_has_one() -> None:
+    assert set(MINIATURES) >= {
+        "features/mlrc",
+        "laptop/mlrc",
+        "laptop/mlrc-table2",
+        *(f"laptop/roth-figure{number}" for number in (1, 2, 3, 5, 7, 8, 12)),
+        "laptop/roth-table2",
+        "laptop/roth-tables4-6",
+        "laptop/roth-tables7-9",
+    }
+
+
+@pytest.mark.parametrize("name", MINIATURES)
+def test_budget_and_differences_are_declared_and_every_run_can_be_said(name: str) -> None:
+    study = load_study(name)
+    assert study.budget.batches_per_epoch > 0
+    assert study.differs
+    for job in jobs_of(study):
+        spec = job.spec(seed=1, fold=study.folds.used[0], test=True, unsaid=UNSAID)
+        assert spec.training.epochs == study.budget.epochs
+
+
+@pytest.mark.parametrize("name", ["laptop/mlrc", "features/mlrc"])
+def test_the_reality_check_follows_the_paper(name: str) -> None:
+    """All 14 methods, all tuples of a batch, one image per class for classification losses and four for others."""
+    paper = load_study("mlrc2020/all")
+    study = load_study(name)
+    assert [method.label for method in study.methods] == [method.label for method in paper.methods]
+    theirs = {job.method.label: job for job in jobs_of(paper) if job.data.label == "cub200"}
+    for job in jobs_of(study):
+        ours, other = (one.spec(seed=1, fold=0, test=True, unsaid=UNSAID) for one in (job, theirs[job.method.label]))
+        assert (ours.loss.name, ours.miner) == (other.loss.name, other.miner)
+        assert ours.sampler.settings["per_class"] == other.sampler.settings["per_class"]
+        assert ours.training.batch_size == other.training.batch_size == 32
+
+
+def test_roths_miniatures_have_the_regularised_rows_and_analyses() -> None:
+    study = load_study("laptop/roth-table2")
+    labels = [method.label for method in study.methods]
+    assert sum(label.startswith("R-") for label in labels) == 5
+    assert len(labels) == 23
+    spec = jobs_of(study)[0].spec(seed=1, test=True)
+    assert set(spec.evaluation.analyses) >= {"rho", "pi", "spectrum", "class_spectra"}
+
+
+@pytest.mark.parametrize("name", [name for name in study_names() if name.startswith(("roth2020/", "mlrc2020/"))])
+def test_every_table_says_whether_it_follows_text_or_code(name: str) -> None:
+    study = load_study(name)
+    assert study.follows or study.differs
+    if name.endswith("-as-run"):
+        assert "as run" in study.follows or "the paper's way" in study.follows
+    elif name.startswith("roth2020/"):
+        assert "text" in study.follows
+
+
+def test_what_is_our_own_choice_is_said() -> None:
+    assert "128 dimensions" in load_study("mlrc2020/table2").differs
+    assert "our own" in load_study("mlrc2020/figure1").differs

@@ -1,0 +1,138 @@
+"""Pages of results say what the exported records say, and their verdicts follow the rules they print."""
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+from studies.results.arithmetic import rank_correlation, seeds_to_separate, spread_of
+from studies.results.build import build, pages_of
+from studies.results.claims import c01_saturation, c02_structure, c03_rho_regularisation, c12_selection_on_test
+from studies.results.claims.c13_single_seeds import wrong_winner
+from studies.results.records import ExportedRun, read_runs, write_runs
+from studies.results.select import finals
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+
+
+def exported(method: str, seed: int, value: float, *, best_test: float = 0.0, **more: object) -> ExportedRun:
+    """A final run of two epochs that validation ends after the first: `best_test` is what the second gains on test."""
+    curves = {
+        metric: {0: value - 0.1, 1: value, 2: value + best_test} for metric in ("recall@1", "r_precision", "map@r")
+    }
+    epochs = {("test", metric): curve for metric, curve in curves.items()}
+    epochs |= {("validation", metric): {0: 0.1, 1: 0.9, 2: 0.8} for metric in curves}
+    epochs |= {("train", key): {1: found} for key, found in more.pop("train", {}).items()}  # type: ignore[attr-defined]
+    said = {"study": "s", "data": "cub200", "kind": "final", "state": "done", "best_epoch": 1, "settings": {"a": 1}}
+    run = {
+        "run": f"{method}{seed}",
+        "method": method,
+        "seed": seed,
+        "cpu_seconds": 2.0,
+        "wall_seconds": 9.0,
+        "epochs": epochs,
+    }
+    scores = {key: found[1] for key, found in epochs.items()}
+    return ExportedRun(**{**said, **run, "scores": scores, **more})
+
+
+def field(levels: dict[str, float], *, sd: float = 0.001, n_seeds: int = 5, **more: object) -> list[ExportedRun]:
+    noise = random.Random(0)
+    return [
+        exported(name, seed, level + noise.gauss(0, sd), **more)
+        for name, level in levels.items()
+        for seed in range(n_seeds)
+    ]
+
+
+def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
+    runs = [exported("A", 1, 0.25), exported("B", 2, 0.5, kind="trial", best_epoch=None, scores={})]
+    write_runs(tmp_path, "s", runs)
+    assert read_runs(tmp_path, "s") == runs
+    before = [path.read_bytes() for path in sorted(tmp_path.iterdir())]
+    write_runs(tmp_path, "s", read_runs(tmp_path, "s"))
+    assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == before
+    assert read_runs(tmp_path, "other") == []
+
+
+def test_only_seeds_that_every_method_has_finished_are_compared() -> None:
+    runs = [exported("A", 1, 0.2), exported("A", 2, 0.2), exported("B", 2, 0.2), exported("Frozen", 1, 0.1)]
+    assert {(run.method, run.seed) for run in finals(runs)} == {("A", 2), ("B", 2)}
+
+
+@pytest.mark.parametrize(
+    ("step", "sd", "verdict"), [(0.001, 0.0005, "holds"), (0.02, 0.001, "does not hold"), (0.005, 0.02, "cannot tell")]
+)
+def test_saturation_is_the_distance_of_the_median_method(step: float, sd: float, verdict: str) -> None:
+    found = c01_saturation.page(field({name: 0.5 - step * place for place, name in enumerate("ABCDE")}, sd=sd))
+    assert found is not None
+    (answer,) = found.answers
+    assert answer.verdict == verdict
+    assert "median method (C)" in answer.sentence or verdict == "cannot tell"
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.02, "holds"), (0.001, "does not hold")])
+def test_selection_on_test_is_what_a_later_epoch_gains(gain: float, verdict: str) -> None:
+    found = c12_selection_on_test.page(field({"A": 0.3, "B": 0.4, "C": 0.5}, best_test=gain))
+    assert found is not None
+    (answer,) = found.answers
+    assert answer.verdict == verdict
+    assert f"{100 * gain:.2f} points higher" in answer.sentence
+
+
+def test_a_single_seed_misleads_where_methods_are_close() -> None:
+    close = {"A": {0: 0.50, 1: 0.52}, "B": {0: 0.515, 1: 0.495}}
+    assert wrong_winner(close)[0] == pytest.approx(0.25, abs=0.02)
+    assert wrong_winner(close)[1] == pytest.approx(0.25 * 0.005, abs=2e-4)
+    assert wrong_winner({"A": {0: 0.9, 1: 0.8}, "B": {0: 0.1, 1: 0.2}}) == (0.0, 0.0)
+
+
+def test_structure_holds_where_recall_falls_with_rho() -> None:
+    levels = {chr(65 + place): 0.5 - 0.01 * place for place in range(12)}
+    runs = [
+        exported(name, seed, level, train={"rho": 1 - level + 0.001 * seed, "pi_ratio": 1.0})
+        for name, level in levels.items()
+        for seed in range(2)
+    ]
+    found = c02_structure.page(runs)
+    assert found is not None
+    (answer,) = found.answers
+    assert answer.verdict == "holds"
+    assert "-1.00" in answer.sentence
+
+
+def test_the_gain_of_regularisation_is_paired_by_seed() -> None:
+    recall = {"X": {0: 0.5, 1: 0.6}, "R-X": {0: 0.51, 1: 0.61}, "Y": {0: 0.1}}
+    (gain,) = c03_rho_regularisation.gains_of(recall).values()
+    assert gain.mean == pytest.approx(0.01)
+    assert gain.high - gain.low == pytest.approx(0, abs=1e-9)
+
+
+def test_parts_of_variance_and_seeds_needed() -> None:
+    spread = spread_of({"A": {0: 0.1, 1: 0.3}, "B": {0: 0.5, 1: 0.7}})
+    assert spread.seed == pytest.approx(math.sqrt(0.02))
+    assert spread.method == pytest.approx(math.sqrt(0.08 - 0.01))
+    assert spread.seed_share == pytest.approx(0.02 / 0.09)
+    # The usual table of two-sided t tests: a difference of one standard deviation takes 17 of each.
+    assert seeds_to_separate(0.01, 0.01) == 17
+    import numpy as np
+
+    assert rank_correlation(np.arange(9.0), np.arange(9.0) ** 3).value == pytest.approx(1)
+
+
+def test_pages_and_records_agree(tmp_path: Path) -> None:
+    build(RESULTS / "records", tmp_path)
+    fresh = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md")}
+    kept = {path.name: path.read_text(encoding="utf-8") for path in RESULTS.glob("*.md")}
+    assert set(fresh) == set(kept)
+    for name, text in fresh.items():
+        assert text == kept[name], f"docs/results/{name} is not what its records say: run `make results`"
+    drawn = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert drawn == {path.name for path in (RESULTS / "figures").iterdir()}
+
+
+def test_every_study_of_the_records_is_a_file_and_every_page_says_where_it_comes_from() -> None:
+    for page in pages_of(RESULTS / "records"):
+        for study in page.studies:
+            assert any((ROOT / "studies" / f"{study}.{kind}").is_file() for kind in ("toml", "py"))

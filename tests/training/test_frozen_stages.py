@@ -1,0 +1,91 @@
+"""Which stages train: the others keep weights and statistics, and what cannot be cut is refused in a sentence."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from fairground.errors import InputError
+from fairground.spec.card import declaration
+from fairground.spec.identity import name_of, to_plain
+from fairground.spec.load import load_run, run_from_plain
+from fairground.training.assemble import assemble
+from fairground.training.checkpoint import Checkpoints
+from fairground.training.loop import Training
+from fairground.training.run import run
+from tests.training.tiny import tiny
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("trainable", ["last:1", "head"])
+def test_frozen_stages_keep_weights_and_statistics_and_the_rest_moves(trainable: str, tmp_path: Path) -> None:
+    spec = tiny(f"training.trainable={trainable}", "training.views=0")
+    parts = assemble(spec)
+    before = {name: value.clone() for name, value in parts.model.state_dict().items()}
+    training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(tmp_path))
+    training.begin()
+    training.parts.model.train()
+    training.parts.loader.start_epoch()
+    training.batch()
+    after = parts.model.state_dict()
+    moved = {
+        name.split(".")[2] if "stages" in name else "head" for name in before if not before[name].equal(after[name])
+    }
+    assert moved == ({"1", "head"} if trainable == "last:1" else {"head"})
+
+
+def test_a_trunk_cut_in_two_gives_what_the_uncut_one_gives() -> None:
+    model = assemble(tiny("training.trainable=last:1")).model.eval()
+    images = torch.rand(3, 1, 16, 16)
+    hidden = model.frozen_output(images)
+    expected = model(images)
+    model.trunk.is_past_frozen = True
+    assert torch.equal(model(hidden), expected)
+    uncut = assemble(tiny()).model.eval()
+    assert torch.equal(uncut(images), expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["training.trainable=last"], "training.trainable must be all, head, or last:N .* got 'last'"),
+        (["training.trainable=last:0"], "got 'last:0'"),
+        (["training.views=-1"], "training.views must be at least 0; got -1"),
+        (["training.trainable=last:2"], "small_conv has 2 stages, so .* must be all, head, or last:1 to last:1; got"),
+        (["training.trainable=head", "regulariser=manifold_mixup"], "mixes samples before one"),
+    ],
+)
+def test_what_cannot_be_is_refused(words: list[str], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        assemble(tiny(*words))
+
+
+def test_features_have_nothing_to_freeze() -> None:
+    with pytest.raises(InputError, match="trunk features has no weights"):
+        assemble(load_run(overrides=["data=synthetic", "trunk=features", "training.trainable=head"]))
+
+
+def test_names_of_runs_that_train_everything_stay_what_they_were() -> None:
+    spec = load_run(overrides=["data=synthetic"])
+    assert not {"trainable", "views"} & set(to_plain(spec)["training"])
+    some = load_run(overrides=["data=synthetic", "training.trainable=last:2"])
+    assert name_of(some) != name_of(spec)
+    assert run_from_plain(to_plain(some)) == some
+
+
+def test_the_card_says_what_trains() -> None:
+    assert "train" not in declaration(tiny())["network"]
+    card = declaration(tiny("training.trainable=last:1", "training.views=3"))["network"]
+    assert card.endswith("; only its last stage trains, 3 augmented views of each image kept")
+    card = declaration(tiny("training.trainable=head", "training.views=0"))["network"]
+    assert card.endswith("; none of it trains, augmented anew in each step")
+
+
+def test_samples_are_mixed_before_stages_that_train(tmp_path: Path) -> None:
+    words = ["training.trainable=last:1", "regulariser=manifold_mixup"]
+    cached = run(tiny(*words), home=tmp_path / "cached")
+    assert cached.state == "done"
