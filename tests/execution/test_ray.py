@@ -168,12 +168,11 @@ def test_when_the_last_node_dies_the_driver_waits_as_long_as_it_says_and_no_job_
 ) -> None:
     # Of the two nodes the head has too few processors for a worker.
     node = patiently(lambda: cluster.add_node(num_cpus=3, object_store_memory=80 << 20))
-    heard: list = []
+    nodes = [node]
 
     def pull_the_plug(told) -> None:
-        heard.append(told)
-        if "epoch" in told and len(heard) == 1:
-            cluster.remove_node(node, allow_graceful=False)
+        if "epoch" in told and nodes:
+            cluster.remove_node(nodes.pop(), allow_graceful=False)
 
     outcomes: list = []
     settings = {"workers": 1, "threads": 3, "retries": 20, "node_wait": 3.0}
