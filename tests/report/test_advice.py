@@ -114,7 +114,7 @@ def test_a_second_metric_that_decided_is_said_with_the_first() -> None:
     assert sentences[0].startswith("Take SupCon, 90 steps: MAP@R 50.00 %")
     assert any(
         sentence.startswith("Recall@1 shows no method better than the frozen network (5")
-        and sentence.endswith("so MAP@R decided among those that are not below it.")
+        and sentence.endswith("so MAP@R decided among those that are not below it by more than half a point.")
         for sentence in sentences
     )
     assert not any("shows no method better" in sentence for sentence in advice(decided(0.06), UnsealedScores()))

@@ -5,7 +5,8 @@ Formula
     the
     fresh repeats. One model (`statistics.compare`) compares all finalists with blocks as its units: advice, ranking,
     verdicts and probabilities are read from it, and from it alone. Where the first metric shows nothing better than
-    the frozen network, the second decides among those that are not below it by the first; each has half the error.
+    the frozen network, the second decides among those that are at most half a point below it by the first; each has
+    half the error.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison, Pair
 from fairground.statistics.intervals import LEVEL
 
+#: by the first metric, so much below the frozen network does not matter where the second decides
+NOT_BELOW = 0.005
 #: the highest level a comparison can have
 MOST_LEVEL = 0.999
 
@@ -86,7 +89,7 @@ def decide(race: Race) -> Decision:
 def _by_metric(
     race: Race, metric: str, methods: Sequence[RankedMethod], repeats: Sequence[int], *, level: float
 ) -> Decision:
-    """Return what to take by one metric; where it is not the first, nothing that is below frozen by the first."""
+    """Return what to take by one metric; where it is not the first, nothing that the first puts below frozen."""
     is_first = metric == race.metric
     higher = race.higher_is_better if is_first else True
     values = {one.label: dict(enumerate(_blocks(race.known, one.candidate, repeats, metric))) for one in methods}
@@ -97,7 +100,7 @@ def _by_metric(
         for method in methods[1:]
         if (pair := comparison.pair(method.label, frozen.label)).a == method.label
         and pair.verdict == "better"
-        and (is_first or _by_first(race, method) >= _by_first(race, frozen))
+        and (is_first or _by_first(race, method) >= _by_first(race, frozen) - NOT_BELOW)
     ]
     chosen = max(better, key=lambda one: goodness(comparison.estimate(one.label).mean, higher), default=frozen)
     order = {estimate.name: place for place, estimate in enumerate(comparison.methods)}

@@ -157,7 +157,7 @@ def _second_metric(found: Decision, first: str) -> list[str]:
     own, frozen = (show(first, method.scores[first]) for method in (found.chosen, found.frozen))
     return [
         f"{heading(first)} shows no method better than the {found.frozen.label} ({own} and {frozen} here), so "
-        f"{heading(found.metric)} decided among those that are not below it."
+        f"{heading(found.metric)} decided among those that are not below it by more than half a point."
     ]
 
 
