@@ -57,7 +57,14 @@ def front_page(pages: Sequence[Page], runs: Sequence[ExportedRun]) -> str:
     ]
     missing = [title for name, title in CLAIMS.items() if name not in done]
     pictures = [picture for name in PICTURES for page in pages for picture in page.pictures if picture.name == name]
-    lines = [HEAD, "## Answers", "", table(["claim", "verdict", "in one sentence"], rows), "", "## Three pictures"]
+    lines = [
+        HEAD,
+        "## Answers",
+        "",
+        table(["claim", "verdict", "in one sentence"], rows, n_text=3),
+        "",
+        "## Three pictures",
+    ]
     for picture in pictures:
         lines += ["", f"![{picture.caption}](figures/{picture.name}.svg)", "", f"*{picture.caption}*"]
     lines += ["", "## The field", "", _field(runs), "", "## What it cost", "", _cost(runs)]

@@ -120,7 +120,8 @@ def _orders(found: dict[str, list[ExportedRun]]) -> str:
         tau = stats.kendalltau(list(fair.values()), list(inflated.values())).statistic
         winner = max(inflated, key=lambda method: inflated[method])
         rows.append([DATA[data], next(iter(fair)), winner, f"{tau:.2f}"])
-    return table(["data", "first by validation", "first by test maxima", "Kendall's tau of both orders"], rows)
+    header = ["data", "first by validation", "first by test maxima", "Kendall's tau of both orders"]
+    return table(header, rows, n_text=3)
 
 
 def _curves(runs: Sequence[ExportedRun]) -> list[tuple[str, list[float], list[float]]]:
