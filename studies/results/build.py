@@ -18,6 +18,7 @@ from studies.results.claims import (
     c13_single_seeds,
     c14_tuning,
     c15_transfer,
+    c16_search,
 )
 from studies.results.front_page import front_page
 from studies.results.page import Page
@@ -43,6 +44,7 @@ def pages_of(records: Path) -> list[Page]:
         c13_single_seeds.page(field),
         c14_tuning.page(_runs(records, c14_tuning.STUDIES), field),
         c15_transfer.page(field),
+        c16_search.page(_runs(records, c16_search.STUDIES), field),
     )
     return [page for page in found if page is not None]
 

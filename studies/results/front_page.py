@@ -22,6 +22,7 @@ CLAIMS = {
     "c11_untrained": "C11. What do untrained trunks reach?",
     "c14_tuning": "C14. Tuned or default?",
     "c15_transfer": "C15. Does the ranking of losses carry over?",
+    "c16_search": "C16. How long must a search be?",
 }
 PICTURES = ("c01_methods", "c02_structure", "c07_nmi")
 HEAD = """# What is true of deep metric learning on real data

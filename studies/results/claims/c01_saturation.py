@@ -66,9 +66,9 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             )
         ],
         limits=[
-            "A search of 8 trials a method (4 on other data than CUB) in the ranges of Musgrave et al., who have 50 over "
-            "four folds. Losses with proxies have a rate of their own to find as well, so that so short a search favours "
-            "losses with few settings; C14 has a longer one. One split of classes.",
+            "A search of 8 trials a method (4 on other data than CUB) in the ranges of Musgrave et al., who have 50 "
+            "over four folds. Losses with proxies have a rate of their own to find as well, so that so short a search "
+            "favours losses with few settings; C16 has a longer one. One split of classes.",
             "Training is short, and most runs are still rising when it ends: what learns fast is favoured.",
             "On features only a linear head is trained: what a loss does to a deep network is not seen there. "
             "The network on "
