@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 from studies.results.arithmetic import rank_correlation, seeds_to_separate, spread_of
 from studies.results.build import build, pages_of
-from studies.results.claims import c01_saturation, c02_structure, c03_rho_regularisation, c12_selection_on_test
+from studies.results.claims import (
+    c01_saturation,
+    c02_structure,
+    c03_rho_regularisation,
+    c12_selection_on_test,
+)
 from studies.results.claims.c13_single_seeds import wrong_winner
 from studies.results.records import ExportedRun, read_runs, write_runs
 from studies.results.select import finals

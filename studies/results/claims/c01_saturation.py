@@ -67,8 +67,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         ],
         limits=[
             "A search of 8 trials a method (4 on other data than CUB) in the ranges of Musgrave et al., who have 50 "
-            "over four folds. Losses with proxies have a rate of their own to find as well, so that so short a search "
-            "favours losses with few settings; C16 has a longer one. One split of classes.",
+            "over four folds. Losses with proxies have a rate of their own to find as well, and so short a search may "
+            "miss what suits a loss; C16 has a longer one. One split of classes.",
             "Training is short, and most runs are still rising when it ends: what learns fast is favoured.",
             "On features only a linear head is trained: what a loss does to a deep network is not seen there. "
             "The network on "
@@ -171,13 +171,12 @@ def _search_table(runs: Sequence[ExportedRun], found: dict[str, list[ExportedRun
         shared = [method for method in scores if method in counts]
         last = max(run.best_epoch or 0 for run in some)
         ended = sum(run.best_epoch == last for run in some) / len(some)
-        relation = rank_correlation(
-            np.array([counts[method] for method in shared], float), np.array([scores[method] for method in shared])
-        )
-        rows.append([DATA[data], str(relation), f"{100 * ended:.0f} %"])
+        columns = [np.array([one[method] for method in shared], float) for one in (counts, scores)]
+        relation = str(rank_correlation(*columns)) if shared else ""
+        rows.append([DATA[data], relation, f"{100 * ended:.0f} %"])
     note = (
-        "A negative correlation says that losses with more settings to find came out lower after equally many trials, "
-        "which is the search's doing as well as the loss'."
+        "Were a short search unfair to losses with many settings, the correlation would be negative. Where most runs "
+        "are best at the last epoch, longer training would change the scores."
     )
     header = ["data", "rank correlation of MAP@R with the number of searched settings", "runs best at the last epoch"]
     return f"{table(header, rows)}\n\n{note}"

@@ -63,7 +63,10 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                     "that each method is averaged over (drawn with replacement)."
                 ),
                 draw=line_panels(
-                    {"all": [_curve(data, one) for data, one in tables.items()]}, "seeds a method", "wrong winner, %"
+                    {"": [_curve(data, one) for data, one in tables.items()]},
+                    "seeds a method",
+                    "wrong winner, %",
+                    least_top=20.0,
                 ),
                 size=(5.2, 3.2),
             )
