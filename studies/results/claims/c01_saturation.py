@@ -103,13 +103,9 @@ def _answer(data: str, compared: Comparison, spread: Spread) -> Answer:
 def _short(compared: dict[str, Comparison]) -> str:
     parts = []
     for data, one in compared.items():
-        median = one.methods[len(one.methods) // 2]
-        parts.append(f"{SHORT[data]} {points(one.methods[0].mean - median.mean)}")
-    n_best = {SHORT[data]: len(one.best) for data, one in compared.items()}
-    top = ", ".join(f"{name} {n}" for name, n in n_best.items())
-    return (
-        f"Points of MAP@R from the best method down to the median one: {', '.join(parts)}; methods nobody beats: {top}."
-    )
+        gap = one.methods[0].mean - one.methods[len(one.methods) // 2].mean
+        parts.append(f"{SHORT[data]} {points(gap)} ({len(one.best)} of {len(one.methods)} methods unbeaten)")
+    return f"The median method lies so many points of MAP@R below the best: {', '.join(parts)}."
 
 
 def _table(compared: Comparison, runs: Sequence[ExportedRun]) -> str:

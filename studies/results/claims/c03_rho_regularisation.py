@@ -52,7 +52,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "seeds, one mean a loss, t over the losses); it does not hold if the interval lies below half a "
             "point; else cannot tell."
         ),
-        short="Mean gain in Recall@1 over five ranking losses: "
+        short="What it changes in Recall@1, mean over five ranking losses: "
         + ", ".join(f"{SHORT[data]} {signed(one.mean)} points" for data, one in overall.items())
         + ".",
         answers=[_answer(data, one) for data, one in overall.items()],

@@ -101,12 +101,11 @@ def _answer(one: dict[str, float], after: Sequence[float]) -> Answer:
 
 
 def _short(recall: dict[str, dict[str, float]], after: dict[str, list[float]]) -> str:
-    parts = []
-    for data, one in recall.items():
-        best = f", best head {points(max(after[data]))}" if data in after else ""
-        told = ", ".join(f"{TRUNKS[trunk]} {points(value)}" for trunk, value in _untrained(one).items())
-        parts.append(f"{SHORT[data]} {told}{best}")
-    return f"Recall@1 before training: {'; '.join(parts)}."
+    trunks = ", ".join(f"{TRUNKS[trunk]} {points(value)}" for trunk, value in _untrained(recall[JUDGED]).items())
+    heads = ", ".join(
+        f"{SHORT[data]} {points(recall[data][BEFORE])} to {points(some[0])}" for data, some in after.items()
+    )
+    return f"Untrained Recall@1 on {SHORT[JUDGED]}: {trunks}; what the best trained head makes of Lite0: {heads}."
 
 
 def _table(recall: dict[str, dict[str, float]]) -> str:
