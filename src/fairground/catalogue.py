@@ -37,10 +37,11 @@ _HERE = Path(__file__).parent
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the known word nearest to `word`, or nothing when none is near."""
-    folded = {_fold(name): name for name in known}
-    if word in folded.values():
+    names = list(known)
+    if word in names:
         # Asked in passing, for a refusal that will not be spoken.
         return ""
+    folded = {_fold(name): name for name in names}
     close = difflib.get_close_matches(_fold(word), folded, n=1, cutoff=0.6)
     return f" Did you mean '{folded[close[0]]}'?" if close else ""
 

@@ -30,7 +30,7 @@ Two papers of 2020 said that deep metric learning had not moved: Musgrave, Belon
 Reality Check*, ECCV) and Roth et al. (*Revisiting Training Strategies and Generalization Performance in Deep Metric
 Learning*, ICML). Their claims, and some of the field since, are tested here on real data with `fairground`: equal
 searches, fresh seeds, validation classes that select, test classes that do not, intervals that hold at once, and
-what would count as holding written down before the runs (`studies/*.toml`).
+what would count as holding written down first (each page says when).
 
 A verdict is *holds*, *does not hold* or *cannot tell*; each page has the number that decides, its table, its cost
 and its limits. All pages are made from `records/*.csv.gz` by `make results`, in seconds and without training.
@@ -43,7 +43,7 @@ CANNOT = """\
   pictures; six car categories, 15 fruits and most pet breeds are among its classes, so that pets say little about
   unseen classes.
 - **Other splits.** All runs of a data set share one split of classes; intervals speak of seeds.
-- **Long searches.** Eight trials a method (four on icons) are not the fifty of Musgrave et al.
+- **Long searches.** Eight trials a method (four on icons and Cars) are not the fifty of Musgrave et al.
 """
 
 

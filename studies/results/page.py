@@ -51,7 +51,10 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One claim. `runs` are all runs it rests on, those of the search too; `short` is its line on the first page."""
+    """One claim. `runs` are all runs it rests on, those of the search too; `short` is its line on the first page.
+
+    `fixed` says when the rule of `counts` was written.
+    """
 
     name: str
     title: str
@@ -65,6 +68,7 @@ class Page:
     limits: Sequence[str]
     studies: Sequence[str]
     runs: Sequence[ExportedRun] = field(repr=False)
+    fixed: str = "fixed before the runs"
 
     @property
     def verdicts(self) -> str:
@@ -84,7 +88,7 @@ class Page:
     def markdown(self) -> str:
         """Return the page."""
         lines = [f"# {self.title}", "", f"**Question.** {self.question}", "", f"**Claim.** {self.source}", ""]
-        lines += [f"**What counts**, fixed before the runs: {self.counts}", "", "## Verdict", ""]
+        lines += [f"**What counts**, {self.fixed}: {self.counts}", "", "## Verdict", ""]
         lines += [f"- {DATA.get(one.data, one.data)}: **{one.verdict}**. {one.sentence}" for one in self.answers]
         for picture in self.pictures:
             lines += ["", f"![{picture.caption}](figures/{picture.name}.svg)", "", f"*{picture.caption}*"]

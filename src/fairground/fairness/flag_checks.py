@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from fairground.catalogue import list_room
 from fairground.fairness.evidence import Evidence, seed_of
 from fairground.fairness.rules import compares_samplers
 from fairground.records.record import Provenance, RunRecord
@@ -274,5 +273,4 @@ def _is_raw(record: RunRecord) -> bool:
         return said is False
     if not isinstance(loss, Mapping) or loss.get("normalise") is True:
         return False
-    name = str(loss.get("name"))
-    return name in list_room("losses") and declared("losses", name, "on_sphere", True) is False
+    return declared("losses", str(loss.get("name")), "on_sphere", True) is False

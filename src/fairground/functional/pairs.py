@@ -20,11 +20,13 @@ def pair_masks(labels: Tensor, rows: slice | None = None) -> PairMasks:
     """Return the positive and negative ordered pairs of a batch with itself, or of some of its rows (r, n) with it."""
     anchors = labels if rows is None else labels[rows]
     same = anchors.unsqueeze(1) == labels
-    negative = ~same
-    positive = same
-    # The diagonal begins at the first row's own column.
-    positive[:, 0 if rows is None else rows.start :].fill_diagonal_(False)
-    return PairMasks(positive, negative)
+    return PairMasks(same & ~own_places(labels, rows), ~same)
+
+
+def own_places(labels: Tensor, rows: slice | None = None) -> Tensor:
+    """Return where each row, or each of some rows, stands in the batch as a mask (r, n)."""
+    column = torch.arange(len(labels), device=labels.device)
+    return (column if rows is None else column[rows]).unsqueeze(1) == column
 
 
 class PairWeights(NamedTuple):

@@ -59,7 +59,7 @@ class CosFaceLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""
-        if not is_held(len(labels), self.n_classes):
+        if not is_held(len(labels), len(self.weights)):
             return class_cross_entropy(
                 embeddings, self.weights, labels, scale=self.scale, own_cosine=lambda own: own - self.margin
             )
@@ -72,6 +72,6 @@ class CosFaceLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same and its gradients."""
-        if not is_held(len(labels), self.n_classes):
+        if not is_held(len(labels), len(self.weights)):
             return None
         return class_softmax.value_and_gradient(embeddings, self.weights, labels, scale=self.scale, margin=self.margin)

@@ -27,7 +27,7 @@ from fairground.errors import require
 from fairground.functional.blocks import is_held, rows_of, sum_over_rows
 from fairground.functional.distances import normalize
 from fairground.functional.logsumexp import softplus, weighted_logsumexp
-from fairground.functional.pairs import PairWeights, pair_weights
+from fairground.functional.pairs import PairWeights, own_places, pair_weights
 from fairground.functional.reductions import mean_of_parts, zero_of
 from fairground.kernels import multi_similarity
 from fairground.spec.reference import Reference
@@ -95,7 +95,7 @@ class MultiSimilarityLoss(Loss):
             s = rows_of(z, rows) @ z.T
             pairs = pair_weights(embeddings, labels, tuples, rows=rows)
             if self.epsilon is not None:
-                pairs = self._mine(s, pairs, self.epsilon, rows.start)
+                pairs = self._mine(s, pairs, self.epsilon, labels, rows)
             of_positives = softplus(weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)) / self.alpha
             of_negatives = softplus(weighted_logsumexp(self.beta * (s - self.base), pairs.negative)) / self.beta
             terms = of_positives + of_negatives
@@ -107,13 +107,11 @@ class MultiSimilarityLoss(Loss):
 
         return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
 
-    def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float, first: int) -> PairWeights:
-        """Return the pairs that are hard against the anchor's hardest of the other kind; rows are `first` and on."""
+    def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float, labels: Tensor, rows: slice) -> PairWeights:
+        """Return the pairs that are hard against the anchor's hardest of the other kind."""
         positive, negative = pairs
         if self.self_positive_bug:
-            own = torch.zeros_like(positive)
-            own[:, first:].fill_diagonal_(1)
-            positive = positive + own
+            positive = positive + own_places(labels, rows)
         hardest = torch.where(negative > 0, s, -torch.inf).amax(1, keepdim=True)
         weakest = torch.where(positive > 0, s, torch.inf).amin(1, keepdim=True)
         return PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))

@@ -57,7 +57,7 @@ class NormalisedSoftmaxLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over cosines / temperature."""
-        if not is_held(len(labels), self.n_classes):
+        if not is_held(len(labels), len(self.weights)):
             return class_cross_entropy(embeddings, self.weights, labels, scale=1 / self.temperature)
         return mean_cross_entropy(cosines(embeddings, self.weights) / self.temperature, labels)
 
@@ -65,6 +65,6 @@ class NormalisedSoftmaxLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same and its gradients."""
-        if not is_held(len(labels), self.n_classes):
+        if not is_held(len(labels), len(self.weights)):
             return None
         return class_softmax.value_and_gradient(embeddings, self.weights, labels, scale=1 / self.temperature)

@@ -75,13 +75,13 @@ class ProxyAnchorLoss(Loss):
                 [log_one_plus_sum_exp(near, 0).sum(), n_present, log_one_plus_sum_exp(far, 0).sum() / n_classes]
             )
 
-        pull, n_present, push = sum_over_rows(parts, n_classes, len(labels))
+        pull, n_present, push = sum_over_rows(parts, n_classes, len(labels)).unbind()
         return pull / n_present.clamp_min(1) + push
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same and its gradients."""
-        if not is_held(len(labels), self.n_classes):
+        if not is_held(len(labels), len(self.proxies)):
             return None
         return proxy_anchor.value_and_gradient(embeddings, self.proxies, labels, alpha=self.alpha, margin=self.margin)

@@ -73,7 +73,7 @@ class ProxyNcaLoss(Loss):
         """Return the mean of -log of the share of the own proxy."""
         if not self.positive_in_denominator and self.n_classes == 1:
             return zero_of(embeddings)
-        if self.power == 2 and not is_held(len(labels), self.n_classes):
+        if self.power == 2 and not is_held(len(labels), len(self.proxies)):
             inputs, scale = (embeddings, self.proxies, labels), 2 * self.scale
             return class_cross_entropy(*inputs, scale=scale, own_in_sum=self.positive_in_denominator)
         own = labels.unsqueeze(1)
@@ -88,7 +88,7 @@ class ProxyNcaLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same and its gradients for squared distances; their constant 2 cancels in both forms."""
-        if self.power == 1 or not is_held(len(labels), self.n_classes):
+        if self.power == 1 or not is_held(len(labels), len(self.proxies)):
             return None
         inputs, scale = (embeddings, self.proxies, labels), 2 * self.scale
         if self.positive_in_denominator:

@@ -60,7 +60,7 @@ class ProxyNcaPpLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over -d^2 / T, with d^2 = 2 - 2 cos on the sphere."""
-        if not is_held(len(labels), self.n_classes):
+        if not is_held(len(labels), len(self.proxies)):
             return class_cross_entropy(embeddings, self.proxies, labels, scale=2 / self.temperature)
         squared_distances = 2 - 2 * cosines(embeddings, self.proxies)
         return mean_cross_entropy(-squared_distances / self.temperature, labels)
@@ -69,6 +69,6 @@ class ProxyNcaPpLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same and its gradients; the constant 2 of d^2 cancels in the softmax."""
-        if not is_held(len(labels), self.n_classes):
+        if not is_held(len(labels), len(self.proxies)):
             return None
         return class_softmax.value_and_gradient(embeddings, self.proxies, labels, scale=2 / self.temperature)

@@ -7,24 +7,19 @@ above itself. When queries and references are one set, a tile serves its rows an
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from fairground.retrieval import rank_thresholds, tile_loops
-from fairground.retrieval.coarse_counts import read_products
-from fairground.retrieval.coarse_search import chosen_search, exact_order
 from fairground.retrieval.rank_thresholds import Thresholds
 from fairground.retrieval.search_plan import SearchPlan, TileWorker
-from fairground.retrieval.threads import share_out, share_stretches, single_threaded_blas, single_threaded_openmp
+from fairground.retrieval.threads import share_out, share_stretches
 
 #: bytes of products kept from the first pass for the second
 KEPT_BYTES = 2**28
 #: queries sorted by one thread at a time
 STEP = 256
-#: up to this many relevant references a query, on average, their products are computed pair by pair
-FEW = 16
 
 
 class Relevant(NamedTuple):
@@ -88,11 +83,6 @@ class _Block:
 
     def read(self) -> None:
         """Fill in the scores of the relevant references."""
-        with single_threaded_blas():
-            cuts = exact_order(self.plan)
-        if cuts is not None and len(self.where) < self.plan.queries.n * FEW:
-            self._read_alone(cuts)
-            return
         edge, n_columns = self.plan.edge, self.plan.references.n_tiles
         rows = np.repeat((self.start + np.arange(self.n_queries)) // edge, np.diff(self.offsets))
         is_wanted = np.zeros((self.plan.queries.n_tiles, n_columns), bool)
@@ -106,15 +96,6 @@ class _Block:
             tile_loops.read_thresholds(tile, first, last - first, column * edge, self.offsets, self.where, self.scores)
 
         share_out(wanted, self.plan.workspace, work, self.threads)
-
-    def _read_alone(self, cuts: np.ndarray) -> None:
-        """Compute the scores of the relevant references pair by pair: the same bits without the rest of their tiles."""
-        left, right = self.plan.queries.source, self.plan.references.source
-
-        def work(begin: int, end: int) -> None:
-            read_products(left, right, self.start, self.offsets, self.where, cuts, begin, end, self.scores)
-
-        share_stretches(self.n_queries, STEP, work, self.threads)
 
     def sort(self) -> None:
         """Put each query's references best first; equal ones stay in the order of their numbers."""
@@ -132,43 +113,22 @@ class _Block:
         tasks = ((row, column) for row in rows for column in range(row if is_mirrored else 0, n_columns))
         above = self._thresholds()
         index = self.plan.references.index
-        has_own = self._has_own()
 
         def count(row: int, column: int, workspace: TileWorker, product: np.ndarray | None) -> None:
             tile, first, last = self._tile(row, column, workspace, product)
             numbers = index[column * edge : (column + 1) * edge]
             tile_loops.count_tile(tile, first, last - first, column * edge, numbers, above, workspace.counts)
 
-        def count_plainly(row: int, column: int, workspace: TileWorker) -> None:
+        def work(task: tuple[int, int], workspace: TileWorker) -> None:
+            row, column = task
             count(row, column, workspace, None)
             if is_mirrored and row != column:
                 count(column, row, workspace, self.kept.pop((row, column), workspace.product))
 
-        def work(task: tuple[int, int], workspace: TileWorker) -> None:
-            if coarse is None or has_own[task]:
-                count_plainly(*task, workspace)
-            else:
-                coarse.count(*task, is_mirrored, workspace.coarse, workspace.counts)
-
-        def make_workspace() -> TileWorker:
-            return self.plan.workspace(len(self.where))
-
-        with single_threaded_blas(), single_threaded_openmp():
-            spare = make_workspace()
-            sample = partial(count_plainly, workspace=spare)
-            coarse = chosen_search(self.plan, above, self.start, sample, is_mirrored=is_mirrored, threads=self.threads)
-            workspaces = share_out(tasks, make_workspace, work, self.threads)
+        workspaces = share_out(tasks, lambda: self.plan.workspace(len(self.where)), work, self.threads)
         counts: np.ndarray = sum((workspace.counts for workspace in workspaces[1:]), workspaces[0].counts)
         tile_loops.accumulate(self.offsets, counts)
         return counts
-
-    def _has_own(self) -> np.ndarray:
-        """Return which tiles (row, column) hold the pair of a query and itself."""
-        edge, own = self.plan.edge, self.plan.own
-        tiles = np.zeros((self.plan.queries.n_tiles, self.plan.references.n_tiles), bool)
-        places = np.flatnonzero(own >= 0)
-        tiles[places // edge, own[places] // edge] = True
-        return tiles
 
     def _thresholds(self) -> Thresholds:
         most = int(np.diff(self.offsets).max(initial=0))

@@ -1,12 +1,10 @@
 """Who is compared with whom, and the scores of one tile of such pairs."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from fairground.retrieval import tile_loops
-from fairground.retrieval.coarse_rows import CoarseWorker
 from fairground.retrieval.duplicate_rows import DuplicateRows
 from fairground.retrieval.tiles import Tiles, multiply
 
@@ -18,11 +16,6 @@ class TileWorker:
         self.product = np.empty((edge, edge), dtype)
         self.scores = np.empty((edge, edge), dtype)
         self.counts = np.zeros(n_counts, np.int32)
-
-    @cached_property
-    def coarse(self) -> CoarseWorker:
-        """Scratch space for coarse products, made in the thread that uses it."""
-        return CoarseWorker(len(self.product))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,11 +51,12 @@ def run(
     parts = assemble(spec)
     folder = RunFolder(home, name_of(spec))
     with _owned(folder, spec, group, lock_patience), torch.random.fork_rng(devices=[]):
+        prepared = prepare_inputs(parts, spec, listen=listen, should_stop=should_stop)
         if group.is_leader:
             write_profile(folder, profile_of(spec, parts))
         if kept := parts.table.images.cache_sentence():
             listen({"kind": "kept", "sentence": kept})
-        parts = share_out(prepare_inputs(parts, spec, listen=listen, should_stop=should_stop), group)
+        parts = share_out(prepared, group)
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.parts.test, witness=witness)
         on_test = spec.evaluation.select_on == "test"

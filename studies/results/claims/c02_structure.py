@@ -41,6 +41,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "three data sets; the "
             "distances π have no consistent one, π ratio a positive one on CUB and Cars."
         ),
+        fixed="written after the search had begun and before any test score was seen",
         counts=(
             "it holds if Spearman's correlation of Recall@1 with ρ over methods (means over seeds) is below 0 by "
             "its 95 % interval "

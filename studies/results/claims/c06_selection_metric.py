@@ -29,6 +29,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "Musgrave et al., 2.2 and 3.2: MAP@R rewards well-ordered retrieval, is more stable, and is used for "
             "selection."
         ),
+        fixed="written after the search had begun and before any test score was seen",
         counts=(
             "it holds if runs whose epoch MAP@R selects have a higher test Recall@1 than the same runs selected "
             "by Recall@1, by the "

@@ -29,6 +29,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "expensive one?"
         ),
         source="What every recommendation of a loss rests on, `fairground recommend` and `docs/choosing.md` included.",
+        fixed="written after the search had begun and before any test score was seen",
         counts=(
             "it holds for a pair of data sets if Spearman's correlation of the methods' mean test MAP@R is above "
             "0.5 by the lower "
