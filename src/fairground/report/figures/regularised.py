@@ -80,8 +80,8 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         name="regularised",
         title="With and without \u03c1-regularisation",
         sentence=(
-            f"{axis}, mean and standard deviation, of {count(len(pairs), 'method')} without and with switched tuples{best} "
-            f"({count(n_runs, 'run')}); mean difference {fmean(gains):+.2f}. As figure 1 of Roth et al., 2020."
+            f"{axis}, mean and standard deviation, of {count(len(pairs), 'method')} without and with switched tuples"
+            f"{best} ({count(n_runs, 'run')}); mean difference {fmean(gains):+.2f}. As figure 1 of Roth et al., 2020."
         ),
         draw=lambda is_narrow: _drawn(pairs, axis, is_narrow),
         height=1.3 + 0.6 * len(pairs),
