@@ -55,8 +55,8 @@ def tables() -> Iterator[Table]:
     ]
     yield Table(
         title=f"An index of {ROWS:,} x {WIDTH} that lives",
-        note=f"Unit rows in {CLASSES:,} classes, the {K} most similar, every answer exact. What is added and removed is "
-        "on the disk when the time is taken. Wall-clock times, the best of several for queries.",
+        note=f"Unit rows in {CLASSES:,} classes, the {K} most similar, every answer exact. What is added and removed "
+        "is on the disk when the time is taken. Wall-clock times, the best of several for queries.",
         header=["what", "ms", "goal", "met"],
         rows=rows,
     )

@@ -124,13 +124,13 @@ def remove(
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option("--path", help="The name of a row's file, or a pattern such as 'cats/*'; repeat it."),
+        typer.Option("--path", help="The name of a row's file, or a pattern such as 'airplane/*'; repeat it."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Remove rows by identifier or by name; they are found no more, and `compact` frees their space.
 
-    Examples: fairground index remove my_index --path 'cats/*' · fairground index remove my_index --ids 17 --ids 18
+    Examples: fairground index remove my_index --path 'airplane/*' · fairground index remove my_index --ids 17 --ids 18
     """
     from fairground.deploy.index_changes import remove_from_index
 
