@@ -155,7 +155,7 @@ def readers(place: Path) -> dict[str, Reader]:
         "features (.npy)": _npy(),
         "tables (.csv)": _csv(place),
         "model folders": _folder(trained.model, _use_model, json_files=("model.json",), mend=_mend_model),
-        "index folders": _folder(trained.index, _use_index, json_files=("index.json", "names.json"), mend=_mend_index),
+        "index folders": _folder(trained.index, _use_index, json_files=("index.json",), mend=_mend_index),
         "weights (.safetensors)": _weights(),
         "exported homes": _export(trained.home, place),
         "audits (JSON)": _json("audit.json", _audit_json(), read_audit),
@@ -334,8 +334,8 @@ def _use_index(place: Path) -> None:
     matches = index.search(query, 3)
     for row in matches.numbers[0]:
         index.label(int(row))
-        if index.thumbnails is not None:
-            assert isinstance(index.thumbnails[int(row)], bytes)
+        index.name(int(row))
+        index.thumbnail(int(row))
 
 
 def _weights() -> Reader:
