@@ -221,6 +221,6 @@ def _gap(found: Decision, test: UnsealedScores, folds: FoldSummary, metric: str)
         else "the test classes are of another difficulty"
     )
     return [
-        f"The {found.frozen.label} {_itself_has(found.frozen)} {show(metric, validation)} on validation and {show(metric, tested)} on "
-        f"test classes: {why}, so compare methods within a column, not columns."
+        f"The {found.frozen.label} {_itself_has(found.frozen)} {show(metric, validation)} on validation and "
+        f"{show(metric, tested)} on test classes: {why}, so compare methods within a column, not columns."
     ]
