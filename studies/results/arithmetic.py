@@ -6,7 +6,7 @@ Formula
     intervals          percentiles of 4,000 draws of methods with replacement, from one fixed seed
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 from statistics import fmean, variance
@@ -103,6 +103,21 @@ def mean_of(numbers: Sequence[float], *, level: float = 0.95) -> Mean:
     if found.low is None or found.high is None:
         return Mean(mean=found.mean, low=float("-inf"), high=float("inf"))
     return Mean(mean=found.mean, low=found.low, high=found.high)
+
+
+def paired_gains(one: Table, pairs: Mapping[str, tuple[str, str]]) -> dict[str, Mean]:
+    """Return what each pair of methods (without, with) gains on the seeds both have, by the pair's name."""
+    found = {}
+    for name, (before, after) in pairs.items():
+        if before in one and after in one:
+            shared = [seed for seed in one[before] if seed in one[after]]
+            found[name] = mean_of([one[after][seed] - one[before][seed] for seed in shared])
+    return found
+
+
+def over_losses(gains: Mapping[str, Mean]) -> Mean:
+    """Return the mean of several losses' gains, with its interval over the losses."""
+    return mean_of([gain.mean for gain in gains.values()])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,13 +6,19 @@ from studies.results.claims import (
     c01_saturation,
     c02_structure,
     c03_rho_regularisation,
+    c04_samplers,
+    c05_factors,
     c06_selection_metric,
     c07_nmi,
+    c08_concatenation,
     c09_metrics,
+    c10_mixup,
+    c11_untrained,
     c12_selection_on_test,
     c13_single_seeds,
     c14_tuning,
     c15_transfer,
+    c16_search,
 )
 from studies.results.front_page import front_page
 from studies.results.page import Page
@@ -26,13 +32,19 @@ def pages_of(records: Path) -> list[Page]:
         c01_saturation.page(field),
         c02_structure.page(field),
         c03_rho_regularisation.page(_runs(records, c03_rho_regularisation.STUDIES)),
+        c04_samplers.page(_runs(records, c04_samplers.STUDIES)),
+        c05_factors.page(_runs(records, c05_factors.STUDIES)),
         c06_selection_metric.page(field),
         c07_nmi.page(_runs(records, c07_nmi.STUDIES)),
+        c08_concatenation.page(_runs(records, c08_concatenation.STUDIES)),
         c09_metrics.page(field),
+        c10_mixup.page(_runs(records, c10_mixup.STUDIES)),
+        c11_untrained.page(_runs(records, c11_untrained.STUDIES), field),
         c12_selection_on_test.page(field),
         c13_single_seeds.page(field),
         c14_tuning.page(_runs(records, c14_tuning.STUDIES), field),
         c15_transfer.page(field),
+        c16_search.page(_runs(records, c16_search.STUDIES), field),
     )
     return [page for page in found if page is not None]
 

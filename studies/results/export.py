@@ -1,7 +1,8 @@
 """Export the runs of studies: `python -m studies.results.export HOMES`, one home a study, named after it.
 
-Test scores of every epoch are kept for three metrics; further metrics, clusterings among them, are of the selected
-epoch. What is not finished is left out, so that records can be exported as they come.
+Test scores of every epoch are kept for three metrics; further metrics are of the selected epoch. Clusterings, which C9
+reads, are those of the final runs of C1. Models joined from several folds have a row of their own. What is not finished
+is left out, so that records can be exported as they come.
 """
 
 import sys
@@ -9,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from studies.results.records import ExportedRun, Key, read_runs, write_runs
+from studies.results.records import JOINED, ExportedRun, Key, read_runs, write_runs
 
 from fairground.evaluation.scores import evaluate
 from fairground.records.arrays import read_arrays
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import EpochRow, RunRecord
 from fairground.records.store import Store
-from fairground.spec.identity import name_of
+from fairground.spec.identity import canonical_json, name_of, to_plain
 from fairground.spec.jobs import StudyJob, jobs_of
 from fairground.spec.study import StudySpec, study_hash
 from fairground.study.folder import begun_studies, folder_of
@@ -26,8 +27,9 @@ from fairground.study.trial_store import TrialStore
 RECORDS = Path("docs/results/records")
 #: metrics whose every epoch is kept
 CURVES = ("recall@1", "r_precision", "map@r")
-#: clustering metrics, of the final runs: computed here from the embeddings that they left
+#: clustering metrics, of the final runs of C1: computed here from the embeddings that they left
 CLUSTERED = ("nmi", "ami", "f1")
+CLUSTERED_STUDIES = "c1_"
 #: more repeats than any study has
 _MOST_REPEATS = 100
 
@@ -43,6 +45,10 @@ def export(home: Path, out: Path) -> int:
         for kind, spec_name in _names(job, study, store, home):
             if spec_name in done:
                 runs.append(_exported(store.get(spec_name), home, job, kind, known.get(spec_name)))
+        for record in _joined(job, study, store):
+            # Its folds are counted already, and it has no epoch of its own.
+            one = _exported(record, home, job, JOINED, None)
+            runs.append(replace(one, best_epoch=0, cpu_seconds=0.0, wall_seconds=0.0))
     write_runs(out, home.name, runs)
     return len(runs)
 
@@ -61,11 +67,25 @@ def _names(job: StudyJob, study: StudySpec, store: Store, home: Path) -> Iterato
             yield "final", name_of(spec)
 
 
+def _joined(job: StudyJob, study: StudySpec, store: Store) -> list[RunRecord]:
+    """Return the records of a job's models joined from all folds."""
+    seal = Seal(store, study)
+    if len(study.folds.used) < 2 or seal.selection() is None:
+        return []
+    wanted = {_without_folds(to_plain(spec)) for spec in seal.final_specs(job).values()}
+    done = store.records(state="done")
+    return [one for one in done if "ensemble" in one.spec and _without_folds(one.spec) in wanted]
+
+
+def _without_folds(spec: Mapping[str, object]) -> str:
+    return canonical_json({key: value for key, value in spec.items() if key not in ("split", "ensemble")})
+
+
 def _exported(record: RunRecord, home: Path, job: StudyJob, kind: str, known: ExportedRun | None) -> ExportedRun:
     seed = record.spec["seed"]
     assert isinstance(seed, int)
     epochs = _epochs(record, is_final=kind == "final")
-    if kind == "final" and record.state == "done":
+    if kind == "final" and record.state == "done" and home.name.startswith(CLUSTERED_STUDIES):
         for metric, value in _clustered(record, home, known).items():
             epochs["test", metric] = {record.best_epoch or 0: value}
     return ExportedRun(

@@ -56,15 +56,24 @@ def scatter_panels(
 
 
 def line_panels(
-    panels: Mapping[str, Sequence[tuple[str, Sequence[float], Sequence[float]]]], x_label: str, y_label: str
+    panels: Mapping[str, Sequence[tuple[str, Sequence[float], Sequence[float]]]],
+    x_label: str,
+    y_label: str,
+    *,
+    least_top: float | None = None,
 ) -> Draw:
-    """Return a drawing of one panel a data set with named lines of (x, y)."""
+    """Return a drawing of one panel a data set with named lines of (x, y).
+
+    With `least_top` the vertical axis begins at 0 and goes at least so far.
+    """
 
     def draw(figure: "Figure", palette: Palette) -> None:
         found = axes_in(figure, len(panels), is_narrow=False, columns=3)
         for axes, (data, lines) in zip(found, panels.items(), strict=True):
             plain_axes(axes, palette)
             _lines(axes, lines, palette)
+            if least_top is not None:
+                axes.set_ylim(-0.03 * least_top, max([least_top, *(1.05 * max(y) for _, _, y in lines)]))
             axes.set_title(SHORT.get(data, data), fontsize=10, color=palette.ink)
             axes.set_xlabel(x_label, fontsize=9, color=palette.soft)
             axes.set_ylabel(y_label, fontsize=9, color=palette.soft)

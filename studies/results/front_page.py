@@ -3,27 +3,30 @@
 from collections.abc import Sequence
 
 from studies.results.page import DATA, Page, cpu_hours, table
+from studies.results.plans import plans
 from studies.results.records import ExportedRun
+from studies.results.select import finals
 
-#: every claim of the programme, whether it has a page yet or not
+#: every claim of the programme as a statement, whether it has a page yet or not
 CLAIMS = {
-    "c01_saturation": "C1. Are the losses saturated?",
-    "c12_selection_on_test": "C12. What does selection on the test set add?",
-    "c13_single_seeds": "C13. What is a single seed worth?",
-    "c02_structure": "C2. Does structure tell how an embedding generalises?",
-    "c03_rho_regularisation": "C3. Does ρ-regularisation help?",
-    "c04_samplers": "C4. Do batch samplers matter (Roth et al., figure 3)?",
-    "c05_factors": "C5. Batch size, weight decay, dimension, augmentation (Roth et al., figure 2)",
-    "c06_selection_metric": "C6. Is MAP@R the steadier metric to select by?",
-    "c07_nmi": "C7. Does NMI reward many classes, and AMI not?",
-    "c08_concatenation": "C8. What does concatenating fold models add?",
-    "c09_metrics": "C9. Do the metrics rank methods alike?",
-    "c10_mixup": "C10. Does mixup compress embeddings?",
-    "c11_untrained": "C11. What do untrained trunks reach?",
-    "c14_tuning": "C14. Tuned or default?",
-    "c15_transfer": "C15. Does the ranking of losses carry over?",
+    "c01_saturation": "C1. Losses are saturated: the median one is less than a point of MAP@R below the best",
+    "c12_selection_on_test": "C12. Reporting the best test epoch adds more than half a point of Recall@1",
+    "c13_single_seeds": "C13. Tables of single runs name the wrong winner",
+    "c02_structure": "C2. Recall@1 goes with a flat spectrum of the training classes (low ρ)",
+    "c03_rho_regularisation": "C3. ρ-regularisation raises ranking losses",
+    "c04_samplers": "C4. SPC-2 and FRD batches beat SPC-4",
+    "c05_factors": "C5. Batch size, weight decay and dimension matter",
+    "c06_selection_metric": "C6. MAP@R selects better epochs than Recall@1",
+    "c07_nmi": "C7. NMI rewards many classes, AMI does not",
+    "c08_concatenation": "C8. Joining the models of four folds adds",
+    "c09_metrics": "C9. Recall@1 and MAP@R rank methods alike",
+    "c10_mixup": "C10. Mixup compresses embeddings and costs Recall@1",
+    "c11_untrained": "C11. The trunk matters more than the loss",
+    "c14_tuning": "C14. Tuning matters more than the loss",
+    "c15_transfer": "C15. The ranking of losses carries over to other data",
+    "c16_search": "C16. Eight trials are enough of a search",
 }
-PICTURES = ("c01_methods", "c02_structure", "c07_nmi")
+PICTURES = ("c01_methods", "c06_curves", "c02_structure")
 HEAD = """# What is true of deep metric learning on real data
 
 Two papers of 2020 said that deep metric learning had not moved: Musgrave, Belongie and Lim (*A Metric Learning
@@ -32,8 +35,9 @@ Learning*, ICML). Their claims, and some of the field since, are tested here on 
 searches, fresh seeds, validation classes that select, test classes that do not, intervals that hold at once, and
 what would count as holding written down first (each page says when).
 
-A verdict is *holds*, *does not hold* or *cannot tell*; each page has the number that decides, its table, its cost
-and its limits. All pages are made from `records/*.csv.gz` by `make results`, in seconds and without training.
+Each claim is judged *holds*, *does not hold* or *cannot tell*, by a rule with a number in it; its page has that number
+with an interval, the table, a figure, the cost and the limits. All pages are made from `records/*.csv.gz` by
+`make results`, in seconds and without training.
 """
 CANNOT = """\
 - **Fine-tuned networks.** Heads on frozen EfficientNet-Lite0 features and a small network from scratch are cheap
@@ -57,11 +61,18 @@ def front_page(pages: Sequence[Page], runs: Sequence[ExportedRun]) -> str:
     ]
     missing = [title for name, title in CLAIMS.items() if name not in done]
     pictures = [picture for name in PICTURES for page in pages for picture in page.pictures if picture.name == name]
-    lines = [HEAD, "## Answers", "", table(["claim", "verdict", "in one sentence"], rows), "", "## Three pictures"]
+    lines = [
+        HEAD,
+        "## Answers",
+        "",
+        table(["claim", "verdict", "in one sentence"], rows, n_text=3),
+        "",
+        "## Three pictures",
+    ]
     for picture in pictures:
         lines += ["", f"![{picture.caption}](figures/{picture.name}.svg)", "", f"*{picture.caption}*"]
-    lines += ["", "## The field", "", _field(runs), "", "## What it cost", "", _cost(runs)]
-    lines += ["", "## What it cannot say", "", CANNOT, "## Outstanding", "", *_begun(runs)]
+    lines += ["", "## Data, methods and runs", "", _field(runs), "", "## What it cost", "", _cost(runs)]
+    lines += ["", "## What it cannot say", "", CANNOT, "## Outstanding", "", *_outstanding(runs)]
     lines += [
         *(f"- {title}" for title in missing),
         "- Fine-tuning EfficientNet-Lite0 on CUB and Cars196 photographs.",
@@ -74,11 +85,12 @@ def _field(runs: Sequence[ExportedRun]) -> str:
     rows = []
     for data, title in DATA.items():
         some = [run for run in runs if run.data == data]
+        compared = finals([run for run in some if run.study.startswith("c1_")])
         if some:
-            methods = {run.method for run in some}
-            seeds = {run.seed for run in some if run.is_final}
+            methods, seeds = {run.method for run in compared}, {run.seed for run in compared}
             rows.append([title, str(len(methods)), str(len(seeds)), str(len(some))])
-    return table(["data", "methods and variants", "seeds", "runs"], rows)
+    header = ["data", "methods compared in C1", "seeds each", "runs of all studies, searches included"]
+    return table(header, rows)
 
 
 def _cost(runs: Sequence[ExportedRun]) -> str:
@@ -90,8 +102,11 @@ def _cost(runs: Sequence[ExportedRun]) -> str:
     return table(["study", "runs", "CPU hours"], [*rows, ["all", str(len(runs)), f"{cpu_hours(runs):.2f}"]])
 
 
-def _begun(runs: Sequence[ExportedRun]) -> list[str]:
-    """Return a line for the data sets of C1 that have no finished methods yet."""
-    done = {run.data for run in runs if run.is_final and run.study.startswith("c1_")}
-    missing = [title for data, title in DATA.items() if data in ("cars196", "icons") and data not in done]
-    return [f"- C1, C2, C6, C9, C12, C13 and C15 on further data: {'; '.join(missing)}."] if missing else []
+def _outstanding(runs: Sequence[ExportedRun]) -> list[str]:
+    """Return a line for every study that has fewer seeds than its file asks for."""
+    found = []
+    for plan in plans():
+        n_done = plan.n_done(runs)
+        if n_done < plan.seeds:
+            found.append(f"- `{plan.study}`: {n_done} of {plan.seeds} seeds of all its methods.")
+    return found

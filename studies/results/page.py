@@ -106,9 +106,9 @@ def verdict_of(*, holds: bool, fails: bool) -> Verdict:
     return "holds" if holds else "does not hold" if fails else "cannot tell"
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; the first column is text, the others are numbers."""
-    marks = ["---", *("---:" for _ in header[1:])]
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, n_text: int = 1) -> str:
+    """Return a Markdown table; the first `n_text` columns are text, the others are numbers."""
+    marks = ["---" if place < n_text else "---:" for place in range(len(header))]
     return "\n".join("| " + " | ".join(row) + " |" for row in (header, marks, *rows))
 
 
@@ -137,6 +137,11 @@ def cost_sentence(runs: Sequence[ExportedRun]) -> str:
 def points(value: float) -> str:
     """Return a share of one in per cent, as tables have it."""
     return f"{100 * value:.2f}"
+
+
+def signed(value: float) -> str:
+    """Return a difference of shares in points, with its sign."""
+    return f"{100 * value:+.2f}"
 
 
 def interval(low: float, high: float) -> str:

@@ -1,6 +1,6 @@
 """Exported records: what pages are made from, as two small files a study that any program can read.
 
-STUDY.runs.csv.gz     one row a run: data set, method, kind (final or trial), seed, state, settings, seconds
+STUDY.runs.csv.gz     one row a run: data set, method, kind (final, trial or joined), seed, state, settings, seconds
 STUDY.scores.csv.gz   one row a number: run, split, metric, epoch, value; test by epoch where it was watched
 """
 
@@ -15,6 +15,8 @@ from typing import Any
 
 RUNS = ("run", "data", "method", "kind", "seed", "state", "best_epoch", "cpu_seconds", "wall_seconds", "settings")
 SCORES = ("run", "split", "metric", "epoch", "value")
+#: the kind of a model joined from those of several folds
+JOINED = "joined"
 #: a test score, a validation score or an analysis of the training split
 Key = tuple[str, str]
 

@@ -50,6 +50,12 @@ def values(runs: Sequence[ExportedRun], metric: str, split: str = "test") -> Tab
     return found
 
 
+def split_label(label: str) -> tuple[str, str]:
+    """Return the loss and the variant of a method called "loss, variant"."""
+    loss, _, variant = label.rpartition(", ")
+    return loss, variant
+
+
 def means(table: Table) -> dict[str, float]:
     """Return each method's mean, best first."""
     found = {method: sum(row.values()) / len(row) for method, row in table.items()}

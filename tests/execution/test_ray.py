@@ -63,6 +63,32 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         made.shutdown()
 
 
+class BigNodes:
+    """Nodes of three processors, so that only they, and not the head, have room for a worker of three."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.alive: list = []
+        self.n_lost = 0
+
+    def add(self) -> None:
+        self.alive.append(patiently(lambda: self.cluster.add_node(num_cpus=3, object_store_memory=80 << 20)))
+
+    def lose(self) -> None:
+        self.cluster.remove_node(self.alive.pop(), allow_graceful=False)
+        self.n_lost += 1
+
+
+@pytest.fixture
+def big_nodes(cluster: Cluster) -> Iterator[BigNodes]:
+    """One node of three processors; whatever is left at the end goes, so that the next test finds the head alone."""
+    nodes = BigNodes(cluster)
+    nodes.add()
+    yield nodes
+    while nodes.alive:
+        nodes.lose()
+
+
 @pytest.fixture
 def ray_executor(cluster: Cluster):
     return RayExecutor
@@ -131,19 +157,18 @@ def test_an_actor_that_is_killed_takes_its_process_along_and_is_replaced(ray_exe
     assert vanishes(killed[0])
 
 
-def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(big_nodes: BigNodes, tmp_path: Path) -> None:
+    """No file of the node is the driver's."""
     spec = tiny("training.epochs=5")
     argument = {"spec": to_plain(spec), "home": str(tmp_path / "home")}
-    # Three processors, so that only the added nodes have room, and no file of theirs is the driver's.
-    nodes = [patiently(lambda: cluster.add_node(num_cpus=3, object_store_memory=80 << 20))]
     heard: list = []
 
     def pull_the_plug(told) -> None:
         heard.append(told)
-        if told["kind"] == "epoch" and told["epoch"] == 2 and len(nodes) == 1:
+        if told["kind"] == "epoch" and told["epoch"] == 2 and not big_nodes.n_lost:
             # First, and without waiting for another to start: on a busy machine the run would end meanwhile.
-            cluster.remove_node(nodes[0], allow_graceful=False)
-            nodes.append(patiently(lambda: cluster.add_node(num_cpus=3, object_store_memory=80 << 20)))
+            big_nodes.lose()
+            big_nodes.add()
 
     # The cluster may offer the lost node once more before it knows.
     settings = {"workers": 1, "threads": 3, "carry_seconds": 0.0, "retries": 5}
@@ -164,16 +189,11 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(cluster: 
 
 
 def test_when_the_last_node_dies_the_driver_waits_as_long_as_it_says_and_no_job_is_called_failed(
-    cluster: Cluster, tmp_path: Path
+    big_nodes: BigNodes, tmp_path: Path
 ) -> None:
-    # Of the two nodes the head has too few processors for a worker.
-    node = patiently(lambda: cluster.add_node(num_cpus=3, object_store_memory=80 << 20))
-    heard: list = []
-
     def pull_the_plug(told) -> None:
-        heard.append(told)
-        if "epoch" in told and len(heard) == 1:
-            cluster.remove_node(node, allow_graceful=False)
+        if "epoch" in told and big_nodes.alive:
+            big_nodes.lose()
 
     outcomes: list = []
     settings = {"workers": 1, "threads": 3, "retries": 20, "node_wait": 3.0}

@@ -78,6 +78,21 @@ def test_what_is_compared_may_differ(changes):
     assert broken(method(), method(**changes)) == {}
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_alike"),
+    [
+        ({"loss": "contrastive"}, {"loss": "n_pair", "evaluation__normalise": True}, True),
+        ({"loss": "contrastive", "evaluation__normalise": True}, {"loss": "margin"}, True),
+        ({"loss": "n_pair"}, {"loss": "contrastive", "evaluation__normalise": False}, True),
+        ({"loss": "contrastive"}, {"loss": "margin", "evaluation__normalise": False}, False),
+        ({"loss": "n_pair"}, {"loss": "contrastive", "evaluation__normalise": True}, False),
+    ],
+)
+def test_lengths_are_compared_by_what_is_measured_not_by_the_word(ours, theirs, is_alike):
+    expected = {} if is_alike else {"evaluation": ["evaluation.normalise"]}
+    assert broken(method(**ours), method(**theirs)) == expected
+
+
 def test_a_difference_says_who_has_what_and_why_it_matters():
     found = compare({"ours": method(), "theirs": method(head__embedding_dim=512)}, metric="map@r")
     (difference,) = found.differences

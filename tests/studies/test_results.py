@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 from studies.results.arithmetic import rank_correlation, seeds_to_separate, spread_of
 from studies.results.build import build, pages_of
-from studies.results.claims import c01_saturation, c02_structure, c03_rho_regularisation, c12_selection_on_test
+from studies.results.claims import (
+    c01_saturation,
+    c02_structure,
+    c03_rho_regularisation,
+    c12_selection_on_test,
+)
 from studies.results.claims.c13_single_seeds import wrong_winner
+from studies.results.plans import Plan, plans
 from studies.results.records import ExportedRun, read_runs, write_runs
 from studies.results.select import finals
 
@@ -138,3 +144,12 @@ def test_every_study_of_the_records_is_a_file_and_every_page_says_where_it_comes
     for page in pages_of(RESULTS / "records"):
         for study in page.studies:
             assert any((ROOT / "studies" / f"{study}.{kind}").is_file() for kind in ("toml", "py"))
+
+
+def test_what_is_outstanding_is_counted_in_seeds_that_every_method_has() -> None:
+    found = {plan.study: plan for plan in plans()}
+    assert found["c1_features_cars196"].seeds == found["c1_features_cub200"].seeds == 10
+    assert found["c1_features_cars196"].methods == found["c1_features_cub200"].methods
+    assert found["c1_features_pets"].seeds == 5
+    plan = Plan(study="s", methods=frozenset("AB"), seeds=3)
+    assert plan.n_done([exported("A", 1, 0.1), exported("B", 1, 0.1), exported("A", 2, 0.1)]) == 1

@@ -56,7 +56,10 @@ def unpack(files: Files, home: Path, folders: list[RunFolder]) -> None:
 
 
 def _finished(folder: RunFolder) -> list[Path]:
-    files = (folder.spec, folder.gallery, folder.embeddings, folder.queries, folder.analyses, folder.manifest)
+    signed: list[str] = []
+    with suppress(StoreError):
+        signed = [folder.manifest.name, *folder.signed()]
+    files = dict.fromkeys((folder.spec, *(folder.path / name for name in signed)))
     return [path for path in files if path.exists()]
 
 

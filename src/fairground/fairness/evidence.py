@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fairground.records.record import RunRecord, SplitName
+from fairground.spec.declarations import declared
 from fairground.spec.flatten import flattened
 from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.space import Range
@@ -96,6 +97,17 @@ def seed_of(record: RunRecord) -> int:
     """Return the seed of a run."""
     seed = record.spec.get("seed")
     return seed if isinstance(seed, int) else 0
+
+
+def is_measured_raw(record: RunRecord) -> bool:
+    """Tell whether a run's embeddings were measured as they come: as it says, else as its loss compares them."""
+    evaluation, loss = record.spec.get("evaluation"), record.spec.get("loss")
+    said = evaluation.get("normalise") if isinstance(evaluation, Mapping) else None
+    if said is not None:
+        return said is False
+    if not isinstance(loss, Mapping) or loss.get("normalise") is True:
+        return False
+    return declared("losses", str(loss.get("name")), "on_sphere", True) is False
 
 
 def _merged(specs: list[dict[str, str]]) -> dict[str, str]:

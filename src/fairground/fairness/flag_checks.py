@@ -1,15 +1,14 @@
 """What flags look for: each function yields the methods concerned, a sentence, and why it matters."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
-from fairground.fairness.evidence import Evidence, seed_of
+from fairground.fairness.evidence import Evidence, is_measured_raw, seed_of
 from fairground.fairness.rules import compares_samplers
 from fairground.records.record import Provenance, RunRecord
-from fairground.spec.declarations import declared
 from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.space import end_of
 from fairground.statistics.compare import compare_values
-from fairground.statistics.comparison import Estimate
+from fairground.statistics.comparison import Comparison, Estimate
 
 Found = Iterator[tuple[tuple[str, ...], str, str]]
 CLUSTERING = ("nmi", "ami", "f1", "purity")
@@ -94,14 +93,18 @@ def overlapping_claims(evidence: Evidence) -> Found:
     """Claims whose two intervals share a value, or of which one is missing."""
     # The interval of a difference can leave out 0 where two single intervals overlap, because shared seeds move both.
     # A reader who sees only the table cannot know that, so it is said.
-    values = {label: found for label in evidence.done if (found := evidence.values(label))}
-    seen = evidence.comparison or (compare_values(values) if values else None)
+    seen = evidence.comparison or _compared(evidence)
     known = {} if seen is None else {method.name: method for method in seen.methods}
     for better, worse in evidence.claims:
         if better in known and worse in known and _overlap(known[better], known[worse]):
             text = f"{better} is called better than {worse} while their own intervals overlap."
             why = "Only the interval of their difference, which leaves out what both share, supports that."
             yield (better, worse), text, why
+
+
+def _compared(evidence: Evidence) -> Comparison | None:
+    values = {label: found for label in evidence.done if (found := evidence.values(label))}
+    return compare_values(values) if values else None
 
 
 def _overlap(one: Estimate, other: Estimate) -> bool:
@@ -255,7 +258,7 @@ def not_trained(evidence: Evidence) -> Found:
 
 def measured_raw(evidence: Evidence) -> Found:
     """Methods measured on raw outputs where others are measured at unit length."""
-    raw = tuple(label for label, records in evidence.done.items() if any(map(_is_raw, records)))
+    raw = tuple(label for label, records in evidence.done.items() if any(map(is_measured_raw, records)))
     if raw and len(raw) < sum(bool(records) for records in evidence.done.values()):
         text = f"Measured on raw outputs, the others at unit length: {', '.join(raw)}."
         yield (
@@ -263,14 +266,3 @@ def measured_raw(evidence: Evidence) -> Found:
             text,
             "Length alone moves every ranking metric; evaluation.normalise=true measures all alike (MLRC 2.2).",
         )
-
-
-def _is_raw(record: RunRecord) -> bool:
-    """Tell whether a run's embeddings were measured as they come: as it says, else as its loss compares them."""
-    evaluation, loss = record.spec.get("evaluation"), record.spec.get("loss")
-    said = evaluation.get("normalise") if isinstance(evaluation, Mapping) else None
-    if said is not None:
-        return said is False
-    if not isinstance(loss, Mapping) or loss.get("normalise") is True:
-        return False
-    return declared("losses", str(loss.get("name")), "on_sphere", True) is False

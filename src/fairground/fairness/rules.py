@@ -7,7 +7,7 @@ version adds cannot slip through.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from fairground.fairness.evidence import Evidence, is_under
+from fairground.fairness.evidence import Evidence, is_measured_raw, is_under
 from fairground.records.record import RunRecord
 
 #: what is compared, and so may differ
@@ -55,6 +55,12 @@ def compares_samplers(evidence: Evidence) -> bool:
 def _free_of_batches(evidence: Evidence) -> tuple[str, ...]:
     """The sampler may differ when it is what is compared; how many images of a class a batch holds, always."""
     return ("sampler",) if compares_samplers(evidence) else ("sampler.per_class",)
+
+
+def _free_of_lengths(evidence: Evidence) -> tuple[str, ...]:
+    """What is said of lengths may differ where all are measured alike: a loss of unit vectors needs no word for it."""
+    ways = {is_measured_raw(record) for records in evidence.methods.values() for record in records}
+    return ("evaluation.normalise",) if len(ways) == 1 else ()
 
 
 def _trials(record: RunRecord) -> str | None:
@@ -238,6 +244,7 @@ RULES: tuple[Rule, ...] = (
             "evaluation.normalise",
             "evaluation.clustering_seeds",
         ),
+        free=_free_of_lengths,
         compares="metrics, lone queries, normalisation, seeds of clustering",
         reason="the same model scores differently when measured differently (MLRC 2.2)",
         why=(

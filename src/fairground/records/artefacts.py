@@ -2,6 +2,7 @@
 
 <root>/runs/<name>/
     spec.json         what was asked
+    inputs.json       what the network takes
     checkpoints/      what resume needs
     gallery.npz       queries with their nearest neighbours, as pictures
     embeddings.npz    embeddings and labels of an evaluated split
@@ -20,6 +21,7 @@ import secrets
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairground.errors import StoreError, require
 from fairground.files import read_json, reading
@@ -105,15 +107,20 @@ class RunFolder:
         sums = {file.name: checksum(file) for file in self._finished()}
         write_atomically(self.manifest, json.dumps(sums, indent=1, sort_keys=True).encode())
 
-    def damaged(self) -> list[str]:
-        """Return the names of signed files that are missing or no longer have their checksum."""
+    def signed(self) -> dict[str, Any]:
+        """Return the files a finished run has left, by name with their checksums."""
         if not self.manifest.exists():
-            return []
+            return {}
         try:
             sums = read_json(self.manifest, error=StoreError)
+            require(isinstance(sums, dict), f"it holds no table of files but {type(sums).__name__}", StoreError)
         except StoreError as error:
             raise StoreError(f"{self.manifest} is damaged: {error}") from error
-        return [name for name in sums if not _matches(self.path / Path(name).name, sums[name])]
+        return {Path(name).name: expected for name, expected in sums.items()}
+
+    def damaged(self) -> list[str]:
+        """Return the names of signed files that are missing or no longer have their checksum."""
+        return [name for name, expected in self.signed().items() if not _matches(self.path / name, expected)]
 
     def _finished(self) -> list[Path]:
         files = (file for file in self.path.iterdir() if file.is_file())
@@ -136,7 +143,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _settle(path.parent)
+        settle(path.parent)
     except OSError as error:
         raise StoreError(cannot_write(path, error)) from error
 
@@ -171,7 +178,7 @@ def _written(file: Path) -> float:
         return time.time()
 
 
-def _settle(folder: Path) -> None:
+def settle(folder: Path) -> None:
     """Make the rename itself durable: it lives in the folder, not in the file."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)

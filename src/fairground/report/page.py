@@ -209,5 +209,5 @@ def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
             "split fingerprint": origin.split_fingerprint,
         }
         for key, value in versions.items():
-            found.setdefault(key, {})[shorten(value, 120)] = None
-    return {key: " / ".join(values) for key, values in found.items()}
+            found.setdefault(key, {})[value] = None
+    return {key: " / ".join(dict.fromkeys(shorten(value, 120) for value in values)) for key, values in found.items()}

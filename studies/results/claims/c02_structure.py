@@ -47,7 +47,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "its 95 % interval "
             "(methods resampled); it does not hold if the interval lies above -0.3; otherwise these runs cannot tell."
         ),
-        short="Rank correlation of Recall@1 with ρ over methods: "
+        short="Rank correlation over methods of Recall@1 with ρ, which is low where the spectrum is flat: "
         + ", ".join(f"{SHORT[data]} {one['rho'].value:+.2f}" for data, one in measured.items())
         + " (Roth et al.: -0.63 or stronger).",
         answers=[_answer(data, one["rho"]) for data, one in measured.items()],

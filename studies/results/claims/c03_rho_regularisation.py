@@ -3,9 +3,21 @@
 import re
 from collections.abc import Sequence
 
-from studies.results.arithmetic import Mean, mean_of
+from studies.results.arithmetic import Mean, over_losses, paired_gains
 from studies.results.figures import line_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
+from studies.results.page import (
+    DATA,
+    SHORT,
+    Answer,
+    Page,
+    Picture,
+    Section,
+    interval,
+    points,
+    signed,
+    table,
+    verdict_of,
+)
 from studies.results.records import ExportedRun
 from studies.results.select import Table, by_data, finals, means, values
 
@@ -24,7 +36,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         return None
     recall = {data: values(some, "recall@1") for data, some in found.items()}
     gains = {data: gains_of(one) for data, one in recall.items()}
-    overall = {data: mean_of([gain.mean for gain in one.values()]) for data, one in gains.items()}
+    overall = {data: over_losses(one) for data, one in gains.items()}
     return Page(
         name="c03_rho_regularisation",
         title="C3. Does ρ-regularisation help ranking losses?",
@@ -40,8 +52,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "seeds, one mean a loss, t over the losses); it does not hold if the interval lies below half a "
             "point; else cannot tell."
         ),
-        short="Mean gain in Recall@1 over five ranking losses: "
-        + ", ".join(f"{SHORT[data]} {_signed(one.mean)} points" for data, one in overall.items())
+        short="What it changes in Recall@1, mean over five ranking losses: "
+        + ", ".join(f"{SHORT[data]} {signed(one.mean)} points" for data, one in overall.items())
         + ".",
         answers=[_answer(data, one) for data, one in overall.items()],
         sections=[
@@ -77,18 +89,13 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
 
 def gains_of(recall: Table) -> dict[str, Mean]:
     """Return each loss' mean gain over shared seeds with its interval."""
-    found = {}
-    for method, row in recall.items():
-        regularised = recall.get(f"R-{method}")
-        if regularised is not None:
-            found[method] = mean_of([regularised[seed] - row[seed] for seed in row])
-    return found
+    return paired_gains(recall, {method: (method, f"R-{method}") for method in recall})
 
 
 def _answer(data: str, gain: Mean) -> Answer:
     verdict = verdict_of(holds=gain.low > 0, fails=gain.high < BOUND)
     ends = interval(gain.low, gain.high)
-    sentence = f"Mean gain in Recall@1 over the five losses: {_signed(gain.mean)} points, interval {ends}."
+    sentence = f"Mean gain in Recall@1 over the five losses: {signed(gain.mean)} points, interval {ends}."
     return Answer(data=data, verdict=verdict, sentence=sentence)
 
 
@@ -99,7 +106,7 @@ def _gain_table(gains: dict[str, dict[str, Mean]], found: dict[str, list[Exporte
         for method, gain in one.items():
             change = rho[f"R-{method}"] - rho[method] if rho else float("nan")
             rows.append(
-                [f"{SHORT[data]}, {method}", f"{_signed(gain.mean)} {interval(gain.low, gain.high)}", f"{change:+.3f}"]
+                [f"{SHORT[data]}, {method}", f"{signed(gain.mean)} {interval(gain.low, gain.high)}", f"{change:+.3f}"]
             )
     return table(["loss", "gain in Recall@1, points", "change of ρ"], rows)
 
@@ -127,7 +134,3 @@ def _curve(recall: Table) -> tuple[str, list[float], list[float]]:
             shares[float(said[1])] = value
     ordered = sorted(shares.items())
     return "margin", [share for share, _ in ordered], [100 * value for _, value in ordered]
-
-
-def _signed(value: float) -> str:
-    return f"{100 * value:+.2f}"

@@ -36,7 +36,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "95 % interval of the mean difference over methods; it does not hold if the interval lies below 0.1 "
             "points; else cannot tell."
         ),
-        short="Test Recall@1 gained by selecting on MAP@R instead of Recall@1: "
+        short="Selecting epochs by MAP@R instead of Recall@1 changes test Recall@1: "
         + ", ".join(f"{SHORT[data]} {100 * gain.mean:+.2f}" for data, gain in gains.items())
         + " points.",
         answers=[_answer(data, gain) for data, gain in gains.items()],

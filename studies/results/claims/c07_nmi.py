@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from studies.results.arithmetic import Mean, mean_of
 from studies.results.figures import line_panels
-from studies.results.page import Answer, Page, Picture, Section, interval, points, table, verdict_of
+from studies.results.page import Answer, Page, Picture, Section, interval, points, signed, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import values
 
@@ -40,8 +40,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         short=(
             f"From {fewest} to {most} classes a random network's NMI rises by {points(nmi[KINDS[0]].mean)} "
             "points, its AMI "
-            f"by {points(ami[KINDS[0]].mean)}; of random points by {points(nmi[KINDS[1]].mean)} and "
-            f"{points(ami[KINDS[1]].mean)}."
+            f"changes by {signed(ami[KINDS[0]].mean)}; those of random points by {signed(nmi[KINDS[1]].mean)} and "
+            f"{signed(ami[KINDS[1]].mean)}."
         ),
         answers=[_answer(kind, nmi[kind], ami[kind]) for kind in KINDS],
         sections=[Section(heading="By the number of classes", text=_table(runs))],
@@ -82,7 +82,7 @@ def _answer(kind: str, nmi: Mean, ami: Mean) -> Answer:
     holds = nmi.low > BOUND and ami.high < BOUND
     fails = nmi.high < BOUND or ami.low > BOUND
     sentence = (
-        f"NMI rises by {points(nmi.mean)} points {interval(nmi.low, nmi.high)}, AMI by {points(ami.mean)} "
+        f"NMI rises by {points(nmi.mean)} points {interval(nmi.low, nmi.high)}, AMI changes by {signed(ami.mean)} "
         f"{interval(ami.low, ami.high)}."
     )
     return Answer(data=kind, verdict=verdict_of(holds=holds, fails=fails), sentence=sentence)

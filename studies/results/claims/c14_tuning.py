@@ -8,7 +8,7 @@ from studies.results.arithmetic import Mean, mean_of
 from studies.results.figures import Dot, dot_rows
 from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, untrained, values
+from studies.results.select import Table, by_data, finals, split_label, untrained, values
 
 STUDIES = ("c14_features_cub200",)
 KINDS = ("default", "published", "searched")
@@ -84,7 +84,7 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
 def _by_kind(one: Table) -> dict[str, Table]:
     found: dict[str, Table] = {kind: {} for kind in KINDS}
     for label, row in one.items():
-        loss, _, kind = label.rpartition(", ")
+        loss, kind = split_label(label)
         found[kind][loss] = row
     return found
 

@@ -1,0 +1,113 @@
+"""Verdicts of the pages on samplers, factors, joined folds, mixup, untrained trunks and searches follow their rules."""
+
+import pytest
+from studies.results.arithmetic import paired_gains
+from studies.results.claims import (
+    c04_samplers,
+    c05_factors,
+    c08_concatenation,
+    c10_mixup,
+    c11_untrained,
+    c16_search,
+)
+from studies.results.page import Page, table
+from studies.results.records import JOINED, ExportedRun
+
+from tests.studies.test_results import exported, field
+
+LOSSES = {"A": 0.50, "B": 0.55, "C": 0.60, "D": 0.65}
+
+
+def verdicts(page: Page | None) -> dict[str, str]:
+    assert page is not None
+    assert page.markdown().count("## Verdict") == 1
+    return {answer.data: answer.verdict for answer in page.answers}
+
+
+def variants(shifts: dict[str, float]) -> list[ExportedRun]:
+    """Every loss in every variant, which shifts it by so much, and by a little more or less from loss to loss."""
+    levels = {
+        f"{loss}, {variant}": level + shift + (0.0 if variant in ("base", "SPC-4") else 0.0005 * (-1) ** place)
+        for place, (loss, level) in enumerate(LOSSES.items())
+        for variant, shift in shifts.items()
+    }
+    return field(levels, sd=0.00001, n_seeds=2)
+
+
+def test_a_sampler_is_judged_by_what_it_gains_over_spc_4() -> None:
+    shifts = {"SPC-2": 0.02, "SPC-4": 0.0, "SPC-8": -0.01, "SPC-R": 0.0, "GC": 0.01, "DDM": 0.0, "FRD": -0.02}
+    page = c04_samplers.page(variants(shifts))
+    assert verdicts(page) == {"SPC-2 beats SPC-4": "holds", "FRD beats SPC-4": "does not hold"}
+    assert page is not None
+    assert "best to worst of seven samplers 4." in page.short
+
+
+@pytest.mark.parametrize(
+    ("shift", "expected"),
+    [(0.02, ("holds", "holds")), (-0.02, ("does not hold", "holds")), (0.0, ("does not hold",) * 2)],
+)
+def test_factors_are_judged_from_the_base(shift: float, expected: tuple[str, str]) -> None:
+    changed = {"batch 256": shift, "decay 0.01": shift, "512 dimensions": shift}
+    found = verdicts(c05_factors.page(variants(dict.fromkeys(["base", *c05_factors.VARIANTS], 0.0) | changed)))
+    assert found["larger batches help"] == found["more dimensions help"] == expected[0]
+    assert found["weight decay matters"] == expected[1]
+
+
+def test_joined_models_are_set_against_single_ones_of_both_widths() -> None:
+    runs = []
+    for loss, level in LOSSES.items():
+        for width, gain in ((128, 0.0), (512, 0.02)):
+            folds = [
+                exported(f"{loss}, {width}", 1, level + gain + 0.001 * fold, run=f"{loss}{fold}") for fold in range(4)
+            ]
+            joined = exported(f"{loss}, {width}", 1, level + gain + 0.02, kind=JOINED, best_epoch=1)
+            runs += [*folds, joined]
+    found = verdicts(c08_concatenation.page(runs))
+    assert found == {
+        "against one model of 128 dimensions": "holds",
+        "against one model of 512 dimensions": "does not hold",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rho", "recall", "verdict"), [(0.1, -0.02, "holds"), (-0.1, -0.02, "does not hold"), (0.1, 0.02, "does not hold")]
+)
+def test_mixup_must_compress_and_cost(rho: float, recall: float, verdict: str) -> None:
+    runs = []
+    for place, (loss, level) in enumerate(LOSSES.items()):
+        for seed in (1, 2):
+            plain = {"train": {"rho": 0.3 + 0.001 * place, "effective_rank": 9.0}}
+            mixed = {"train": {"rho": 0.3 + 0.002 * place + rho, "effective_rank": 8.0}}
+            runs.append(exported(loss, seed, level, **plain))
+            runs.append(exported(f"{loss}, mixup", seed, level + recall + 0.0001 * place, **mixed))
+    assert verdicts(c10_mixup.page(runs)) == {"cub200": verdict}
+
+
+def untrained_rows(trunk: str, level: float) -> list[ExportedRun]:
+    ways = ["all 1280", *c11_untrained.WAYS]
+    return [exported(f"{trunk}, {way}", 0, level) for way in ways]
+
+
+def test_trunks_are_set_against_losses_where_there_are_two() -> None:
+    trained, one = field(LOSSES), untrained_rows("efficientnet_lite0", 0.5)
+    assert verdicts(c11_untrained.page(one, trained)) == {"cub200": "cannot tell"}
+    far, near = untrained_rows("resnet50", 0.3), untrained_rows("resnet50", 0.49)
+    assert verdicts(c11_untrained.page([*one, *far], trained)) == {"cub200": "holds"}
+    assert verdicts(c11_untrained.page([*one, *near], trained)) == {"cub200": "does not hold"}
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.001, "holds"), (0.02, "does not hold")])
+def test_a_search_is_long_enough_where_a_longer_one_gains_little(gain: float, verdict: str) -> None:
+    longer = field({loss: level + gain for loss, level in LOSSES.items()}, sd=0.0001)
+    found = c16_search.page(longer, field(LOSSES, sd=0.0001))
+    assert verdicts(found) == {"cub200": verdict}
+
+
+def test_gains_are_taken_on_the_seeds_that_both_have() -> None:
+    gains = paired_gains({"A": {1: 0.1, 2: 0.2, 3: 0.9}, "B": {1: 0.2, 2: 0.3}}, {"x": ("A", "B"), "y": ("A", "C")})
+    assert list(gains) == ["x"]
+    assert gains["x"].mean == pytest.approx(0.1)
+
+
+def test_text_and_numbers_are_aligned_apart() -> None:
+    assert table(["a", "b", "c"], [["x", "y", "1"]], n_text=2).splitlines()[1] == "| --- | --- | ---: |"
