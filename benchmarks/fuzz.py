@@ -7,6 +7,7 @@ import json
 import random
 import resource
 import shutil
+import sys
 import tempfile
 import time
 import traceback
@@ -84,6 +85,7 @@ def tables() -> Iterator[Table]:
             grown = _peak_megabytes() - before
             counts = [str(found.outcomes[kind]) for kind in ("a result", "a sentence", "a traceback")]
             rows.append([name, f"{CASES:,}", *counts, f"{found.slowest:.2f}", f"{grown:.0f}"])
+            print(", ".join(rows[-1]), file=sys.stderr, flush=True)
             for fault in found.faults.values():
                 print(fault)
     yield Table(

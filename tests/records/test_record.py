@@ -1,5 +1,6 @@
 """Fields of records: kept, read back, checked."""
 
+import json
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
@@ -101,3 +102,12 @@ def test_parts_read_from_json_are_what_the_classes_would_make():
         read.scores[0].value = 1.0
     with pytest.raises(FrozenInstanceError):
         read.epochs[0].epoch = 1
+
+
+@pytest.mark.parametrize("split", ["validation", "test"])
+@pytest.mark.parametrize("scores", [3, "xy", [1, 2], [["map@r", 0.5]], None])
+def test_scores_of_an_epoch_that_are_no_table_are_refused(split: str, scores: object):
+    plain = json.loads(make_record(epochs=2).to_json())
+    plain["epochs"][1][split] = scores
+    with pytest.raises(StoreError, match=f"{split} is "):
+        RunRecord.from_json(json.dumps(plain))

@@ -46,6 +46,10 @@ def test_curves_hold_the_mean_and_range_over_seeds():
     assert curve.counts == (3,) * 9
 
 
+def test_what_was_measured_before_training_alone_has_no_curve():
+    assert curves_of(ResultTable.from_records([make_record(epochs=0), make_record(epochs=0, seed=1)])).curves == ()
+
+
 def test_a_run_that_stopped_early_still_counts_as_far_as_it_came():
     records = [make_record(seed=0, epochs=8), make_record(seed=0, epochs=4, settings={"margin": 0.1})]
     (curve,) = curves_of(ResultTable.from_records(records)).curves

@@ -79,7 +79,7 @@ class PldaHead(Head):
         # Features that never change within a class have nothing to be divided by.
         floor = self.shrinkage * variance if variance > 0 else torch.ones_like(variance)
         factor = torch.linalg.cholesky((1 - self.shrinkage) * found.within + floor * eye)
-        inverse = torch.linalg.solve_triangular(factor, eye, upper=False)
+        inverse: Tensor = torch.linalg.solve_triangular(factor, eye, upper=False)
         left = (inverse @ found.within * inverse).sum() / d
         means = (found.means - found.mean) @ inverse.T * (found.counts / found.n).sqrt()[:, None]
         # The class means span few axes: those of the others have the floor alone.
@@ -89,7 +89,8 @@ class PldaHead(Head):
         if between.sum() <= 0:
             return inverse
         rest, own = _weight(least), _weight(between + least)
-        return rest * inverse + axes.T @ ((own - rest)[:, None] * (axes @ inverse))
+        weight: Tensor = rest * inverse + axes.T @ ((own - rest)[:, None] * (axes @ inverse))
+        return weight
 
 
 def _weight(between: Tensor) -> Tensor:
@@ -102,4 +103,5 @@ def _first_axes(weight: Tensor, total: Tensor, dim: int) -> Tensor:
     axes = vectors.T.flip(0)[:dim]
     # An axis has no direction of its own: let its largest entry be positive, so that all machines agree.
     signs = axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()
-    return (axes * signs) @ weight
+    kept: Tensor = (axes * signs) @ weight
+    return kept

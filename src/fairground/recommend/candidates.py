@@ -79,8 +79,7 @@ def frozen_candidates(width: int, n_train: int, *, name: str) -> list[Candidate]
     """
     found = [Candidate(name=name, words=("head=identity",))]
     for shrinkage, prior in DISCRIMINANTS:
-        words = ("head=plda", f"head.shrinkage={shrinkage}", f"head.prior={prior}")
-        found.append(Candidate(name=f"PLDA {shrinkage}/{prior}", words=words))
+        found.append(Candidate(name=f"PLDA {shrinkage}/{prior}", words=_discriminant(shrinkage, prior)))
     dims = _dimensions(width, n_train)
     for dim in reversed(dims):
         found.append(Candidate(name=f"{name}, PCA {dim}", words=("head=pca", *_axes(dim), "head.standardise=false")))
@@ -101,7 +100,7 @@ def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> 
     rank = max(1, min(64, width // 2))
     shrinkage, prior = DISCRIMINANTS[0]
     heads = [
-        (f"from PLDA {shrinkage}/{prior}", ("head=plda", f"head.shrinkage={shrinkage}", f"head.prior={prior}")),
+        (f"from PLDA {shrinkage}/{prior}", _discriminant(shrinkage, prior)),
         ("residual", ("head=residual", f"head.rank={rank}")),
         (f"linear {wide}", ("head=whitened", *_axes(wide), "head.power=0.5")),
         (f"linear {wide} from PCA", ("head=pca", *_axes(wide), "head.standardise=false")),
@@ -164,6 +163,10 @@ def _rates(rate: str) -> tuple[str, ...]:
 def _dimensions(width: int, n_train: int) -> list[int]:
     """Return the dimensions below the width and the number of images; where all are too many, as many as there are."""
     return [dim for dim in DIMENSIONS if dim < min(width, n_train)] or [max(1, min(width, n_train - 1))]
+
+
+def _discriminant(shrinkage: str, prior: str) -> tuple[str, ...]:
+    return ("head=plda", f"head.shrinkage={shrinkage}", f"head.prior={prior}")
 
 
 def _axes(dim: int) -> tuple[str, ...]:

@@ -231,8 +231,11 @@ class RunRecord:
 
 
 def _epoch(fields: dict[str, Any]) -> EpochRow:
-    if type(fields["validation"]) is not dict:
-        fields["validation"] = dict(fields["validation"])
+    for split in ("validation", "test"):
+        scores = fields.get(split, {})
+        require(
+            isinstance(scores, dict), f"scores of an epoch are no table of metrics: {split} is {scores!r}", StoreError
+        )
     return _made(EpochRow, fields)
 
 
