@@ -61,6 +61,9 @@ def test_averages_leave_out_fast_ap_and_both_classics():
         return [run(loss, value + shift) for loss, value in losses.items()]
 
     made = replace(inputs(runs(0.0)), key=("sop", "laptop"), concatenated=ResultTable.from_records(runs(0.1)))
+    # Nothing is separated where nothing is joined.
+    alone = average_improvement.average_gains_of(replace(made, concatenated=None))
+    assert [gain.source for gain in alone["contrastive"] if gain.source.startswith("here")] == ["here"]
     found = average_improvement.average_gains_of(made)
     gains = {gain.source: gain for gain in found["contrastive"]}
     # Margin and NT-Xent alone: (20 + 10) / 2, and joined (0.7 and 0.65 over 0.6).

@@ -268,6 +268,26 @@ def make_fold(loss, seed, fold):
     return replace(made, name=hashed(spec), method=hashed(spec | {"seed": 0}), spec=spec)
 
 
+def test_the_card_names_a_component_before_its_settings(tmp_path, without_figures):
+    runs = [make_record(loss="margin", settings={"beta": 0.6}, seed=seed) for seed in range(2)]
+    assert "margin · beta 0.6" in Reader(page_of(runs, tmp_path)).text()
+
+
+def test_time_of_untrained_networks_is_no_training(tmp_path, without_figures):
+    trained = [make_record(seed=seed) for seed in range(2)]
+    assert "of training" in Reader(page_of(trained, tmp_path)).text()
+    untrained = [replace(record, spec={**record.spec, "training": {"epochs": 0}}) for record in trained]
+    text = Reader(page_of(untrained, tmp_path)).text()
+    assert "of measuring" in text
+    assert "of training" not in text
+
+
+def test_one_run_each_promises_no_interval(tmp_path, without_figures):
+    text = Reader(page_of([make_record(loss="margin"), make_record(loss="triplet")], tmp_path)).text()
+    assert "By MAP@R, of which one run of a method has no interval." in text
+    assert "hold at once" not in text
+
+
 def test_a_miniature_says_in_what_it_differs_from_the_paper(tmp_path, without_figures):
     runs = RunSet(
         records=tuple(make_study()), title="Which is best?", follows="the text", differs="icons for <photographs>"

@@ -1,5 +1,6 @@
 """The papers' figures: their numbers by hand, and that each is left out when the runs lack what it needs."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -110,6 +111,24 @@ def test_a_level_is_called_by_what_varies_under_its_name():
     assert set(found["miner"]) == {"distance_weighted", "rho_distance, p switch 0.1", "rho_distance, p switch 0.2"}
 
 
+def test_levels_are_called_as_the_study_calls_them():
+    """ "Margin, SPC-2" and "Triplet, SPC-2": the end of the name is the level, unless a level has several."""
+    records = [
+        changed(run(loss, 0.5), sampler={"name": "per_class", "per_class": n}) for loss in ("a", "b") for n in (2, 4)
+    ]
+    records += [changed(run(loss, 0.5), sampler={"name": "frechet", "per_class": 2}) for loss in ("a", "b")]
+    made = inputs(records)
+    ends = ["SPC-2", "SPC-4", "SPC-2", "SPC-4", "FRD", "FRD"]
+    starts = ["A", "A", "B", "B", "A", "B"]
+    names = {r.method: f"{start}, {end}" for r, start, end in zip(records, starts, ends, strict=True)}
+    named = replace(made, runs=replace(made.runs, names=names))
+    assert set(distributions.distributions_of(named)["sampler"]) == {"SPC-2", "SPC-4", "FRD"}
+    ours = {"per_class, per class 2", "per_class, per class 4", "frechet"}
+    assert set(distributions.distributions_of(made)["sampler"]) == ours
+    other = replace(made, runs=replace(made.runs, names=names | {records[0].method: "A, as the protocol"}))
+    assert set(distributions.distributions_of(other)["sampler"]) == ours
+
+
 def test_relative_performance_by_hand():
     found = distributions.distributions_of(
         inputs([run("a", 0.5), run("a", 0.4, miner="semihard"), run("b", 0.2), run("b", 0.2, miner="semihard")])
@@ -157,6 +176,17 @@ def test_p_switch_curves_by_hand():
     assert found.at[0.3][0] == pytest.approx(90)
 
 
+def test_p_switch_curves_are_called_as_the_method_without_and_compared_with_it_alone():
+    plain, other = run("triplet", 0.6), run("triplet", 0.2, miner="semihard")
+    switched = [run("triplet", 0.7, miner="rho_distance", p=p) for p in (0.1, 0.3)]
+    made = inputs([plain, other, *switched])
+    named = replace(made, runs=replace(made.runs, names={plain.method: "Triplet (D)"}))
+    (found,) = p_switch.switch_curves_of(named)
+    assert (found.loss, found.without) == ("Triplet (D)", (60.0,))
+    (nameless,) = p_switch.switch_curves_of(made)
+    assert (nameless.loss, nameless.without) == ("triplet", (60.0,))
+
+
 def test_p_switch_curves_of_two_betas_stay_apart():
     def at(beta: float, value: float, **where):
         made = run("margin", value, **where)
@@ -173,21 +203,50 @@ def test_p_switch_curves_of_two_betas_stay_apart():
     assert found["margin, beta 1.2"].at[0.3] == (pytest.approx(63),)
 
 
-def test_spectra_of_all_pairs_are_drawn_and_a_pair_shares_its_colour(tmp_path):
-    losses = ["contrastive", "margin", "snr", "triplet", "n_pair"]
-    records = [run(loss, 0.5, seed=0) for loss in losses]
-    records += [run(loss, 0.6, miner="rho_distance", p=0.3, seed=0) for loss in losses]
+def with_spectra(records, home, shares=(0.7, 0.3)) -> FigureInputs:
     folders = {}
     for record in records:
-        folders[record.name] = RunFolder(tmp_path, record.name).make()
-        write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array([0.7, 0.3])})
-    found = spectra.spectra_of(inputs(records, folders=folders))
-    assert len(found) == 10
-    colours = [spectrum.series for spectrum in found]
-    assert sorted(colours) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    for series in range(5):
-        assert {spectrum.is_changed for spectrum in found if spectrum.series == series} == {True, False}
-    assert spectra.figure_of(inputs(records, folders=folders)).wide("here").count("<svg") == 1
+        folders[record.name] = RunFolder(home, record.name).make()
+        write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array(shares)})
+    return inputs(records, folders=folders)
+
+
+def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
+    losses = ["contrastive", "margin", "snr", "triplet", "n_pair", "lifted", "histogram", "ranked_list", "angular"]
+    records = [run(loss, 0.5, seed=0) for loss in losses]
+    records += [run(loss, 0.6, miner="rho_distance", p=0.3, seed=0) for loss in losses]
+    made = with_spectra([*records, run("soft_triple", 0.4)], tmp_path)
+    found = spectra.spectra_of(made)
+    assert len(found) == 19
+    pairs = spectra.pairs_of_spectra(found)
+    assert len(pairs) == 9
+    for label, (without, switched) in pairs.items():
+        assert (without.label, switched.base) == (label, label)
+        assert (without.is_changed, switched.is_changed) == (False, True)
+    figure = spectra.figure_of(made)
+    said = "9 methods without (blue) and with (red) switched tuples; 1 method without a pair is among the"
+    assert said in figure.sentence
+    assert len(figure.numbers) == 19
+    for drawing in (figure.wide("here"), figure.narrow("here")):
+        assert all(f">{loss} + distance" in drawing for loss in losses)
+        assert "soft_triple" not in drawing
+
+
+def test_spectra_of_a_sweep_are_told_apart_in_one_panel(tmp_path):
+    switched = [run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3)]
+    made = with_spectra([run("margin", 0.5), *switched], tmp_path)
+    assert spectra.pairs_of_spectra(spectra.spectra_of(made)) == {}
+    figure = spectra.figure_of(made)
+    assert "blue" not in figure.sentence
+    assert all(f"p_switch={p}" in figure.wide("here") for p in (0.1, 0.3))
+
+
+def test_spectra_end_where_the_rest_is_rounding(tmp_path):
+    made = with_spectra([run("a", 0.5)], tmp_path, shares=(0.9, 0.1, 3e-9))
+    (found,) = spectra.spectra_of(made)
+    assert found.used.tolist() == [0.9, 0.1]
+    assert "Lines end where the rest is rounding of zero." in spectra.figure_of(made).sentence
+    assert "rounding" not in spectra.figure_of(with_spectra([run("a", 0.5)], tmp_path)).sentence
 
 
 def test_spectra_are_averaged_over_the_runs_that_kept_them(tmp_path):
@@ -232,6 +291,9 @@ def test_improvement_over_the_best_of_the_classics():
 def test_metrics_are_ordered_by_how_far_they_set_methods_apart():
     lines = metrics_apart.metric_lines_of(inputs([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
     assert [line.metric for line in lines] == ["f1", "recall@1", "nmi"]
+    some = [run(f"loss_{i}", 0.5 - i / 100, nmi=0.5 + i / 100) for i in range(9)]
+    assert metrics_apart.figure_of(inputs(some)).sentence.startswith("Means over seeds of the 7 best of 9 methods by")
+    assert metrics_apart.figure_of(inputs(some[:7])).sentence.startswith("Means over seeds of 7 methods by")
 
 
 def test_traces_and_sensitivity_come_from_the_trials():
@@ -254,7 +316,11 @@ def test_sensitivity_without_a_search_compares_methods_of_one_loss():
         for margin, level in ((0.1, 0.3), (0.2, 0.4))
         for seed in range(2)
     ]
+    along = [changed(record, miner={"name": "semihard"}) for record in study[:2]]
+    assert "Other settings vary along" in sensitivity.figure_of(inputs([*study, *along])).sentence
     (one,) = sensitivity.sensitivities_of(inputs(study))
+    assert "Other settings" not in sensitivity.figure_of(inputs(study)).sentence
+    assert sensitivity.figure_of(inputs(study)).sentence.endswith("(2 points). Diamonds are the best.")
     assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
 
 
@@ -268,6 +334,9 @@ def test_the_diagram_says_what_its_blocks_are():
     figure = critical_difference.figure_of(inputs(make_study()))
     assert figure.sentence.startswith("Mean MAP@R over seeds, best on the left;")
     assert "says nothing of others" in figure.sentence
+    # A phone has room for the ends of the axis alone.
+    ticks = [len(re.findall(r">[\d.]+</text>", drawing)) for drawing in (figure.wide("here"), figure.narrow("here"))]
+    assert ticks == [5, 2]
     over = critical_difference.figure_over({"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, metric="map@r")
     assert "over 2 data sets as blocks" in over.sentence
     assert over.numbers == (("a", "1.00"), ("b", "2.00"), ("c", "3.00"))

@@ -21,7 +21,7 @@ def test_class_spectra_are_read_apart_from_the_others(tmp_path):
     made = inputs(records, folders=folders)
     found = {spectrum.is_changed: spectrum for spectrum in class_spectra.class_spectra_of(made)}
     assert found[False].shares.tolist() == [pytest.approx(0.9), pytest.approx(0.1)]
-    assert found[False].series == found[True].series
+    assert found[True].base == found[False].label
     figure = class_spectra.figure_of(made)
     assert "within classes" in figure.title
     assert figure.numbers[0][1] == "60.000 %"
@@ -61,11 +61,12 @@ def test_each_objective_is_paired_with_itself_under_mixup():
     assert mixup.figure_of(inputs(records[::2])) is None
 
 
-def test_a_pair_under_mixup_shares_its_colour_in_the_spectra(tmp_path):
+def test_a_pair_under_mixup_has_a_panel_of_spectra(tmp_path):
     records = [run("margin", 0.6), mixed(run("margin", 0.5))]
     folders = {}
     for record in records:
         folders[record.name] = RunFolder(tmp_path, record.name).make()
         write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array([0.7, 0.3])})
     found = spectra.spectra_of(inputs(records, folders=folders))
-    assert {(spectrum.series, spectrum.is_changed) for spectrum in found} == {(0, False), (0, True)}
+    ((without, mixed_up),) = spectra.pairs_of_spectra(found).values()
+    assert (without.is_changed, mixed_up.change) == (False, "manifold mixup")

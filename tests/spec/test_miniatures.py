@@ -31,10 +31,17 @@ def test_budget_and_differences_are_declared_and_every_run_can_be_said(name: str
         assert spec.training.epochs == study.budget.epochs
 
 
+@pytest.mark.parametrize("name", [name for name in MINIATURES if name.startswith("laptop/")])
+def test_icons_stay_small_whatever_is_varied(name: str) -> None:
+    """A transform for photographs makes three channels of 224 pixels, which a network for icons refuses."""
+    specs = [job.spec(seed=1, fold=0, test=True, unsaid=UNSAID) for job in jobs_of(load_study(name))]
+    assert {spec.transform.name for spec in specs} == {"small_images"}
+
+
 def test_what_differs_is_said_with_the_budget_as_changed() -> None:
     said = (
-        "icons and a small network for photographs and ResNet-50; Adam at 1e-3; {}; validation classes select and the "
-        "test half stays sealed; {} instead of 5"
+        "icons and a small network for photographs and ResNet-50; Adam at 1e-3; {}; epochs are selected on "
+        "validation classes, not on test classes; {} instead of 5"
     )
     assert load_study("laptop/roth-table2").differs == said.format("3 epochs of 30 batches", "3 seeds")
     changes = ["repeats=1", "budget.epochs=1", "budget.batches_per_epoch=5"]
@@ -55,6 +62,17 @@ def test_a_study_of_nmi_is_headed_by_nmi(name: str) -> None:
     study = load_study(name)
     assert "NMI" in study.question
     assert study.selection.metric == "nmi"
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_study_selects_by_what_heads_its_page(name: str) -> None:
+    """The page is headed by what the runs say they were selected by; progress and waves go by the study's metric."""
+    study = load_study(name)
+    heads = {
+        job.spec(seed=1, fold=study.folds.used[0], test=True, unsaid=UNSAID).evaluation.select_by
+        for job in jobs_of(study)
+    }
+    assert heads == {study.selection.metric}
 
 
 def test_the_classes_it_names_are_those_of_the_icons() -> None:

@@ -153,7 +153,8 @@ def _plan(
     width = max(len(row.job) for row in plan.rows)
     for row in plan.rows:
         cost = "" if row.seconds is None else f"  {row.seconds:.1f} s per run"
-        print(f"{row.job:<{width}}  {row.n_search:>5} search + {row.n_final:>4} final  {row.n_settings} settings{cost}")
+        settings = f"{row.n_settings} setting{'' if row.n_settings == 1 else 's'}"
+        print(f"{row.job:<{width}}  {row.n_search:>5} search + {row.n_final:>4} final  {settings}{cost}")
     most = "at most " if plan.is_most else ""
     print(f"{plan.n_search:,} trainings to search, {most}{plan.n_final:,} after selection")
     if seconds is not None and size is not None:

@@ -125,11 +125,18 @@ class ComparisonResult:
     def how_to_read(self) -> str:
         """Return by what the methods are compared and what a verdict promises."""
         found, n_pairs = self.comparison, len(self.pairs)
+        if not self.has_intervals:
+            return f"By {heading(self.metric)}, of which one run of a method has no interval:"
         margin = f"{show(self.metric, found.margin)}{unit(self.metric)}"
         at_once = f"intervals of all {n_pairs} pairs hold at once" if n_pairs > 1 else "the interval holds"
         looks = "" if self.table.waves is None else " over all looks"
         held = f"{at_once}{looks} at {100 * found.level:g} %{self._over_what()}"
         return f"By {heading(self.metric)}, {held}; equivalent is within ±{margin}:"
+
+    @property
+    def has_intervals(self) -> bool:
+        """Tell whether any pair has an interval, so that there can be verdicts."""
+        return any(pair.low is not None for pair in self.pairs)
 
     def _over_what(self) -> str:
         """Return what a verdict holds for beyond these runs, where that is not other seeds alone."""

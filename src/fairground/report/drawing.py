@@ -57,10 +57,14 @@ def plain_axes(axes: "Axes", palette: Palette) -> None:
 
 def log_axis(axes: "Axes", which: Literal["x", "y"]) -> None:
     """Make one axis logarithmic with plain numbers: the powers matplotlib writes need its mathematical text."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     axis: Axis = axes.xaxis if which == "x" else axes.yaxis
     axes.set_xscale("log") if which == "x" else axes.set_yscale("log")
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    # Powers of ten alone would leave a short axis with one number.
+    if high < 50 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
     axis.set_minor_locator(NullLocator())

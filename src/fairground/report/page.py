@@ -189,7 +189,9 @@ def _counts(records: Sequence[RunRecord], sections: Sequence[Section]) -> dict[s
         "seed per method" if seeds == [1] else "seeds per method": " to ".join(
             str(count) for count in dict.fromkeys((seeds[0], seeds[-1]))
         ),
-        "of training": duration(sum(record.provenance.wall_seconds for record in trained)),
+        "of measuring" if all(record.is_untrained for record in trained) else "of training": duration(
+            sum(record.provenance.wall_seconds for record in trained)
+        ),
     }
 
 

@@ -187,7 +187,9 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
         # The section's title says so, or there is nothing to say: a published bug that is not switched on is no news.
         if key in ("protocol", "data") or not value or (setting.endswith("_bug") and value == "false"):
             continue
-        parts.setdefault(part, []).append(clean(f"{setting.replace('_', ' ')} {value}".strip()))
+        said = parts.setdefault(part, [])
+        # A component's name comes first: its settings would hide it.
+        said.insert(len(said) if setting else 0, clean(f"{setting.replace('_', ' ')} {value}".strip()))
     return {part: " · ".join(settings) for part, settings in parts.items()}
 
 

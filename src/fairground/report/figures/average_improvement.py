@@ -59,12 +59,17 @@ def average_gains_of(inputs: FigureInputs) -> dict[str, list[AverageGain]]:
     for over in CLASSICS:
         here = [
             gain
-            for source, table in (("here, separated", inputs.table), ("here, concatenated", inputs.concatenated))
+            for source, table in ((_separated(inputs), inputs.table), ("here, concatenated", inputs.concatenated))
             if table is not None and (gain := _average(source, _means(table, inputs.habitual), over)) is not None
         ]
         if here:
             found[over] = [*_papers(over, inputs.dataset), *_mlrc(over, inputs.dataset), *here]
     return found
+
+
+def _separated(inputs: FigureInputs) -> str:
+    """Return what the models of these runs are called: separated only where others are joined."""
+    return "here" if inputs.concatenated is None else "here, separated"
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:

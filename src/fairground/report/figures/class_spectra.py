@@ -5,8 +5,8 @@ Paper
 """
 
 from fairground.report.figure import ReportFigure
-from fairground.report.figure_inputs import FigureInputs, count
-from fairground.report.figures.spectra import COLUMNS, Spectrum, numbers_of, spectra_drawn, spectra_of
+from fairground.report.figure_inputs import FigureInputs
+from fairground.report.figures.spectra import Spectrum, spectra_figure, spectra_of
 
 PAGE_ORDER = 72
 ARRAY = "class_spectra/class_spectrum"
@@ -19,20 +19,13 @@ def class_spectra_of(inputs: FigureInputs) -> list[Spectrum]:
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when runs kept their class spectra."""
-    spectra = class_spectra_of(inputs)
-    if not spectra:
-        return None
-    return ReportFigure(
+    return spectra_figure(
+        class_spectra_of(inputs),
         name="class_spectra",
         title="Singular value spectra within classes",
-        sentence=(
-            f"Each singular value of the training embeddings of a class as a share of their sum, largest first, mean "
-            f"over classes and seeds ({count(sum(spectrum.n_runs for spectrum in spectra), 'run')}). A steep line: "
-            "classes have shrunk to few directions. As figure 10 of Roth et al., 2020."
+        what=(
+            "Each singular value of the training embeddings of a class as a share of their sum, largest first, mean "
+            "over classes and seeds"
         ),
-        draw=lambda is_narrow: spectra_drawn(spectra, is_narrow),
-        height=4.0,
-        narrow_height=3.8,
-        columns=COLUMNS,
-        numbers=numbers_of(spectra),
+        meaning="A steep line: classes have shrunk to few directions. As figure 10 of Roth et al., 2020.",
     )

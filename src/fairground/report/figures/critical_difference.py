@@ -155,12 +155,14 @@ def _drawn(found: Diagram, is_narrow: bool) -> Draw:
         axes = figure.add_subplot()
         axes.set_axis_off()
         axes.plot([0, 1], [0, 0], color=palette.ink, linewidth=1.2)
-        for place, words in found.ticks:
+        # A phone has room for the ends alone.
+        for place, words in (found.ticks[0], found.ticks[-1]) if is_narrow else found.ticks:
             axes.plot([found.at(place)] * 2, [0, 0.25], color=palette.ink, linewidth=1)
             axes.text(found.at(place), 0.35, words, ha="center", va="bottom", fontsize=9, color=palette.soft)
         width = min(found.width / found.length, 1.0)
         axes.plot([0, width], [1.5, 1.5], color=palette.ink, linewidth=1.5, marker="|")
-        axes.text(0, 1.65, found.words, va="bottom", fontsize=9, color=palette.ink)
+        end, side = (1.0, "right") if is_narrow else (0.0, "left")
+        axes.text(end, 1.65, found.words, ha=side, va="bottom", fontsize=9, color=palette.ink)
         at = {name: found.at(place) for name, place in zip(found.names, found.places, strict=True)}
         for i, bar in enumerate(found.bars):
             ends = [at[bar[0]] - 0.008, at[bar[-1]] + 0.008]
@@ -182,4 +184,13 @@ def _name_methods(axes: "Axes", found: Diagram, palette: Palette, *, top: float,
         y, end = top - line, (-reach if is_left else 1 + reach)
         axes.plot([found.at(place)] * 2 + [end], [0, y, y], color=palette.soft, linewidth=1)
         text = f"{squeeze(name, 24 if is_narrow else 40)}  {shown}"
-        axes.text(end, y, f" {text} ", ha="right" if is_left else "left", va="center", fontsize=9, color=palette.ink)
+        axes.annotate(
+            text,
+            (end, y),
+            xytext=(-4 if is_left else 4, 0),
+            textcoords="offset points",
+            ha="right" if is_left else "left",
+            va="center",
+            fontsize=9,
+            color=palette.ink,
+        )

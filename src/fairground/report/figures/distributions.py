@@ -8,6 +8,7 @@ Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figures 2 and 3.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 PAGE_ORDER = 30
 _MOST_FACTORS, _MOST_LEVELS = 6, 8
+_AXIS = "% of the best"
 
 Distributions = Mapping[str, Mapping[str, np.ndarray]]
 
@@ -38,22 +40,52 @@ def distributions_of(inputs: FigureInputs) -> Distributions:
     """
     flat = {method.key: inputs.settings(method) for method in inputs.methods}
     relative = _relative(inputs, flat)
-    found: dict[str, dict[str, np.ndarray]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
     for factor, keys in _factors(flat.values()).items():
         telling = _telling(flat, factor, keys)
         equal: dict[tuple[tuple[str, str], ...], list[str]] = {}
         for method, spec in flat.items():
             rest = tuple((key, value) for key, value in spec.items() if key not in keys and not _belongs(key, factor))
             equal.setdefault(rest, []).append(method)
-        levels: dict[str, list[float]] = {}
+        levels: dict[str, list[str]] = {}
         for methods in equal.values():
             named = {method: _level(flat[method], telling[method]) for method in methods}
             for method, level in named.items() if len(set(named.values())) > 1 else ():
-                levels.setdefault(level, []).extend(relative[method])
-        kept = {level: np.array(values) for level, values in levels.items() if values}
+                levels.setdefault(level, []).extend([method] if relative[method] else [])
+        kept = {level: methods for level, methods in levels.items() if methods}
         if 2 <= len(kept) <= _MOST_LEVELS:
             found[factor] = kept
-    return dict(list(found.items())[:_MOST_FACTORS])
+    names = _names(inputs, found)
+    return {
+        factor: {
+            names.get((factor, level), level): np.array([value for method in methods for value in relative[method]])
+            for level, methods in levels.items()
+        }
+        for factor, levels in list(found.items())[:_MOST_FACTORS]
+    }
+
+
+def _names(inputs: FigureInputs, found: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[tuple[str, str], str]:
+    """Return what a study calls the levels of a factor: the ends of its methods' names, "Margin, SPC-2".
+
+    A factor keeps its own words unless all of its levels have an end each, under the same beginnings, that no other
+    factor has: "as the protocol" says nothing.
+    """
+    labels = {method.key: inputs.runs.names.get(method.key, "") for method in inputs.methods}
+    ends: dict[str, dict[str, str]] = {}
+    for factor, levels in found.items():
+        said = {level: [labels[method].rpartition(", ") for method in methods] for level, methods in levels.items()}
+        beginnings = {frozenset(start for start, _, _ in parts) for parts in said.values()}
+        last = {level: {end for _, comma, end in parts if comma} for level, parts in said.items()}
+        if len(beginnings) == 1 and all(len(some) == 1 for some in last.values()):
+            ends[factor] = {level: min(some) for level, some in last.items()}
+    used = Counter(end for levels in ends.values() for end in levels.values())
+    return {
+        (factor, level): end
+        for factor, levels in ends.items()
+        if all(used[end] == 1 for end in levels.values())
+        for level, end in levels.items()
+    }
 
 
 def _factors(specs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
@@ -132,12 +164,13 @@ def _relative(inputs: FigureInputs, flat: Mapping[str, Mapping[str, str]]) -> di
 def _drawn(found: Distributions, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         for axes, (key, levels) in zip(axes_in(figure, len(found), is_narrow=is_narrow), found.items(), strict=True):
-            _draw_one(axes, key, levels, palette)
+            _draw_one(axes, key, levels, palette, width=40 if len(found) == 1 and not is_narrow else 26)
+            axes.set_xlabel(_AXIS if is_narrow or len(found) > 1 else f"{_AXIS} with the same loss", fontsize=9)
 
     return draw
 
 
-def _draw_one(axes: "Axes", key: str, levels: Mapping[str, np.ndarray], palette: Palette) -> None:
+def _draw_one(axes: "Axes", key: str, levels: Mapping[str, np.ndarray], palette: Palette, *, width: int) -> None:
     plain_axes(axes, palette)
     axes.grid(visible=False, axis="y")
     ordered = sorted(levels.items(), key=lambda item: -float(np.median(item[1])))
@@ -146,7 +179,7 @@ def _draw_one(axes: "Axes", key: str, levels: Mapping[str, np.ndarray], palette:
         axes.plot([values.min(), values.max()], [line, line], color=palette.soft, linewidth=1)
         axes.barh(line, high - low, 0.5, left=low, color=palette.series[0], alpha=0.3, linewidth=0)
         axes.plot([middle, middle], [line - 0.25, line + 0.25], color=palette.series[0], linewidth=2.5)
-    axes.set_yticks(range(len(ordered)), [squeeze(level, 26) for level, _ in ordered], color=palette.ink)
+    axes.set_yticks(range(len(ordered)), [squeeze(level, width) for level, _ in ordered], color=palette.ink)
     axes.set_ylim(len(ordered) - 0.5, -0.5)
     axes.set_title(shorten(key, 40), fontsize=10.5, color=palette.ink, loc="left")
-    axes.set_xlabel("% of the best with the same loss", color=palette.soft, fontsize=9)
+    axes.xaxis.label.set_color(palette.soft)

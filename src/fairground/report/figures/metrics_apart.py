@@ -56,11 +56,13 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     leaders = {line.leader for line in lines}
     agree = "All name the same leader" if len(leaders) == 1 else f"They name {len(leaders)} different leaders"
     labels = list(lines[0].means)
+    left_out = len(inputs.methods) - len(inputs.methods[:N_SERIES])
+    which = count(len(labels), "method") if not left_out else f"the {len(labels)} best of {len(inputs.methods)} methods"
     return ReportFigure(
         name="metrics_apart",
         title="What each metric says about the same runs",
         sentence=(
-            f"Means over seeds of {count(len(labels), 'method')} by {count(len(lines), 'metric')}, the metric that "
+            f"Means over seeds of {which} by {count(len(lines), 'metric')}, the metric that "
             f"sets them furthest apart first. {agree}. After figure 1 of Musgrave et al., 2020."
         ),
         draw=lambda is_narrow: _drawn(lines, inputs, is_narrow),

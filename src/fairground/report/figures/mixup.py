@@ -64,7 +64,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         sentence=(
             f"{', '.join(_title(name) for name in quantities)}, mean and standard deviation, of "
             f"{count(len(pairs), 'method')} without and with manifold mixup ({count(n_runs, 'run')}). As figure 12 of "
-            "Roth et al., 2020; its spectra are drawn with those of all methods."
+            "Roth et al., 2020; its spectra are below, where runs kept them."
         ),
         draw=lambda is_narrow: _drawn(pairs, quantities, is_narrow),
         height=1.5 + 0.6 * len(pairs),

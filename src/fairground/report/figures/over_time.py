@@ -23,6 +23,7 @@ from fairground.report.drawing import Draw, axes_in, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
 from fairground.report.headings import heading, shorten, unit
+from fairground.report.label_places import label_shifts
 from fairground.report.palette import Palette
 from fairground.spec.declarations import reference_of
 
@@ -151,25 +152,35 @@ def _draw_one(
     for claim in claims:
         axes.plot(claim.year, claim.value, "o", markersize=5, markerfacecolor="none", markeredgecolor=palette.series[1])
     axes.plot(years, scores, "D", color=palette.series[0], markersize=7)
-    if not is_narrow:
-        _name(axes, [(one.loss, one.year, one.score) for one in dated], palette.ink)
-        _name(axes, [(one.label, one.year, one.value) for one in claims], palette.series[1])
     axes.set_xlabel("year of the paper", color=palette.soft)
     axes.set_ylabel(f"{heading(metric)}{unit(metric)}", color=palette.soft)
     axes.margins(x=0.2)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4 if is_narrow else 8))
+    if not is_narrow:
+        here = [(one.loss, one.year, one.score, palette.ink) for one in dated]
+        _name(axes, [*here, *((one.label, one.year, one.value, palette.series[1]) for one in claims)])
 
 
-def _name(axes: "Axes", marks: Sequence[tuple[str, int, float]], colour: str) -> None:
-    """Write the names next to their marks, alternately right and left."""
-    for i, (label, year, score) in enumerate(marks):
-        is_right = i % 2 == 0
+def _name(axes: "Axes", marks: Sequence[tuple[str, int, float, str]]) -> None:
+    """Write the names next to their marks, in colours of their own, where they cover nothing."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    size, share = figure.get_size_inches(), axes.get_position()
+    width, height = 72 * size[0] * share.width, 72 * size[1] * share.height
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    labels = [shorten(label, 30) for label, *_ in marks]
+    places = [
+        (width * (year - left) / (right - left), height * (score - low) / ((high - low) or 1))
+        for _, year, score, _ in marks
+    ]
+    shifts = label_shifts(places, labels, width)
+    for label, (_, year, score, colour), shift in zip(labels, marks, shifts, strict=True):
         axes.annotate(
-            shorten(label, 24),
+            label,
             (year, score),
-            xytext=(7 if is_right else -7, 0),
+            xytext=shift,
             textcoords="offset points",
-            ha="left" if is_right else "right",
+            ha="left" if shift[0] > 0 else "right",
             va="center",
             fontsize=8,
             color=colour,

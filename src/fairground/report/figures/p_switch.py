@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from fairground.report.drawing import Draw, legend_below, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
-from fairground.report.figures.regularised import is_regularised
+from fairground.report.figures.regularised import base_of, is_changed, is_regularised
 from fairground.report.headings import heading, unit
+from fairground.report.methods import Method
 from fairground.report.palette import Palette, series_of, sign_of
 
 if TYPE_CHECKING:
@@ -32,26 +33,34 @@ class SwitchCurve:
 
 
 def switch_curves_of(inputs: FigureInputs) -> list[SwitchCurve]:
-    """Return a curve for every loss, with its settings, that was run at two strengths or more."""
+    """Return a curve for every loss, with its settings, that was run at two strengths or more.
+
+    It is called as the method without switching that is most like it, where that has a name of its own.
+    """
+    plain = [method for method in inputs.methods if not is_changed(inputs.settings(method))]
     at: dict[Loss, dict[float, list[float]]] = {}
-    without: dict[Loss, list[float]] = {}
+    bases: dict[Loss, Method | None] = {}
     for method in inputs.methods:
         settings, scores = inputs.settings(method), inputs.scores(method, inputs.habitual)
-        loss = _loss(settings)
         if is_regularised(settings):
+            loss = _loss(settings)
             key = "miner.p_switch" if settings.get("miner") == "rho_distance" else "regulariser.p_switch"
             at.setdefault(loss, {}).setdefault(_number(settings.get(key)), []).extend(scores)
-        else:
-            without.setdefault(loss, []).extend(scores)
+            bases.setdefault(loss, base_of(inputs, method, plain))
     return [
         SwitchCurve(
-            loss=_label(loss, [*at, *without]),
+            loss=_name(inputs, bases[loss]) or _label(loss, list(at)),
             at={p: tuple(found[p]) for p in sorted(found) if found[p]},
-            without=tuple(without.get(loss, ())),
+            without=() if (base := bases[loss]) is None else tuple(inputs.scores(base, inputs.habitual)),
         )
         for loss, found in at.items()
         if len(found) > 1
     ]
+
+
+def _name(inputs: FigureInputs, base: Method | None) -> str:
+    """Return the name that a study gives a method; nothing where it has none."""
+    return "" if base is None else inputs.runs.names.get(base.key, "")
 
 
 #: a loss with all its settings

@@ -21,16 +21,18 @@ PAGE_ORDER = 105
 _MOST = 8
 #: a range of values this many times wide is drawn on a logarithmic axis
 _WIDE = 30
+_MANY = " Other settings vary along, so that this shows where to look, not what is cause."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """One setting of one loss: (value, score) of every trial or method."""
+    """One setting of one loss: (value, score) of every trial or method; `is_alone` where nothing else differs."""
 
     owner: str
     setting: str
     points: tuple[tuple[float, float], ...]
     higher_is_better: bool = True
+    is_alone: bool = False
 
     @property
     def best(self) -> tuple[float, float]:
@@ -68,9 +70,10 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         name="sensitivity",
         title="Sensitivity to settings",
         sentence=(
-            f"{axis} against each varied number, {what} ({count(n, 'point')}), the one that moves it most first"
-            f"{f'; {len(found) - _MOST} more are not drawn' if len(found) > _MOST else ''}. Other settings vary along, "
-            "so that this shows where to look, not what is cause."
+            f"{axis} against each varied number, {what} ({count(n, 'point')})"
+            f"{', the one that moves it most first' if len(found) > 1 else ''}"
+            f"{f'; {len(found) - _MOST} more are not drawn' if len(found) > _MOST else ''}. Diamonds are the best."
+            f"{'' if all(one.is_alone for one in found) else _MANY}"
         ),
         draw=lambda is_narrow: _drawn(shown, axis, is_narrow),
         height=0.6 + 2.3 * -(-len(shown) // 2),
@@ -84,7 +87,7 @@ def _of_searches(inputs: FigureInputs) -> list[Sensitivity]:
     for label, trials in inputs.trials.items():
         done = [(trial.settings, factor * trial.score) for trial in trials if trial.score is not None]
         keys = dict.fromkeys(key for settings, _ in done for key in settings)
-        found += [_one(label, key, [(settings.get(key), score) for settings, score in done]) for key in keys]
+        found += [_one(label, key, done) for key in keys]
     return [one for one in found if one is not None]
 
 
@@ -97,15 +100,19 @@ def _of_methods(inputs: FigureInputs) -> list[Sensitivity]:
     found = []
     for loss, rows in by_loss.items():
         for key in differing(settings for settings, _ in rows):
-            found.append(_one(loss, key, [(settings.get(key), score) for settings, score in rows]))
+            found.append(_one(loss, key, rows))
     return [one for one in found if one is not None]
 
 
-def _one(owner: str, key: str, rows: Sequence[tuple[object, float]]) -> Sensitivity | None:
-    points = [(value, score) for given, score in rows if (value := _number(given)) is not None]
-    if len({value for value, _ in points}) < 2:
+def _one(owner: str, key: str, rows: Sequence[tuple[Mapping[str, object], float]]) -> Sensitivity | None:
+    numbered = [
+        (value, score, settings) for settings, score in rows if (value := _number(settings.get(key))) is not None
+    ]
+    if len({value for value, *_ in numbered}) < 2:
         return None
-    return Sensitivity(owner=owner, setting=key, points=tuple(sorted(points)))
+    others = {tuple((name, value) for name, value in settings.items() if name != key) for *_, settings in numbered}
+    points = tuple(sorted((value, score) for value, score, _ in numbered))
+    return Sensitivity(owner=owner, setting=key, points=points, is_alone=len(others) == 1)
 
 
 def _number(value: object) -> float | None:
