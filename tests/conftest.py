@@ -5,6 +5,8 @@ import signal
 import threading
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Ray lets every other process go before its workers; on a busy machine they would not get on at all.
+os.environ.setdefault("RAY_worker_niceness", "0")
 # A shell's background job is started with Ctrl-C ignored, and so would be everything the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)

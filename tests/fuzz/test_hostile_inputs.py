@@ -88,6 +88,17 @@ def test_a_small_folder_that_names_a_large_network_takes_no_memory(model, tmp_pa
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024
 
 
+def test_a_transform_of_no_numbers_is_refused_before_an_image_is_read(model, tmp_path):  # noqa: F811
+    write_model(model, tmp_path / "model")
+    facts = json.loads((tmp_path / "model" / "model.json").read_text())
+    for setting in ("mean", "deviation"):
+        for value in ({"": {}}, "x", None, [1]):
+            changed = {**facts, "transform": {**facts["transform"], setting: value}}
+            (tmp_path / "model" / "model.json").write_text(json.dumps(changed))
+            with pytest.raises(FairgroundError):
+                read_model(tmp_path / "model")
+
+
 def test_malformed_weights_with_a_right_checksum_are_a_sentence(model, tmp_path):  # noqa: F811
     write_model(model, tmp_path / "model")
     facts = json.loads((tmp_path / "model" / "model.json").read_text())

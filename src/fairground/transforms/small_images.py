@@ -40,6 +40,7 @@ class SmallImagesTransform(Transform):
         require(0 <= zoom < 1, f"small_images.zoom must be in [0, 1); got {zoom}")
         require(0 <= turn <= 180, f"small_images.turn must be in [0, 180] degrees; got {turn}")
         require(0 <= flip <= 1, f"small_images.flip must be a probability in [0, 1]; got {flip}")
+        require(math.isfinite(mean), f"small_images.mean must be a finite number; got {mean}")
         require(deviation > 0, f"small_images.deviation must be above 0; got {deviation}")
         self.shift, self.zoom, self.turn, self.flip = shift, zoom, turn, flip
         self.mean, self.deviation = mean, deviation
