@@ -164,7 +164,7 @@ def _relative(inputs: FigureInputs, flat: Mapping[str, Mapping[str, str]]) -> di
 def _drawn(found: Distributions, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         for axes, (key, levels) in zip(axes_in(figure, len(found), is_narrow=is_narrow), found.items(), strict=True):
-            _draw_one(axes, key, levels, palette, width=40 if len(found) == 1 and not is_narrow else 26)
+            _draw_one(axes, key, levels, palette, width=26 if is_narrow else 40)
             axes.set_xlabel(_AXIS if is_narrow or len(found) > 1 else f"{_AXIS} with the same loss", fontsize=9)
 
     return draw
