@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser import launched
+from tests.patience import PATIENCE
 
 #: the width of a desk and of a phone, each with its colours
 WINDOWS = [(1280, "light"), (390, "dark")]
@@ -32,6 +33,7 @@ def look(request: pytest.FixtureRequest, browser: Any) -> Iterator[Look]:
 def _opened(browser: Any, address: str, width: int, scheme: str) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
     page = context.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
     page.complaints, page.requests = [], []
     page.on("console", lambda message: page.complaints.append(message.text))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))

@@ -24,15 +24,17 @@ def test_the_command_begins_with_its_process():
     output = subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True, text=True).stdout
     waited = time.monotonic() - begun
     without, noted = map(float, output.split())
-    assert without < 0.1
+    # The sleep is counted after the note alone, however long the machine takes for all else.
+    assert noted - without > 0.55
     assert 0.55 < noted < waited + 0.1
 
 
 def test_a_process_long_at_work_begins_a_command_when_it_is_called(monkeypatch):
     monkeypatch.setattr(command_start, "_BEGUN", [])
     monkeypatch.setattr(command_start, "process_age", lambda: 3600.0)
+    before = time.monotonic()
     command_start.note_start()
-    assert time.monotonic() - command_start.command_start() < 0.1
+    assert before <= command_start.command_start() <= time.monotonic()
 
 
 def test_where_the_system_does_not_say_the_age_is_nothing(monkeypatch):

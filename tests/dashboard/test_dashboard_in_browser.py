@@ -5,6 +5,7 @@ import pytest
 from fairground.dashboard import page_cache as keeping
 from fairground.records.store import Store
 from tests.dashboard.watched import begin_run, watching
+from tests.patience import PATIENCE
 from tests.records.factory import make_record
 from tests.report.fixtures import HOSTILE, make_study
 
@@ -88,18 +89,19 @@ def test_a_report_is_redrawn_when_the_store_grows(browser, tmp_path, monkeypatch
 
 def _read_while_it_grows(browser, server, home):
     page = browser.new_page(viewport={"width": 1280, "height": 700})
+    page.set_default_timeout(1000 * PATIENCE)
     complaints, foreign = [], []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: foreign.append(request.url))
     page.goto(server.access.url + "runs")
     # Drawing takes a while; the page that says so gives way to the report by itself.
-    page.locator("table.results").wait_for(timeout=60_000)
+    page.locator("table.results").wait_for()
     assert page.locator("table.results tbody tr").count() == 2
     page.get_by_label("Show methods with").fill("triplet")
     page.locator("#provenance summary").click()
     Store(home).append(make_record(loss="multi_similarity", miner=None, level=0.6))
-    page.locator("table.results tbody tr").nth(2).wait_for(state="attached", timeout=60_000)
+    page.locator("table.results tbody tr").nth(2).wait_for(state="attached")
     assert page.locator("table.results tbody tr:visible").count() == 1
     assert page.locator("#provenance details").get_attribute("open") is not None
     assert page.locator("#provenance table tbody tr").count() == 3
@@ -120,6 +122,7 @@ def test_a_page_that_fails_says_why_and_a_server_that_ends_is_missed(browser, ho
 
     monkeypatch.setattr(keeping, "page_text", fail)
     page = browser.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
     with watching(home) as server:
         page.goto(server.access.url + "runs")
         page.get_by_text("ValueError: no <i>drawing</i> today", exact=True).wait_for()
@@ -132,6 +135,7 @@ def test_the_token_opens_the_pages_beyond_this_machine_and_leaves_the_address(br
         here = f"http://127.0.0.1:{server.server_port}/"
         context = browser.new_context()
         page = context.new_page()
+        page.set_default_timeout(1000 * PATIENCE)
         assert page.goto(here).status == 403
         page.goto(f"{here}?token={server.access.token}")
         assert page.url == here

@@ -75,8 +75,8 @@ def test_a_malformed_target_is_answered(home, line):
 def test_slow_senders_are_closed_in_time_and_hold_nobody_up(home, monkeypatch):
     monkeypatch.setattr(bounded_server.BoundedServer, "request_seconds", 2.0)
     with watching(home) as server:
-        slow = [socket.create_connection(("127.0.0.1", server.server_port), timeout=PATIENCE) for _ in range(30)]
         begun = time.monotonic()
+        slow = [socket.create_connection(("127.0.0.1", server.server_port), timeout=PATIENCE) for _ in range(30)]
         done = threading.Event()
 
         def trickle() -> None:

@@ -12,6 +12,7 @@ from fairground.dashboard.page_cache import PageCache
 from fairground.dashboard.server import WatchServer
 from fairground.records.artefacts import RunFolder
 from fairground.records.checkpoint_files import write_state
+from tests.patience import PATIENCE
 from tests.records.factory import hashed, make_record, make_spec
 
 
@@ -29,7 +30,7 @@ def watching(home: Path, *words: str, host: str = "127.0.0.1") -> Iterator[Watch
             keeper.end()
             server.shutdown()
             thread.join()
-            keeper.join(10)
+            keeper.join(PATIENCE)
 
 
 def begin_run(home: Path, *, loss: str = "margin", seed: int = 31, n_epochs: int = 3, is_alive: bool = True) -> str:

@@ -39,6 +39,20 @@ def vanishes(process: int) -> bool:
     return not is_running(process)
 
 
+def children_of(process: int) -> set[int]:
+    """Return all processes that a process has started, and those that they have."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found = {process}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process}
+
+
 def test_workers_are_reused_and_no_more_than_asked_for():
     with ProcessExecutor(f"{JOBS}:double", workers=2) as executor:
         processes = {outcome.result["process"] for outcome in executor.run([{"n": n} for n in range(30)])}

@@ -25,7 +25,7 @@ from fairground.execution.ray import RayExecutor
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.spec.identity import canonical_json, name_of, to_plain
-from tests.execution.test_processes import vanishes
+from tests.execution.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
 from tests.study.test_run_study import digits, small, study_results
 from tests.training.tiny import tiny
@@ -245,19 +245,6 @@ with RayExecutor("{JOBS}:wait", workers=1) as executor:
     for outcome in executor.run([dict(n=0, folder=sys.argv[1])]):
         pass
 """
-
-
-def children_of(process: int) -> set[int]:
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found = {process}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {process}
 
 
 def strangers_may_connect(processes: set[int]) -> bool:

@@ -21,6 +21,7 @@ from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study
 from tests.cli.test_commands import fairground
 from tests.deploy.conftest import model, trained  # noqa: F401 - fixtures
+from tests.patience import PATIENCE
 
 READERS = {
     "run.toml": lambda path: load_run(file=path),
@@ -39,7 +40,7 @@ READERS = {
 }
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(PATIENCE)
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "nothing"])
 def test_what_is_no_regular_file_is_refused_at_once(name, kind, tmp_path):
@@ -55,7 +56,7 @@ def test_what_is_no_regular_file_is_refused_at_once(name, kind, tmp_path):
         READERS[name](path).images.fingerprint()
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(PATIENCE)
 def test_a_pipe_among_images_and_in_a_model_folder_is_refused_at_once(model, tmp_path):  # noqa: F811
     (tmp_path / "set").mkdir()
     Image.new("L", (32, 32)).save(tmp_path / "set" / "a.png")

@@ -76,6 +76,8 @@ def test_a_gain_beyond_noise_is_recommended_and_the_test_classes_agree() -> None
     assert found[0].startswith("Take SupCon, 90 steps: Recall@1 5")
     assert "points better than the frozen network" in found[0]
     assert found[1].startswith("SupCon, 90 steps is better than frozen network by")
+    assert found[1].endswith("3 fresh repeats of the folds.")
+    assert advice(decided(0.06, repeats=1), opened(0.56, 0.5))[1].endswith("1 fresh repeat of the folds.")
     assert any(sentence.startswith("The test classes agree") for sentence in found)
 
 
@@ -135,6 +137,7 @@ def test_few_classes_decide_nothing_and_that_is_said() -> None:
 def test_a_large_gap_between_validation_and_test_is_explained() -> None:
     sentences = advice(decided(0.06), opened(0.24, 0.2, classes=30))
     assert any("a fold has 4 classes to confuse, the test 30" in sentence for sentence in sentences)
+    assert any(sentence.startswith("The frozen network itself has ") for sentence in sentences)
     assert not any("to confuse" in sentence for sentence in advice(decided(0.06), opened(0.56, 0.5)))
 
 

@@ -28,6 +28,7 @@ from fairground.study.select import Seal, Selected, select
 from fairground.study.status import results_so_far, status_of
 from fairground.study.trial import Trial
 from fairground.study.trial_store import TrialStore
+from tests.execution.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
 from tests.study.jobs import OWN_METRIC
 
@@ -174,7 +175,7 @@ study_results(small(), Path(sys.argv[1]), sys.argv[2])
 
 
 def test_a_killed_driver_is_resumed_to_the_same_table(undisturbed, tmp_path):
-    environment = os.environ | {"FAKE_SECONDS": "0.05", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    environment = os.environ | {"FAKE_SECONDS": "0.2", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path), "processes"], env=environment, cwd=ROOT)
     log = tmp_path / "begun.log"
     deadline = time.monotonic() + PATIENCE
@@ -182,9 +183,10 @@ def test_a_killed_driver_is_resumed_to_the_same_table(undisturbed, tmp_path):
         assert driver.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    workers = children_of(driver.pid)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
-    time.sleep(0.3)  # its workers see their input end
+    assert all(vanishes(worker) for worker in workers), "workers leave when their input ends"
     assert not status_of(small(), home=tmp_path)[0].is_selected
     assert digits(study_results(small(), tmp_path)) == digits(study_results(small(), undisturbed[0]))
     names = [line.split()[0] for line in log.read_text().splitlines()]

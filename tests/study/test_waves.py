@@ -28,6 +28,7 @@ from fairground.study.folder import stored_study
 from fairground.study.plan import plan_of
 from fairground.study.run_study import run_study
 from fairground.study.status import results_so_far, status_of, waves_so_far
+from tests.execution.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
 
 JOBS = "tests.study.jobs"
@@ -111,7 +112,7 @@ def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, tmp
         f"run_study(load_study({str(tmp_path / 'margins.toml')!r}), home=Path({str(home)!r}),\n"
         f"    spawn=partial(executor_named, 'processes', workers=2), run_job='{JOBS}:quadratic')\n"
     )
-    environment = {**os.environ, "FAKE_SECONDS": "0.1", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    environment = {**os.environ, "FAKE_SECONDS": "0.3", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     driver = subprocess.Popen([sys.executable, "-c", code], env=environment)
     deadline = time.monotonic() + PATIENCE
     log = home / "begun.log"
@@ -120,9 +121,10 @@ def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, tmp
         assert driver.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    workers = children_of(driver.pid)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
-    time.sleep(0.3)  # its workers see their input end
+    assert all(vanishes(worker) for worker in workers), "workers leave when their input ends"
     midway = waves_so_far(study, home=home)
     assert all(wave.state == "running" for wave in midway.values())
     assert all(set(wave.in_question) <= {"near", "nearer"} for wave in midway.values())

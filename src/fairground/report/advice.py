@@ -135,6 +135,10 @@ def _as_is(frozen: RankedMethod) -> str:
     return "as they are" if frozen.label.endswith("s") else "as it is"
 
 
+def _itself_has(frozen: RankedMethod) -> str:
+    return "themselves have" if frozen.label.endswith("s") else "itself has"
+
+
 def _how_sure(found: Decision, metric: str) -> list[str]:
     others = [method for method in found.methods if method.label != found.frozen.label]
     if found.comparison is None or not others:
@@ -143,7 +147,7 @@ def _how_sure(found: Decision, metric: str) -> list[str]:
     pair = found.against_frozen(shown)
     assert pair is not None
     how = (
-        f"{found.chosen.n_repeats} fresh repeats of the folds"
+        f"{found.chosen.n_repeats} fresh {'repeat' if found.chosen.n_repeats == 1 else 'repeats'} of the folds"
         if found.is_confirmed
         else f"one repeat of the folds, corrected for the {found.n_tried} methods tried: there was no time for more"
     )
@@ -217,6 +221,6 @@ def _gap(found: Decision, test: UnsealedScores, folds: FoldSummary, metric: str)
         else "the test classes are of another difficulty"
     )
     return [
-        f"The {found.frozen.label} itself has {show(metric, validation)} on validation and {show(metric, tested)} on "
-        f"test classes: {why}, so compare methods within a column, not columns."
+        f"The {found.frozen.label} {_itself_has(found.frozen)} {show(metric, validation)} on validation and "
+        f"{show(metric, tested)} on test classes: {why}, so compare methods within a column, not columns."
     ]
