@@ -139,6 +139,8 @@ def test_relative_performance_by_hand():
         "semihard": [80.0, 100.0],
     }
     assert distributions.figure_of(inputs([run("a", 0.5), run("b", 0.4)])) is None
+    spaces = [changed(run("a", 0.5), data={"name": "toy_spaces", "space": space}) for space in ("bands", "blocks")]
+    assert distributions.figure_of(inputs(spaces)) is None
     # A strength that comes and goes with its miner says nothing that the miner does not.
     told = distributions.distributions_of(inputs([run("a", 0.5), run("a", 0.4, miner="rho_distance", p=0.1)]))
     assert set(told) == {"miner"}

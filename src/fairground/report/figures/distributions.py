@@ -89,13 +89,13 @@ def _names(inputs: FigureInputs, found: Mapping[str, Mapping[str, Sequence[str]]
 
 
 def _factors(specs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
-    """Return what varies other than the loss: a component with all its settings, or one plain setting."""
+    """Return what varies other than the loss and the data: a component with all its settings, or one plain setting."""
     found: dict[str, list[str]] = {}
     varying = differing(specs)
     for key in varying:
         # A network has an input size of its own: 227 pixels for GoogLeNet.
         part = "trunk" if key == "transform.side" and "trunk" in varying else key.partition(".")[0]
-        if part != "loss":
+        if part not in ("loss", "data"):  # other data are another task
             found.setdefault(part if part in ROOM_OF else key, []).append(key)
     # One setting of a component that stays the same is the factor itself: `head.embedding_dim`.
     return {keys[0] if len(keys) == 1 else factor: keys for factor, keys in found.items()}
@@ -164,7 +164,7 @@ def _relative(inputs: FigureInputs, flat: Mapping[str, Mapping[str, str]]) -> di
 def _drawn(found: Distributions, is_narrow: bool) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         for axes, (key, levels) in zip(axes_in(figure, len(found), is_narrow=is_narrow), found.items(), strict=True):
-            _draw_one(axes, key, levels, palette, width=40 if len(found) == 1 and not is_narrow else 26)
+            _draw_one(axes, key, levels, palette, width=26 if is_narrow else 40)
             axes.set_xlabel(_AXIS if is_narrow or len(found) > 1 else f"{_AXIS} with the same loss", fontsize=9)
 
     return draw

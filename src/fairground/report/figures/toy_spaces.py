@@ -81,7 +81,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         height=4.2,
         narrow_height=3.4 * len(spaces),
         columns=("space", *(heading(metric) for metric in metrics)),
-        numbers=tuple((space.label, *(f"{space.scores[metric]:.1f}" for metric in metrics)) for space in spaces),
+        numbers=tuple((space.label, *(f"{space.scores[metric]:z.1f}" for metric in metrics)) for space in spaces),
     )
 
 
@@ -100,6 +100,6 @@ def _draw_one(axes: "Axes", space: ToySpace, palette: Palette) -> None:
         axes.plot(points[:, 0], points[:, 1], sign_of(series), color=palette.series[series], markersize=2, alpha=0.6)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_title(space.label, fontsize=10.5, color=palette.ink, loc="left")
-    said = [f"{heading(metric)} {value:.1f}" for metric, value in space.scores.items()]
+    said = [f"{heading(metric)} {value:z.1f}" for metric, value in space.scores.items()]
     lines = [", ".join(said[i : i + 2]) for i in range(0, len(said), 2)]
     axes.set_xlabel("\n".join(lines), color=palette.soft, fontsize=9)
