@@ -7,6 +7,7 @@ import json
 import random
 import resource
 import shutil
+import sys
 import tempfile
 import time
 import traceback
@@ -84,6 +85,7 @@ def tables() -> Iterator[Table]:
             grown = _peak_megabytes() - before
             counts = [str(found.outcomes[kind]) for kind in ("a result", "a sentence", "a traceback")]
             rows.append([name, f"{CASES:,}", *counts, f"{found.slowest:.2f}", f"{grown:.0f}"])
+            print(", ".join(rows[-1]), file=sys.stderr, flush=True)
             for fault in found.faults.values():
                 print(fault)
     yield Table(
@@ -153,7 +155,7 @@ def readers(place: Path) -> dict[str, Reader]:
         "features (.npy)": _npy(),
         "tables (.csv)": _csv(place),
         "model folders": _folder(trained.model, _use_model, json_files=("model.json",), mend=_mend_model),
-        "index folders": _folder(trained.index, _use_index, json_files=("index.json", "names.json"), mend=_mend_index),
+        "index folders": _folder(trained.index, _use_index, json_files=("index.json",), mend=_mend_index),
         "weights (.safetensors)": _weights(),
         "exported homes": _export(trained.home, place),
         "audits (JSON)": _json("audit.json", _audit_json(), read_audit),
@@ -332,8 +334,8 @@ def _use_index(place: Path) -> None:
     matches = index.search(query, 3)
     for row in matches.numbers[0]:
         index.label(int(row))
-        if index.thumbnails is not None:
-            assert isinstance(index.thumbnails[int(row)], bytes)
+        index.name(int(row))
+        index.thumbnail(int(row))
 
 
 def _weights() -> Reader:

@@ -127,7 +127,7 @@ def _photographs(folder: Path) -> None:
 def _model(name: str, trunk: EfficientnetLite0Trunk | Resnet50Trunk) -> UsableModel:
     torch.manual_seed(0)
     network = EmbeddingModel(trunk=trunk, head=LinearHead(n_features=trunk.n_features, embedding_dim=128)).eval()
-    facts = ModelMetadata(
+    metadata = ModelMetadata(
         run="benchmark",
         protocol="none",
         fairground=__version__,
@@ -152,4 +152,4 @@ def _model(name: str, trunk: EfficientnetLite0Trunk | Resnet50Trunk) -> UsableMo
         notes=(),
     )
     transform = PlainTransform(preprocessing=trunk.preprocessing)
-    return UsableModel(network=network, transform=transform, facts=facts, device=torch.device("cpu"))
+    return UsableModel(network=network, transform=transform, metadata=metadata, device=torch.device("cpu"))

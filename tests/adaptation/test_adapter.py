@@ -74,18 +74,20 @@ def test_training_a_head_moves_it_from_where_it_starts(features):
 def test_folds_score_every_class_that_is_seen(features):
     base, bench = features
     validation = CrossValidation(
-        adapter=bench.adapter, folds=bench.folds(bench.seen), metrics=("recall@1", "map@r"), by="map@r"
+        adapter=bench.adapter, folds=bench.folds(bench.seen), metrics=("recall@1", "map@r"), deciding=("map@r",)
     )
     found = validation.score(SUP_CON.spec("features", base, 0), 0)
-    assert len(found.blocks) == 6
-    assert found.scores["map@r"] == pytest.approx(np.mean(found.blocks))
+    assert len(found.blocks["map@r"]) == 6
+    assert found.scores["map@r"] == pytest.approx(np.mean(found.blocks["map@r"]))
     assert 0 < found.scores["recall@1"] <= 1
 
 
 def test_a_method_that_diverges_has_the_worst_score(features):
     base, bench = features
     bench.adapter.features = np.full_like(bench.adapter.features, np.nan)
-    validation = CrossValidation(adapter=bench.adapter, folds=bench.folds(bench.seen), metrics=("map@r",), by="map@r")
+    validation = CrossValidation(
+        adapter=bench.adapter, folds=bench.folds(bench.seen), metrics=("map@r",), deciding=("map@r",)
+    )
     assert validation.score(SUP_CON.spec("features", base, 0), 0).scores == {"map@r": 0.0}
 
 

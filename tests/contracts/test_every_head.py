@@ -20,7 +20,9 @@ def build(name: str, *, seed: int = 0) -> Head:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         head: Head = kind(n_features=6, **options)
-    if head.needs_features:
+    if head.needs_labels:
+        head.fit_classes(iter(torch.split(features(40), 16)), torch.arange(40) % 8)
+    elif head.needs_features:
         head.fit(iter(torch.split(features(40), 16)))
     return head
 

@@ -54,7 +54,7 @@ def test_four_classes_promise_too_little_and_the_sentence_says_what_would_do(ind
 
 def test_small_pictures_are_kept_by_row(index, pictures):
     for row in (0, 11):
-        assert index.thumbnails[row].startswith(b"\x89PNG")
+        assert index.thumbnail(row).startswith(b"\x89PNG")
     assert index.names == tuple(sorted(path.relative_to(pictures).as_posix() for path in pictures.rglob("*.png")))
 
 
@@ -86,8 +86,8 @@ def test_without_faiss_the_sentence_says_what_to_do(model, pictures, tmp_path, m
     [
         ("index.json", "{}", "not that of a fairground index"),
         ("index.json", "nonsense", "cannot be read"),
-        ("names.json", '{"files": ["a"], "labels": null, "class_names": []}', "do not agree"),
-        ("embeddings.npy", "nonsense", "damaged"),
+        ("segments/000001/segment.json", '{"class_names": [], "left_out": []}', "do not agree"),
+        ("segments/000001/embeddings.npy", "nonsense", "not readable as an array"),
     ],
 )
 def test_a_damaged_index_is_refused(index, tmp_path, file, content, complaint):

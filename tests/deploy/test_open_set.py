@@ -1,6 +1,5 @@
 """Known or unknown at the size of an index: the promise by arithmetic, by loops, and on unseen classes."""
 
-import json
 import shutil
 from types import SimpleNamespace
 
@@ -9,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from fairground.cli.main import app
-from fairground.deploy import open_set
+from fairground.deploy import live_rows, open_set
 from fairground.deploy.conformal import ClassConformal
 from fairground.deploy.decision import DecisionRule, rule_of
 from fairground.deploy.index import build_index, open_index
+from fairground.deploy.index_changes import remove_from_index
 from fairground.deploy.open_set import OpenSetTrials, open_set_trials, trials_of, untrained_classes
 from fairground.deploy.query import query_index
-from fairground.deploy.search import half_lengths
 from fairground.deploy.voting import vote
 from fairground.errors import InputError
 
@@ -89,13 +88,13 @@ def test_votes():
 
 @pytest.mark.parametrize("is_raw", [False, True])
 def test_trials_agree_with_a_loop(is_raw, monkeypatch):
-    monkeypatch.setattr(open_set, "BLOCK", 16)
+    monkeypatch.setattr(live_rows, "BLOCK", 16)
     draw = np.random.default_rng(2)
     labels = draw.integers(6, size=50)
     labels[0] = 6  # a class of one
     rows = draw.normal(size=(7, 4))[labels] + draw.normal(size=(50, 4))
     rows = (rows if is_raw else rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    found = open_set_trials(rows, labels, np.arange(50), halves=half_lengths(rows) if is_raw else None)
+    found = open_set_trials(rows, labels, np.arange(50), is_raw=is_raw)
     similar = -np.linalg.norm(rows[:, None] - rows, axis=2) if is_raw else rows @ rows.T
     for i in range(50):
         others = [j for j in range(50) if j != i]
@@ -164,10 +163,8 @@ def test_trials_of_a_large_index_are_kept_and_made_anew_when_it_changes(icon_ind
     assert np.array_equal(first.unknown, again.unknown)
     assert first.n_indexed == again.n_indexed
     monkeypatch.undo()
-    names = json.loads((folder / "names.json").read_text())
-    moved = int(first.classes[0])
-    names["labels"] = [0 if label == moved else label for label in names["labels"]]
-    (folder / "names.json").write_text(json.dumps(names))
+    gone = icon_index.ids[icon_index.labels == first.classes[0]]
+    remove_from_index(folder, ids=gone.tolist())
     assert not np.array_equal(trials_of(open_index(folder)).classes, first.classes)
     (folder / "open_set.npz").write_bytes(b"nonsense")
     trials_of(open_index(folder))

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from fairground.deploy import live_rows
 from fairground.deploy import search as module
-from fairground.deploy.search import best_of, half_lengths, search
+from fairground.deploy.search import search
 from fairground.errors import FairgroundError
 
 
@@ -19,12 +20,12 @@ def slow(queries, rows, k, is_raw):
 @pytest.mark.parametrize("is_raw", [False, True])
 @pytest.mark.parametrize("n_queries", [1, 7])
 def test_it_agrees_with_a_slow_loop_over_several_blocks(monkeypatch, is_raw, n_queries):
-    monkeypatch.setattr(module, "BLOCK", 16)
+    monkeypatch.setattr(live_rows, "BLOCK", 16)
     monkeypatch.setattr(module, "QUERIES", 3)
     generator = np.random.default_rng(1)
     rows = generator.normal(size=(50, 6)).astype(np.float32)
     queries = generator.normal(size=(n_queries, 6)).astype(np.float32)
-    found = search(queries, rows, 5, halves=half_lengths(rows) if is_raw else None)
+    found = search(queries, rows, 5, is_raw=is_raw)
     numbers, values = slow(queries, rows, 5, is_raw)
     assert np.array_equal(found.numbers, numbers)
     assert np.allclose(found.similarities, values, atol=1e-5)
@@ -33,7 +34,6 @@ def test_it_agrees_with_a_slow_loop_over_several_blocks(monkeypatch, is_raw, n_q
 def test_equal_similarities_come_in_order_of_number():
     rows = np.tile(np.array([[1.0, 0.0]], np.float32), (200, 1))
     assert search(rows[:1], rows, 4).numbers.tolist() == [[0, 1, 2, 3]]
-    assert best_of(np.array([1.0, 3.0, 3.0, 2.0, 3.0]), 2).tolist() == [1, 2]
 
 
 def test_edges_and_refusals():

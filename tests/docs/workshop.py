@@ -90,6 +90,8 @@ def _pictures(place: Path) -> None:
     shutil.copy(folder / "0.jpg", place / "picture.jpg")
     shutil.copy(folder / "0.jpg", place / "another.jpg")
     shutil.copytree(place / "my_photos", place / "birds")
+    for name in ("new_photos", "changed_photos"):
+        shutil.copytree(place / "my_photos" / "anchor", place / name / "anchor")
 
 
 def _tables(place: Path) -> None:

@@ -1,9 +1,11 @@
 """The race on pretended methods and a pretended clock: who goes on, what is never measured twice, when it stops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from fairground.recommend.candidates import STEPS, Candidate
+from fairground.recommend.candidates import STEPS, Candidate, frozen_candidates
 from fairground.recommend.decision import decide
 from fairground.recommend.measurements import Measurement, Measurements
 from fairground.recommend.race import Race
@@ -39,7 +41,7 @@ class Machine:
             method=candidate.key,
             repeat=repeat,
             scores={"map@r": sum(blocks) / N_BLOCKS},
-            blocks=blocks,
+            blocks={"map@r": blocks},
             seconds=cost,
         )
 
@@ -58,9 +60,7 @@ def race(machine, *, limit=200.0, field=("a", "b", "c", "d", "e", "f"), known=No
         measure=machine.measure,
         known=Measurements(None, scope="s") if known is None else known,
         clock=machine.clock,
-        metric="map@r",
-        higher_is_better=machine.higher,
-        **more,
+        **{"metric": "map@r", "higher_is_better": machine.higher, **more},
     )
     found.run()
     return found
@@ -132,12 +132,80 @@ def test_a_repeat_reads_what_is_known_and_goes_on_from_there(tmp_path):
 
 
 def test_without_fresh_repeats_one_decides_at_a_level_corrected_for_all_that_were_tried():
-    clear = decide(race(Machine({"b": 0.6}), limit=12.0))
+    clear = decide(race(Machine({"b": 0.6}), limit=8.0))
     assert not clear.is_confirmed
     assert clear.chosen.candidate.name == "b"
     assert clear.comparison.level == pytest.approx(1 - 0.05 / clear.n_tried)
-    unclear = decide(race(Machine({"b": 0.51}, noise=0.02), limit=12.0))
+    unclear = decide(race(Machine({"b": 0.51}, noise=0.02), limit=8.0))
     assert unclear.is_frozen
+
+
+def test_a_stop_within_the_first_repeat_has_compared_the_best():
+    decision = decide(race(Machine({"b": 0.6}), limit=9.0))
+    assert decision.is_confirmed
+    assert [method.candidate.name for method in decision.methods] == ["frozen network", "b"]
+    assert decision.chosen.candidate.name == "b"
+
+
+class TwoMetrics(Machine):
+    """Recall@1 is the same for all but those of `below`; MAP@R is the method's worth."""
+
+    below = ()
+
+    def measure(self, candidate, repeat):
+        found = super().measure(candidate, repeat)
+        hits = 0.97 if candidate.name in self.below else 0.99
+        return replace(
+            found,
+            scores={**found.scores, "recall@1": hits},
+            blocks={**found.blocks, "recall@1": (hits,) * N_BLOCKS},
+        )
+
+
+def by_recall(machine):
+    found = race(machine, metric="recall@1", second="map@r", limit=300.0)
+    assert found.deciding == ("recall@1", "map@r")
+    return decide(found)
+
+
+def test_where_the_first_metric_shows_nothing_the_second_decides_at_half_the_error():
+    decision = by_recall(TwoMetrics({"b": 0.6}))
+    assert decision.metric == "map@r"
+    assert decision.chosen.candidate.name == "b"
+    assert decision.comparison.level == pytest.approx(0.975)
+
+
+def test_the_second_metric_never_takes_what_is_below_frozen_by_the_first():
+    machine = TwoMetrics({"b": 0.6})
+    machine.below = ("b",)
+    decision = by_recall(machine)
+    assert decision.chosen.candidate.name != "b"
+    nothing = TwoMetrics({"frozen network": 0.55})
+    assert by_recall(nothing).is_frozen
+    assert by_recall(nothing).metric == "recall@1"
+
+
+def test_heads_that_start_from_a_discriminant_start_from_the_best_one():
+    discriminants = frozen_candidates(64, 500, name="frozen network")[1:3]
+    started = Candidate(
+        name=f"a, from {discriminants[0].name}", words=(*discriminants[0].words, "loss=sup_con"), steps=30
+    )
+    machine = Machine({discriminants[1].name: 0.6})
+    machine.clock = RaceClock(limit=60.0, begun=0.0, now=machine.now)
+    found = Race(
+        frozen=[FROZEN, *discriminants],
+        trained=[started, head("b")],
+        measure=machine.measure,
+        known=Measurements(None, scope="s"),
+        clock=machine.clock,
+        metric="map@r",
+    )
+    found.run()
+    trained = {one.name: one.words for one in found.entered.values() if one.is_trained}
+    assert trained == {
+        f"a, from {discriminants[1].name}": (*discriminants[1].words, "loss=sup_con"),
+        "b": head("b").words,
+    }
 
 
 def test_with_nothing_else_measured_the_frozen_network_is_taken():
@@ -159,7 +227,7 @@ def test_what_is_dearer_is_tried_after_the_first_repeats_and_joins_if_it_beats_t
 
 def test_more_images_are_another_scope(tmp_path):
     kept = Measurements(tmp_path, scope="few")
-    kept.add(Measurement(scope="few", method="m", repeat=0, scores={}, blocks=(), seconds=1.0))
+    kept.add(Measurement(scope="few", method="m", repeat=0, scores={}, blocks={}, seconds=1.0))
     assert len(Measurements(tmp_path, scope="few")) == 1
     assert len(Measurements(tmp_path, scope="all")) == 0
 
@@ -167,7 +235,7 @@ def test_more_images_are_another_scope(tmp_path):
 def test_a_line_half_written_is_measured_again(tmp_path):
     kept = Measurements(tmp_path, scope="s")
     for repeat in (0, 1):
-        kept.add(Measurement(scope="s", method="m", repeat=repeat, scores={}, blocks=(1.0,), seconds=1.0))
+        kept.add(Measurement(scope="s", method="m", repeat=repeat, scores={}, blocks={"map@r": (1.0,)}, seconds=1.0))
     path = tmp_path / "measurements.jsonl"
     path.write_text(path.read_text()[:-9])
     assert Measurements(tmp_path, scope="s").repeats("m") == [0]

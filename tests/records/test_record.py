@@ -1,6 +1,7 @@
 """Fields of records: kept, read back, checked."""
 
-from dataclasses import replace
+import json
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
@@ -90,3 +91,23 @@ def test_directions_are_no_part_of_the_digits() -> None:
     record = make_record()
     turned = tuple(replace(score, higher_is_better=True) for score in record.scores)
     assert replace(record, scores=turned).digits() == record.digits()
+
+
+def test_parts_read_from_json_are_what_the_classes_would_make():
+    record = make_record(epochs=2)
+    read = RunRecord.from_json(record.to_json())
+    assert read == record
+    assert [hash(score) for score in read.scores] == [hash(score) for score in record.scores]
+    with pytest.raises(FrozenInstanceError):
+        read.scores[0].value = 1.0
+    with pytest.raises(FrozenInstanceError):
+        read.epochs[0].epoch = 1
+
+
+@pytest.mark.parametrize("split", ["validation", "test"])
+@pytest.mark.parametrize("scores", [3, "xy", [1, 2], [["map@r", 0.5]], None])
+def test_scores_of_an_epoch_that_are_no_table_are_refused(split: str, scores: object):
+    plain = json.loads(make_record(epochs=2).to_json())
+    plain["epochs"][1][split] = scores
+    with pytest.raises(StoreError, match=f"{split} is "):
+        RunRecord.from_json(json.dumps(plain))

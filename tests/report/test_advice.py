@@ -29,7 +29,14 @@ def decided(gain: float, *, repeats: int = 3) -> Decision:
             blocks = tuple(float(value) for value in EASY + more + noise)
             scores = {"recall@1": float(np.mean(blocks)), "map@r": 0.5}
             known.add(
-                Measurement(scope="s", method=candidate.key, repeat=repeat, scores=scores, blocks=blocks, seconds=1.0)
+                Measurement(
+                    scope="s",
+                    method=candidate.key,
+                    repeat=repeat,
+                    scores=scores,
+                    blocks={"recall@1": blocks},
+                    seconds=1.0,
+                )
             )
     race = Race(
         frozen=[FROZEN],
@@ -61,7 +68,7 @@ def opened(chosen: float, frozen: float, *, classes: int = 12) -> UnsealedScores
 
 
 def advice(found: Decision, test: UnsealedScores, folds: FoldSummary = FOLDS) -> list[str]:
-    return advice_of(found, test, folds, metric="recall@1", elapsed=60.0)
+    return advice_of(found, test, folds, first="recall@1", elapsed=60.0)
 
 
 def test_a_gain_beyond_noise_is_recommended_and_the_test_classes_agree() -> None:
@@ -101,6 +108,18 @@ def test_training_that_test_classes_would_have_liked_is_said_too() -> None:
     assert any("Validation could not show it" in sentence for sentence in found)
 
 
+def test_a_second_metric_that_decided_is_said_with_the_first() -> None:
+    found = replace(decided(0.06), metric="map@r")
+    sentences = advice(found, UnsealedScores())
+    assert sentences[0].startswith("Take SupCon, 90 steps: MAP@R 50.00 %")
+    assert any(
+        sentence.startswith("Recall@1 shows no method better than the frozen network (5")
+        and sentence.endswith("so MAP@R decided among those that are not below it by more than half a point.")
+        for sentence in sentences
+    )
+    assert not any("shows no method better" in sentence for sentence in advice(decided(0.06), UnsealedScores()))
+
+
 def test_sealed_test_classes_are_said_to_be_sealed() -> None:
     assert "The test classes are still sealed" in " ".join(advice(decided(0.06), UnsealedScores()))
 
@@ -122,21 +141,28 @@ def test_a_large_gap_between_validation_and_test_is_explained() -> None:
 def test_without_any_measurement_the_frozen_network_is_what_there_is() -> None:
     nothing = RankedMethod(candidate=FROZEN, label="frozen network", scores={}, n_repeats=0, seconds=0.0)
     found = Decision(
-        chosen=nothing, frozen=nothing, methods=(nothing,), comparison=None, n_tried=0, n_blocks=0, is_confirmed=False
+        metric="recall@1",
+        chosen=nothing,
+        frozen=nothing,
+        methods=(nothing,),
+        comparison=None,
+        n_tried=0,
+        n_blocks=0,
+        is_confirmed=False,
     )
     assert advice(found, UnsealedScores())[0] == "Take the frozen network: nothing has been measured yet."
 
 
 def test_table_verdicts_and_advice_have_one_source() -> None:
     found, test = decided(0.06), opened(0.56, 0.5)
-    rows = table_rows(found, test, ("recall@1", "map@r"), metric="recall@1")
+    rows = table_rows(found, test, ("recall@1", "map@r"))
     assert rows[0][0] == "frozen network"
     assert rows[1][0] == "SupCon, 90 steps (recommended)"
     assert len(rows[0]) == len(table_columns(("recall@1", "map@r"), is_open=True))
     assert found.comparison is not None
     mean = found.comparison.estimate(HEAD.label).mean
     assert rows[1][1].startswith(f"{100 * mean:.2f} ± ")
-    assert advice(found, test)[1].startswith(verdicts_of(found, "recall@1")[0].rstrip("."))
+    assert advice(found, test)[1].startswith(verdicts_of(found)[0].rstrip("."))
 
 
 def test_the_page_says_what_the_advice_says(tmp_path) -> None:
@@ -145,8 +171,8 @@ def test_the_page_says_what_the_advice_says(tmp_path) -> None:
         title="Which method for <b>birds</b>?",
         advice=advice(found, test),
         columns=table_columns(("recall@1",), is_open=True),
-        rows=table_rows(found, test, ("recall@1",), metric="recall@1"),
-        verdicts=verdicts_of(found, "recall@1"),
+        rows=table_rows(found, test, ("recall@1",)),
+        verdicts=verdicts_of(found),
         steps=("20 images.",),
         commands=("fairground embed model MY_IMAGES",),
         counts={"images": "20"},

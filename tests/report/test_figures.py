@@ -5,7 +5,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.report.drawing import svg_for_page, write_figure
-from fairground.report.figures.bars import bars_of, draw_bars, height_of
+from fairground.report.figures.bars import MOST_BARS, bars_of, draw_bars, height_of
 from fairground.report.figures.curves import curves_of, draw_curves
 from fairground.report.headings import duration, heading, size
 from fairground.report.palette import DARK, LIGHT, STAND_IN
@@ -29,6 +29,13 @@ def test_bars_hold_means_intervals_and_single_runs_in_per_cent():
     assert not bars_of(ResultTable.from_records([*runs("a", 0.50, 0.51), *runs("b", 0.49, 0.5)])).from_zero
 
 
+def test_of_very_many_methods_the_first_are_drawn_and_the_axis_says_so():
+    records = [record for number in range(MOST_BARS + 2) for record in runs(f"m{number:02}", 0.9 - number / 100)]
+    bars = bars_of(ResultTable.from_records(records))
+    assert [bar.label for bar in bars.bars] == [f"m{number:02}" for number in range(MOST_BARS)]
+    assert bars.axis == f"MAP@R % on test classes; the first {MOST_BARS} of {MOST_BARS + 2} methods drawn"
+
+
 def test_curves_hold_the_mean_and_range_over_seeds():
     records = [make_record(seed=seed) for seed in range(3)]
     (curve,) = curves_of(ResultTable.from_records(records)).curves
@@ -37,6 +44,10 @@ def test_curves_hold_the_mean_and_range_over_seeds():
     assert curve.means[2] == pytest.approx(sum(at_two) / 3)
     assert (curve.lows[2], curve.highs[2]) == (min(at_two), max(at_two))
     assert curve.counts == (3,) * 9
+
+
+def test_what_was_measured_before_training_alone_has_no_curve():
+    assert curves_of(ResultTable.from_records([make_record(epochs=0), make_record(epochs=0, seed=1)])).curves == ()
 
 
 def test_a_run_that_stopped_early_still_counts_as_far_as_it_came():

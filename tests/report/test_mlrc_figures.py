@@ -89,10 +89,10 @@ def test_a_changed_classic_is_neither_baseline_nor_a_method():
 
 def test_lag_one_autocorrelation_by_hand():
     # Mean 2.5: apart -1.5, -0.5, 0.5, 1.5; products 0.75 - 0.25 + 0.75 over 5.
-    assert autocorrelation.lag_one([1, 2, 3, 4]) == pytest.approx(0.25)
-    assert autocorrelation.lag_one([1, 0, 1, 0]) == pytest.approx(-0.75)
-    assert autocorrelation.lag_one([1, 1, 1, 1]) is None
-    assert autocorrelation.lag_one([1, 2, 3]) is None
+    assert autocorrelation.lags_one(np.array([[1.0, 2.0, 3.0, 4.0]])) == pytest.approx([0.25])
+    assert autocorrelation.lags_one(np.array([[1.0, 0.0, 1.0, 0.0], [0.1] * 4])) == pytest.approx([-0.75])
+    assert autocorrelation.lags_one(np.full((1, 4), 0.1)) == []
+    assert autocorrelation.lags_one(np.array([[1.0, 2.0, 3.0]])) == []
 
 
 def test_autocorrelation_is_the_mean_over_runs_of_what_they_stored():

@@ -30,7 +30,7 @@ from fairground.report.figures import (
 from fairground.report.sections import figure_inputs_of
 from fairground.study.trial import Trial
 from tests.records.factory import hashed, make_record
-from tests.report.figure_runs import KEY, inputs, run
+from tests.report.figure_runs import KEY, changed, inputs, run
 from tests.report.fixtures import make_rich_study, make_study, write_files
 
 
@@ -91,6 +91,23 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
     assert [(pair.label.split(",")[0], pair.without, pair.regularised) for pair in found] == [
         ("triplet + distance_weighted", (50.0,), (pytest.approx(55.0),))
     ]
+
+
+def test_with_and_without_holds_its_error_bars_and_says_which_strength_is_shown():
+    records = [run("triplet", value, seed=seed) for seed, value in enumerate((0.5, 0.6))]
+    records += [run("triplet", value, miner="rho_distance", p=0.2, seed=seed) for seed, value in enumerate((0.4, 0.7))]
+    (pair,) = regularised.pairs_of(inputs(records))
+    assert (min(pair.ends), max(pair.ends)) == pytest.approx((55 - 450**0.5, 55 + 450**0.5))
+    assert "strengths" not in regularised.figure_of(inputs(records)).sentence
+    records += [run("triplet", 0.3, miner="rho_distance", p=0.4, seed=seed) for seed in (0, 1)]
+    assert "switched tuples, of several strengths the best (4 runs)" in regularised.figure_of(inputs(records)).sentence
+
+
+def test_a_level_is_called_by_what_varies_under_its_name():
+    plain = changed(run("a", 0.5), miner={"name": "distance_weighted", "per_anchor_cap": None})
+    switched = [run("a", 0.4, miner="rho_distance", p=p) for p in (0.1, 0.2)]
+    found = distributions.distributions_of(inputs([plain, *switched]))
+    assert set(found["miner"]) == {"distance_weighted", "rho_distance, p switch 0.1", "rho_distance, p switch 0.2"}
 
 
 def test_relative_performance_by_hand():

@@ -11,6 +11,7 @@ from fairground.report import published_expected
 from fairground.report.headings import heading
 from fairground.report.published_comparison import PublishedComparison, compare_with_published
 from fairground.report.published_expected import ExpectedRuns, expected_runs
+from fairground.report.published_verdict import repeats_of
 from fairground.report.study_results import from_study
 from fairground.spec.jobs import UNSAID
 from fairground.spec.settings import Value
@@ -35,7 +36,7 @@ def lines_of(result: JobResult) -> dict[tuple[str, str, str], list[PublishedComp
     lines = defaultdict(list)
     runs = from_study([result], home=Path("nowhere"), title="")
     for section in runs.sections().values():
-        for line in compare_with_published(section.records, {}):
+        for line in compare_with_published(repeats_of(section.records), {}):
             lines[line.table, line.row, line.metric].append(line)
     return lines
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fairground.datasets.icons import IconsDataset
 from fairground.spec.jobs import UNSAID, jobs_of
 from fairground.spec.study_load import load_study, study_names
 
@@ -28,6 +29,38 @@ def test_budget_and_differences_are_declared_and_every_run_can_be_said(name: str
     for job in jobs_of(study):
         spec = job.spec(seed=1, fold=study.folds.used[0], test=True, unsaid=UNSAID)
         assert spec.training.epochs == study.budget.epochs
+
+
+def test_what_differs_is_said_with_the_budget_as_changed() -> None:
+    said = (
+        "icons and a small network for photographs and ResNet-50; Adam at 1e-3; {}; validation classes select and the "
+        "test half stays sealed; {} instead of 5"
+    )
+    assert load_study("laptop/roth-table2").differs == said.format("3 epochs of 30 batches", "3 seeds")
+    changes = ["repeats=1", "budget.epochs=1", "budget.batches_per_epoch=5"]
+    found = load_study("laptop/roth-table2", changes=changes)
+    assert found.differs == said.format("1 epoch of 5 batches", "1 seed")
+    waves = load_study("laptop/roth-table2", changes=["until_settled=true", "budget.epochs=0"])
+    assert waves.differs == said.format("the protocol's epochs of 30 batches", "3 to 15 seeds")
+    assert "6 trials with median pruning" in load_study("laptop/mlrc", changes=["search.trials=6"]).differs
+
+
+@pytest.mark.parametrize("name", MINIATURES)
+def test_no_word_of_what_differs_is_left_open(name: str) -> None:
+    assert not set(load_study(name).differs) & set("{}")
+
+
+@pytest.mark.parametrize("name", ["laptop/mlrc-table2", "mlrc2020/table2"])
+def test_a_study_of_nmi_is_headed_by_nmi(name: str) -> None:
+    study = load_study(name)
+    assert "NMI" in study.question
+    assert study.selection.metric == "nmi"
+
+
+def test_the_classes_it_names_are_those_of_the_icons() -> None:
+    table = IconsDataset().load()
+    n_classes = len(set(table.labels[table.official_test].tolist()))
+    assert f"icons of {n_classes} test classes" in load_study("laptop/mlrc-table2").differs
 
 
 @pytest.mark.parametrize("name", ["laptop/mlrc", "features/mlrc"])

@@ -2,12 +2,14 @@
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from fairground.errors import InputError
+from fairground.statistics import seeds_needed
 from fairground.statistics.compare import compare_values
 from fairground.statistics.law import CAUTION
 from fairground.statistics.layout import Layout
@@ -210,3 +212,22 @@ def test_fifty_methods_of_ten_seeds_are_quick():
     begun = time.process_time()
     compare_values(values)
     assert time.process_time() - begun < 10
+
+
+def test_seeds_needed_are_the_same_whether_tried_at_once_or_in_pieces(monkeypatch):
+    random = np.random.default_rng(3)
+    values = {f"m{i:02}": dict(enumerate(random.normal(0.5 + i / 900, 0.01, size=4))) for i in range(24)}
+    found = []
+    for many in (10**9, 0):
+        monkeypatch.setattr(seeds_needed, "_MANY", many)
+        found.append([pair.more_seeds for pair in compare_values(values).pairs])
+    assert found[0] == found[1]
+    assert len({needed for needed in found[0] if needed is not None}) > 5
+
+
+def test_a_comparison_without_plans_is_the_same_but_for_the_plans():
+    random = np.random.default_rng(4)
+    values = {f"m{i}": dict(enumerate(random.normal(0.5 + i / 300, 0.01, size=4))) for i in range(5)}
+    planned, plain = compare_values(values), compare_values(values, is_planned=False)
+    assert any(pair.more_seeds is not None for pair in planned.pairs)
+    assert plain == replace(planned, pairs=tuple(replace(pair, more_seeds=None) for pair in planned.pairs))

@@ -57,6 +57,12 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("fairground.deploy.index", "build_index", "deploy/index"),
         ("fairground.deploy.index", "open_index", "deploy/index"),
         ("fairground.deploy.index", "Index", "deploy/index"),
+        ("fairground.deploy.index_changes", "add_to_index", "deploy/index_changes"),
+        ("fairground.deploy.index_changes", "create_index", "deploy/index_changes"),
+        ("fairground.deploy.index_changes", "add_embeddings", "deploy/index_changes"),
+        ("fairground.deploy.index_changes", "remove_from_index", "deploy/index_changes"),
+        ("fairground.deploy.index_compaction", "compact_index", "deploy/index_compaction"),
+        ("fairground.deploy.index_compaction", "check_index", "deploy/index_compaction"),
     ),
     "Contracts, for parts of your own": (
         ("fairground.contracts.loss", "Loss", "contracts/loss"),

@@ -16,8 +16,10 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.model import Head, Transform, Trunk
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
+from fairground.functional.class_scatter import ClassScatter, class_scatter
 from fairground.functional.spectral import PrincipalAxes, principal_axes
 from fairground.heads.pca import PcaHead
+from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
 from fairground.spec.adaptation import ALL, AdaptationSpec
 from fairground.spec.seeds import child_seed
@@ -27,8 +29,9 @@ from fairground.trunks.features import FeaturesTrunk
 
 #: rows that go through a network at once
 BLOCK = 256
-#: sets of principal axes kept: those of the folds of two repeats, 13 MB each for 1280 features
-KEPT_AXES = 8
+#: sets of features whose principal axes and scatter are kept: the folds of two repeats, 13 and 26 MB each for 1280
+#: features
+KEPT_SETS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +70,7 @@ class Adapter:
     make_trunk: Callable[[int], Trunk] | None = None
     tick: Tick = lambda: None
     _axes: dict[bytes, PrincipalAxes] = field(default_factory=dict)
+    _scatters: dict[bytes, ClassScatter] = field(default_factory=dict)
 
     def fit(self, spec: AdaptationSpec, rows: np.ndarray) -> AdaptedModel:
         """Return the network adapted to these rows and to nothing else."""
@@ -77,7 +81,7 @@ class Adapter:
         assert self.features is not None
         inputs = CachedFeatures(self.features)
         width = int(self.features.shape[1])
-        head = self._head(spec, width, inputs.evaluate(rows))
+        head = self._head(spec, width, inputs.evaluate(rows), labels)
         loss = seeded_loss(spec.run, n_classes=int(labels.max()) + 1, embedding_dim=head.embedding_dim)
         model = EmbeddingModel(trunk=FeaturesTrunk(channels=width), head=head)
         if spec.steps:
@@ -93,7 +97,7 @@ class Adapter:
             trunk: Trunk = self.make_trunk(spec.run.seed)
         else:
             trunk = FeaturesTrunk(channels=width)
-        model = EmbeddingModel(trunk=trunk, head=self._head(spec, width, torch.zeros(0)))
+        model = EmbeddingModel(trunk=trunk, head=self._head(spec, width, torch.zeros(0), torch.zeros(0)))
         inputs = AugmentedImages(self.table.images, self.transform)
         return AdaptedModel(
             model=model.eval(), inputs=inputs, depth=0 if self.trunk is not None else ALL, normalise=True
@@ -109,21 +113,34 @@ class Adapter:
             trunk = put_back(self.trunk, trunk)
         return EmbeddingModel(trunk=trunk, head=adapted.model.head).eval()
 
-    def _head(self, spec: AdaptationSpec, width: int, features: Tensor) -> Head:
+    def _head(self, spec: AdaptationSpec, width: int, features: Tensor, labels: Tensor) -> Head:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(child_seed(spec.run.seed, "init_head"))
             head: Head = build("head", spec.run.head, {"n_features": width})
         if isinstance(head, PcaHead | WhitenedHead) and not getattr(head, "standardise", False):
             head.start_from(self._axes_of(features))
+        elif isinstance(head, PldaHead):
+            head.start_from(self._scatter_of(features, labels))
+        elif head.needs_labels:
+            head.fit_classes([features], labels)
         elif head.needs_features:
             head.fit([features])
         return head
+
+    def _scatter_of(self, features: Tensor, labels: Tensor) -> ClassScatter:
+        """Return the scatter of these features by class; that of the last few sets is kept, too."""
+        key = hashlib.sha256(features.numpy().tobytes() + labels.numpy().tobytes()).digest()
+        if key not in self._scatters:
+            while len(self._scatters) >= KEPT_SETS:
+                self._scatters.pop(next(iter(self._scatters)))
+            self._scatters[key] = class_scatter([features], labels)
+        return self._scatters[key]
 
     def _axes_of(self, features: Tensor) -> PrincipalAxes:
         """Return the principal axes of these features; those of the last few sets are kept: many heads start there."""
         key = hashlib.sha256(features.numpy().tobytes()).digest()
         if key not in self._axes:
-            while len(self._axes) >= KEPT_AXES:
+            while len(self._axes) >= KEPT_SETS:
                 self._axes.pop(next(iter(self._axes)))
             is_wide = features.shape[0] < features.shape[1]
             self._axes[key] = axes_of_few(features) if is_wide else principal_axes([features], standardise=False)
@@ -151,7 +168,7 @@ class Adapter:
         assert self.make_trunk is not None
         inputs = AugmentedImages(self.table.images, self.transform)
         trunk = self.make_trunk(spec.run.seed)
-        head = self._head(spec, trunk.n_features, torch.zeros(0))
+        head = self._head(spec, trunk.n_features, torch.zeros(0), labels)
         loss = seeded_loss(spec.run, n_classes=int(labels.max()) + 1, embedding_dim=head.embedding_dim)
         model = EmbeddingModel(trunk=trunk, head=head)
         if spec.depth_steps:

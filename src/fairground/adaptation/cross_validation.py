@@ -17,10 +17,10 @@ from fairground.spec.adaptation import AdaptationSpec
 
 @dataclass(frozen=True, kw_only=True)
 class FoldScores:
-    """Means over classes by metric, and the deciding metric's means over groups of classes."""
+    """Means over classes by metric, and those of the metrics that decide over groups of classes."""
 
     scores: dict[str, float]
-    blocks: tuple[float, ...]
+    blocks: dict[str, tuple[float, ...]]
     seconds: float
     #: of these, what ranking took
     ranking_seconds: float
@@ -28,12 +28,12 @@ class FoldScores:
 
 @dataclass
 class CrossValidation:
-    """`metrics` are all that are shown; `by` is the one that decides."""
+    """`metrics` are all that are shown; `deciding` are those that decide, in that order."""
 
     adapter: Adapter
     folds: ClassFolds
     metrics: Sequence[str]
-    by: str
+    deciding: Sequence[str]
 
     def score(self, spec: AdaptationSpec, repeat: int) -> FoldScores:
         """Return the scores of a method in one repeat; a method that diverged has the worst there are."""
@@ -58,10 +58,10 @@ class CrossValidation:
             values = {metric: np.full(len(classes), self._worst(metric)) for metric in self.metrics}
         means = {metric: float(np.nanmean(of)) for metric, of in values.items()}
         # A class of which every pair is left out says nothing.
-        decided = np.nan_to_num(values[self.by], nan=means[self.by])
+        decided = {metric: np.nan_to_num(values[metric], nan=means[metric]) for metric in self.deciding}
         return FoldScores(
             scores=means,
-            blocks=tuple(self.folds.blocks(decided)),
+            blocks={metric: tuple(self.folds.blocks(of)) for metric, of in decided.items()},
             seconds=time.monotonic() - begun,
             ranking_seconds=ranking,
         )

@@ -11,6 +11,7 @@ from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
 from fairground.errors import InputError, require
 from fairground.records.artefacts import RunFolder
+from fairground.records.collector import passed_over, without_collecting
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.comparison import ComparisonResult
@@ -177,19 +178,21 @@ def comparison_of(
     is_any = any(record.state == "done" for record in kept)
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
     folders = [RunFolder(home, record.name) for home in homes for record in kept] if generality != "seeds" else []
-    result = ComparisonResult.from_records(
-        kept,
-        metric=metric,
-        ranges=searched_ranges(kept),
-        level=level,
-        margin=margin,
-        over=generality,
-        folders={folder.path.name: folder for folder in folders if folder.path.is_dir()},
-    )
+    with passed_over():
+        result = ComparisonResult.from_records(
+            kept,
+            metric=metric,
+            ranges=searched_ranges(kept),
+            level=level,
+            margin=margin,
+            over=generality,
+            folders={folder.path.name: folder for folder in folders if folder.path.is_dir()},
+        )
     hints = (hint for home in homes for hint in _hints(Store(home), kept))
     return MethodComparison(result=result, hints=tuple(hints))
 
 
+@without_collecting()
 def records_to_compare(store: Store, names: Iterable[str]) -> list[RunRecord]:
     """Return the runs that are named, or all that are done but trials and joined models."""
     words = list(names)

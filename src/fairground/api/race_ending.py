@@ -96,11 +96,13 @@ class RaceEnding:
                     bench.table, fitted.embed(rows), rows, self.asked.metrics, normalise=fitted.normalise
                 )
                 scores[method.label] = dict(evaluated.scores)
-                values = np.nan_to_num(evaluated.per_class[self.asked.by])
+                values = np.nan_to_num(evaluated.per_class[found.metric])
                 blocks[method.label] = dict(enumerate(self.session.folds.blocks(values)))
         return UnsealedScores(
             scores=scores,
-            comparison=_test_comparison(found, blocks, is_higher=self.session.is_higher),
+            comparison=_test_comparison(
+                found, blocks, is_higher=self.session.is_higher or found.metric != self.asked.by
+            ),
             n_classes=len(np.unique(bench.table.labels[rows])),
             n_images=len(rows),
             n_openings=self.state.n_openings,
@@ -168,15 +170,15 @@ class RaceEnding:
             n_folds=self.session.folds.n_folds if classes else 1,
             n_repeats=found.chosen.n_repeats,
         )
-        advice = advice_of(found, test, folds, metric=self.asked.by, elapsed=elapsed)
+        advice = advice_of(found, test, folds, first=self.asked.by, elapsed=elapsed)
         columns = table_columns(self.asked.shown, is_open=test.is_open)
-        rows = table_rows(found, test, self.asked.shown, metric=self.asked.by)
+        rows = table_rows(found, test, self.asked.shown)
         page = RacePage(
             title=self.asked.title,
             advice=advice,
             columns=columns,
             rows=rows,
-            verdicts=verdicts_of(found, self.asked.by),
+            verdicts=verdicts_of(found),
             steps=self.progress.sentences,
             commands=(
                 f"fairground embed {self.state.model.absolute()} MY_IMAGES -o embeddings.npz",
@@ -195,13 +197,13 @@ class RaceEnding:
             "size": f"{len(self.bench.table.labels)}, {len(np.unique(self.bench.table.labels))}",
             "chosen": found.chosen.label,
             "is_frozen": found.is_frozen,
-            "metric": self.asked.by,
+            "metric": found.metric,
             "advice": advice,
             "columns": list(columns),
             "rows": [list(row) for row in rows],
             "validation": {method.label: method.scores for method in found.methods},
             "test": {label: dict(scores) for label, scores in test.scores.items()},
-            "verdicts": verdicts_of(found, self.asked.by),
+            "verdicts": verdicts_of(found),
             "n_tried": found.n_tried,
             "n_measurements": len(self.session.known),
             "is_stopped": is_stopped,

@@ -12,6 +12,7 @@ from fairground.api.progress.spinner import spinner
 from fairground.api.run import Run, RunList
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
+from fairground.records.collector import passed_over
 from fairground.report.audits import read_audit
 from fairground.report.find_runs import find_runs
 from fairground.report.run_set import RunSet
@@ -60,7 +61,7 @@ def report(
     found = find_runs(names, folder)
     found = replace(found, metric=metric, ranges=searched_ranges(found.records), title=title or found.title)
     page = folder / "report.html" if out is None else Path(out)
-    with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet):
+    with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet), passed_over():
         from fairground.report.page import build_page
 
         build_page(found, out=page, audits=cards)

@@ -1,7 +1,8 @@
 """`fairground list` and `fairground show`: what there is, without importing any of it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,12 +67,15 @@ def _fairness(table: str) -> dict[str, str]:
 
 
 def _list_runs(home: Path, as_json: bool) -> None:
+    from fairground.records.collector import without_collecting
     from fairground.records.folders import run_folders
     from fairground.records.store import Store
+    from fairground.report.headings import with_unit
     from fairground.spec.data_name import OWN_DATA, data_name
 
     store = Store(home)
-    runs = {run.name: run for run in store.summaries()}
+    with without_collecting():
+        runs = {run.name: run for run in store.summaries()}
     states = {name: runs[name].state if name in runs else "unfinished" for name in {*run_folders(home), *runs}}
     if as_json:
         print(json.dumps(states, sort_keys=True))
@@ -81,18 +85,24 @@ def _list_runs(home: Path, as_json: bool) -> None:
     own = {name: data_name(part) for name, part in store.data_of(OWN_DATA).items()}
     lines = []
     for name, state in sorted(states.items()):
-        about = _about(runs[name], own.get(name)) if name in runs else f"go on with: fairground resume {name}"
+        about = (
+            _about(runs[name], own.get(name), with_unit) if name in runs else f"go on with: fairground resume {name}"
+        )
         lines.append(f"{name}  {state:<10}  {about}")
     # At once: twenty thousand calls would take longer than reading the store.
     print("\n".join(lines), end="\n" if lines else "")
 
 
-def _about(run: "RunSummary", data: str | None) -> str:
-    from fairground.report.headings import with_unit
-
-    names = " ".join(name for name in (run.loss, run.miner, data or run.dataset) if name)
+def _about(run: "RunSummary", data: str | None, with_unit: "Callable[[str, float], str]") -> str:
+    names = _joined(run.loss, run.miner, data or run.dataset)
     shown = "" if run.score is None else f"  test {run.metric} {with_unit(run.metric, run.score)}"
     return f"{names} seed {run.seed}{shown}"
+
+
+@cache
+def _joined(*names: str | None) -> str:
+    """Return the names that are there; kept, because thousands of runs have the same."""
+    return " ".join(name for name in names if name)
 
 
 def print_wrapped(heading: str, words: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from fairground.api.terminal import guard_streams
+from fairground.cli.command_start import note_start
 from fairground.errors import FairgroundError, PictureError
 
 app = typer.Typer(
@@ -43,6 +44,7 @@ _add_commands()
 def main() -> None:
     """Run the command line; a mistake of the user's is a sentence and exit code 2, never a traceback."""
     guard_streams()
+    note_start()
     try:
         app()
     except FairgroundError as error:

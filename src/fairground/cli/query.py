@@ -138,7 +138,6 @@ def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str
 def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "DecisionRule", page: Path) -> None:
     from fairground.report.query_page import MOST, Found, Searched, write_answers
 
-    small = index.thumbnails
     searched = [
         Searched(
             name=result.query,
@@ -155,7 +154,7 @@ def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "Decisio
                     similarity=neighbour.similarity,
                     is_right=None if result.truth is None else neighbour.label == result.truth,
                     # Pictures beyond those a page shows need not be read.
-                    picture=None if small is None or number >= MOST else small[neighbour.row],
+                    picture=None if number >= MOST else index.thumbnail(neighbour.row),
                 )
                 for neighbour in result.neighbours
             ),

@@ -2,11 +2,11 @@
 
 import json
 import sys
-from time import monotonic
 from typing import Annotated
 
 import typer
 
+from fairground.cli.command_start import command_start
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
 HELP_ORDER = 20
@@ -39,8 +39,8 @@ def recommend(
 ) -> None:
     """Find out which method suits your data, within a time: ends in advice, a report page and one model to use.
 
-    The frozen network comes first, plain, on principal axes and whitened; then heads and losses on its features; then
-    its last stages, as far as the time allows. Whatever time is left confirms the best on fresh folds of classes.
+    The frozen network comes first, plain, with discriminants, on principal axes; then heads and losses on its features;
+    then its last stages, as far as the time allows. Whatever time is left confirms the best on fresh folds of classes.
     Ctrl-C ends with the best so far; the same command goes on where it was. docs/recommend.md says how it chooses.
 
     Try: fairground recommend icons --time 5m
@@ -49,7 +49,6 @@ def recommend(
 
     Or: fairground recommend features.npz --time 2m --by map@r
     """
-    begun = monotonic()
     from fairground.api.recommend import run_recommendation
 
     result = run_recommendation(
@@ -62,7 +61,7 @@ def recommend(
         seed=seed,
         home=home,
         quiet=quiet or as_json,
-        begun=begun,
+        begun=command_start(),
     )
     if as_json:
         print(json.dumps(result.to_dict()))

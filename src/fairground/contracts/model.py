@@ -60,14 +60,20 @@ class Trunk(nn.Module, ABC):
 class Head(nn.Module, ABC):
     """Features to embeddings; constructors take `*, n_features: int, embedding_dim: int`.
 
-    A head that starts from the data sets `needs_features`; training then calls `fit` once before the first step.
+    A head that starts from the data sets `needs_features`; training then calls `fit` once before the first step, or
+    `fit_classes` where it `needs_labels` too.
     """
 
     needs_features: ClassVar[bool] = False
+    needs_labels: ClassVar[bool] = False
     embedding_dim: int
 
     def fit(self, blocks: Iterable[Tensor]) -> None:
         """Take the trunk's features of the whole training split, a block (n, n_features) at a time."""
+        return
+
+    def fit_classes(self, blocks: Iterable[Tensor], labels: Tensor) -> None:
+        """Take the same with the class of every row, in the order of the rows."""
         return
 
 

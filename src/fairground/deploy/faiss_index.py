@@ -5,16 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from fairground.deploy.live_rows import LiveRows
 from fairground.deploy.search import Matches
 from fairground.deploy.search import search as exact
 from fairground.errors import InputError, StoreError, require
 from fairground.files import require_regular
-from fairground.records.npy import map_npy
 
 FILE = "approximate.faiss"
 #: from more rows than this on, an approximate search is made without being asked for
 LARGE = 1_000_000
-_CHUNK = 65536
+#: why there is none for raw embeddings
+COSINES = "an approximate search compares cosines; this model compares raw embeddings"
 _SAMPLE = 100
 
 
@@ -36,17 +37,16 @@ def is_there() -> bool:
     return True
 
 
-def build(folder: Path, embeddings: Path) -> float:
+def build(folder: Path, rows: LiveRows) -> float:
     """Write an inverted file over unit rows and return the share of true ten nearest it finds, on a sample of rows."""
     module = faiss()
-    rows = map_npy(embeddings)
     n, width = rows.shape
     n_lists = max(1, min(int(4 * np.sqrt(n)), n // 39))
     index = module.IndexIVFFlat(module.IndexFlatIP(width), width, n_lists, module.METRIC_INNER_PRODUCT)
     step = max(1, n // (n_lists * 64))
     index.train(np.ascontiguousarray(rows[::step], np.float32))
-    for begin in range(0, n, _CHUNK):
-        index.add(np.ascontiguousarray(rows[begin : begin + _CHUNK], np.float32))
+    for _, block, _ in rows.blocks():
+        index.add(np.ascontiguousarray(block))
     index.nprobe = max(1, n_lists // 16)
     module.write_index(index, str(folder / FILE))
     sample = np.ascontiguousarray(rows[:: max(1, n // _SAMPLE)][:_SAMPLE], np.float32)

@@ -15,7 +15,8 @@ import numpy as np
 
 from fairground.deploy.conformal import ClassConformal, class_mean
 from fairground.deploy.index import Index
-from fairground.deploy.search import BLOCK, half_lengths, search
+from fairground.deploy.live_rows import LiveRows
+from fairground.deploy.search import Forbid, search
 from fairground.deploy.voting import VOTERS, vote
 from fairground.errors import DataError, FairgroundError, require
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
@@ -93,29 +94,30 @@ def trials_of(index: Index, tell: Tell = lambda *_: None) -> OpenSetTrials:
     kept = _read(index.folder / _FILE, key)
     if kept is not None:
         return kept
-    halves = None if index.model.metadata.normalise else half_lengths(index.embeddings)
-    trials = open_set_trials(index.embeddings, labels, rows, halves=halves, tell=tell)
+    trials = open_set_trials(index.embeddings, labels, rows, is_raw=index.manifest.is_raw, tell=tell)
     if len(rows) * len(labels) >= _KEPT:
         _write(index.folder / _FILE, key, trials)
     return trials
 
 
 def open_set_trials(
-    embeddings: np.ndarray,
+    embeddings: np.ndarray | LiveRows,
     labels: np.ndarray,
     rows: np.ndarray,
     *,
-    halves: np.ndarray | None = None,
+    is_raw: bool = False,
     tell: Tell = lambda *_: None,
 ) -> OpenSetTrials:
-    """Return what `rows` of an index (n, d) score as queries; `halves` are its `half_lengths` where it is raw."""
+    """Return what `rows` of an index (n, d) score as queries; raw ones compare by Euclidean distance."""
     queries = np.ascontiguousarray(embeddings[rows], np.float32)
     unknown, known = np.empty(len(rows)), np.empty(len(rows))
     nearest = np.full((len(rows), VOTERS), -1, np.int64)
     for begin in range(0, len(rows), _QUERIES):
         some = slice(begin, begin + _QUERIES)
-        unknown[some] = _best_other(queries[some], labels[rows[some]], embeddings, labels, halves)
-        found = search(queries[some], embeddings, VOTERS + 1, halves=halves)
+        own = labels[rows[some]]
+        others = search(queries[some], embeddings, 1, is_raw=is_raw, forbid=_same_class(own, labels))
+        unknown[some] = others.similarities[:, 0]
+        found = search(queries[some], embeddings, VOTERS + 1, is_raw=is_raw)
         # A row is left out of its own neighbours by its number: another may be as similar.
         is_other = found.numbers != rows[some, None]
         order = np.argsort(~is_other, axis=1, kind="stable")[:, :VOTERS]
@@ -137,22 +139,9 @@ def open_set_trials(
     )
 
 
-def _best_other(
-    queries: np.ndarray, mine: np.ndarray, rows: np.ndarray, labels: np.ndarray, halves: np.ndarray | None
-) -> np.ndarray:
-    """Return the similarity of each query to the most similar row of another class, as a search would give it."""
-    best = np.full(len(queries), -np.inf, np.float32)
-    for begin in range(0, len(rows), BLOCK):
-        products = queries @ np.asarray(rows[begin : begin + BLOCK], np.float32).T
-        if halves is not None:
-            products -= halves[begin : begin + BLOCK]
-        products[mine[:, None] == labels[begin : begin + BLOCK]] = -np.inf
-        np.maximum(best, products.max(1), out=best)
-    if halves is None:
-        return best
-    lengths = np.einsum("ij,ij->i", queries, queries)
-    distances: np.ndarray = 0.0 - np.sqrt(np.maximum(lengths - 2 * best, 0))
-    return distances
+def _same_class(own: np.ndarray, labels: np.ndarray) -> Forbid:
+    """Return which rows are of the class of each query."""
+    return lambda queries, rows: own[queries, None] == labels[rows]
 
 
 def spread_rows(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -175,7 +164,8 @@ def _key(index: Index) -> str:
     digest = hashlib.sha256(index.model.metadata.weights_sha256.encode())
     digest.update(np.ascontiguousarray(index.embeddings[some]).tobytes())
     digest.update(np.asarray(index.labels, np.int64).tobytes())
-    digest.update("\n".join((*index.names, *index.class_names, *index.model.metadata.classes)).encode())
+    digest.update("\n".join((*index.class_names, *index.model.metadata.classes)).encode())
+    digest.update(str(index.manifest).encode())
     return digest.hexdigest()
 
 

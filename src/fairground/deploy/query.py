@@ -23,9 +23,10 @@ _CLASSES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbour:
-    """One row of the index."""
+    """One row of the index: its number now, and the identifier it keeps."""
 
     row: int
+    id: int
     name: str
     label: str | None
     similarity: float
@@ -114,11 +115,17 @@ def query_index(
     require(len(inputs) <= MOST, f"at most {MOST:,} queries are answered at once; got {len(inputs):,}")
     matches = index.search(index.model.embed(inputs), max(k, VOTERS), how=how)
     has_pictures = pictures and inputs.images.is_picture
-    indexed = set() if index.labels is None else {index.class_names[label] for label in set(index.labels)}
+    indexed = set(index.class_names)
     results = []
     for query, name in enumerate(inputs.names):
         found = [
-            Neighbour(row=int(row), name=index.names[row], label=index.label(int(row)), similarity=float(similarity))
+            Neighbour(
+                row=int(row),
+                id=int(index.ids[row]),
+                name=index.name(int(row)),
+                label=index.label(int(row)),
+                similarity=float(similarity),
+            )
             for row, similarity in zip(matches.numbers[query], matches.similarities[query], strict=True)
             if row >= 0
         ]

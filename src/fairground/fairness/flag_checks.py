@@ -8,7 +8,7 @@ from fairground.records.record import Provenance, RunRecord
 from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.space import end_of
 from fairground.statistics.compare import compare_values
-from fairground.statistics.comparison import Estimate
+from fairground.statistics.comparison import Comparison, Estimate
 
 Found = Iterator[tuple[tuple[str, ...], str, str]]
 CLUSTERING = ("nmi", "ami", "f1", "purity")
@@ -93,14 +93,18 @@ def overlapping_claims(evidence: Evidence) -> Found:
     """Claims whose two intervals share a value, or of which one is missing."""
     # The interval of a difference can leave out 0 where two single intervals overlap, because shared seeds move both.
     # A reader who sees only the table cannot know that, so it is said.
-    values = {label: found for label in evidence.done if (found := evidence.values(label))}
-    seen = evidence.comparison or (compare_values(values) if values else None)
+    seen = evidence.comparison or _compared(evidence)
     known = {} if seen is None else {method.name: method for method in seen.methods}
     for better, worse in evidence.claims:
         if better in known and worse in known and _overlap(known[better], known[worse]):
             text = f"{better} is called better than {worse} while their own intervals overlap."
             why = "Only the interval of their difference, which leaves out what both share, supports that."
             yield (better, worse), text, why
+
+
+def _compared(evidence: Evidence) -> Comparison | None:
+    values = {label: found for label in evidence.done if (found := evidence.values(label))}
+    return compare_values(values) if values else None
 
 
 def _overlap(one: Estimate, other: Estimate) -> bool:

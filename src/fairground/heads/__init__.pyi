@@ -3,6 +3,7 @@ from fairground.heads.identity import IdentityHead
 from fairground.heads.linear import LinearHead
 from fairground.heads.mlp import MlpHead
 from fairground.heads.pca import PcaHead
+from fairground.heads.plda import PldaHead
 from fairground.heads.residual import ResidualHead
 from fairground.heads.whitened import WhitenedHead
 
@@ -11,6 +12,7 @@ __all__ = [
     "LinearHead",
     "MlpHead",
     "PcaHead",
+    "PldaHead",
     "ResidualHead",
     "WhitenedHead",
 ]

@@ -16,7 +16,9 @@ UNTRAINED = "untrained network"
 DIMENSIONS = (64, 128, 256, 512)
 #: steps of the rounds of the race, each three times as long as the one before
 STEPS = (30, 90, 270)
-RATES = ("0.0003", "0.001", "0.0001")
+RATES = ("0.0003", "0.0001", "0.001")
+#: shrinkage and prior of discriminants: many classes and images bear little of either, few need much
+DISCRIMINANTS = (("0.7", "2"), ("0.5", "1"), ("0.9", "4"), ("0.7", "1"), ("0.3", "2"), ("0.9", "1"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +73,13 @@ class Candidate:
 
 
 def frozen_candidates(width: int, n_train: int, *, name: str) -> list[Candidate]:
-    """Return the network as it is, and on principal axes, plain and whitened, at several dimensions."""
+    """Return the network as it is, with discriminants, and on principal axes, plain and whitened.
+
+    None has a step of training, and every beginning is a sensible field.
+    """
     found = [Candidate(name=name, words=("head=identity",))]
+    for shrinkage, prior in DISCRIMINANTS:
+        found.append(Candidate(name=f"PLDA {shrinkage}/{prior}", words=_discriminant(shrinkage, prior)))
     dims = _dimensions(width, n_train)
     for dim in reversed(dims):
         found.append(Candidate(name=f"{name}, PCA {dim}", words=("head=pca", *_axes(dim), "head.standardise=false")))
@@ -85,12 +92,15 @@ def frozen_candidates(width: int, n_train: int, *, name: str) -> list[Candidate]
 def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> list[Candidate]:
     """Return heads x losses x rates in an order of which every beginning is a sensible field.
 
-    A residual head starts at the frozen network itself, the others at its principal axes, an MLP at random.
+    The first heads start from a discriminant, a residual head at the frozen network itself, the others at its principal
+    axes, an MLP at random.
     """
     dims = _dimensions(width, n_train)
     wide = dims[-1]
     rank = max(1, min(64, width // 2))
+    shrinkage, prior = DISCRIMINANTS[0]
     heads = [
+        (f"from PLDA {shrinkage}/{prior}", _discriminant(shrinkage, prior)),
         ("residual", ("head=residual", f"head.rank={rank}")),
         (f"linear {wide}", ("head=whitened", *_axes(wide), "head.power=0.5")),
         (f"linear {wide} from PCA", ("head=pca", *_axes(wide), "head.standardise=false")),
@@ -106,6 +116,15 @@ def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> 
                 one = Candidate(name=name, words=(*words, *method.words, *_rates(rate)), steps=STEPS[0])
                 found.setdefault(one.key, one)
     return list(found.values())
+
+
+def started_from(candidate: Candidate, discriminant: Candidate) -> Candidate:
+    """Return a candidate that starts from a discriminant with the settings of another one; others as they are."""
+    if "head=plda" not in candidate.words:
+        return candidate
+    words = (*discriminant.words, *(word for word in candidate.words if not word.startswith("head")))
+    first = f"PLDA {'/'.join(DISCRIMINANTS[0])}"
+    return replace(candidate, words=words, name=candidate.name.replace(first, discriminant.name))
 
 
 def network_candidates(methods: Sequence[MethodSpec]) -> list[Candidate]:
@@ -144,6 +163,10 @@ def _rates(rate: str) -> tuple[str, ...]:
 def _dimensions(width: int, n_train: int) -> list[int]:
     """Return the dimensions below the width and the number of images; where all are too many, as many as there are."""
     return [dim for dim in DIMENSIONS if dim < min(width, n_train)] or [max(1, min(width, n_train - 1))]
+
+
+def _discriminant(shrinkage: str, prior: str) -> tuple[str, ...]:
+    return ("head=plda", f"head.shrinkage={shrinkage}", f"head.prior={prior}")
 
 
 def _axes(dim: int) -> tuple[str, ...]:

@@ -4,11 +4,13 @@ Formula
     a block is a class, or a group of classes where there are many; y_ib = the score of method i on block b, mean over
     the
     fresh repeats. One model (`statistics.compare`) compares all finalists with blocks as its units: advice, ranking,
-    verdicts and probabilities are read from it, and from it alone.
+    verdicts and probabilities are read from it, and from it alone. Where the first metric shows nothing better than
+    the frozen network, the second decides among those that are at most half a point below it by the first; each has
+    half the error.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from fairground.recommend.candidates import Candidate
@@ -19,6 +21,8 @@ from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison, Pair
 from fairground.statistics.intervals import LEVEL
 
+#: by the first metric, so much below the frozen network does not matter where the second decides
+NOT_BELOW = 0.005
 #: the highest level a comparison can have
 MOST_LEVEL = 0.999
 
@@ -36,8 +40,9 @@ class RankedMethod:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """`chosen` is what to take; `comparison` is that of `methods`, frozen first, none without fresh repeats."""
+    """`chosen` is what to take; `comparison` is that of `methods` by `metric`, frozen first."""
 
+    metric: str
     chosen: RankedMethod
     frozen: RankedMethod
     methods: tuple[RankedMethod, ...]
@@ -61,46 +66,64 @@ class Decision:
 
 def decide(race: Race) -> Decision:
     """Return what to take, by validation classes alone."""
-    known, counts = race.known, {one.key: _fresh(race.known, one) for one in race.finalists}
+    counts = {one.key: _fresh(race.known, one) for one in race.finalists}
     least = 2 if any(count >= 2 for count in counts.values()) else 1
     finalists = [one for one in race.finalists if counts[one.key] >= least]
     is_confirmed = len(finalists) > 1 and finalists[0].key == race.frozen[0].key
-    # Of repeat 0 the best were picked, so that all that were tried count as compared.
-    level = LEVEL if is_confirmed else min(MOST_LEVEL, 1 - (1 - LEVEL) / max(len(race.entered), 1))
     if not is_confirmed:
         finalists = _leading(race)
     if len(finalists) < 2:
         return _unmeasured(race)
+    # Of repeat 0 the best were picked, so that all that were tried count as compared.
+    n_looks = len(race.deciding) * (1 if is_confirmed else max(len(race.entered), 1))
     repeats = range(1, min(counts[one.key] for one in finalists) + 1) if is_confirmed else range(1)
-    methods = tuple(_ranked(known, one, repeats) for one in finalists)
-    values = {method.label: dict(enumerate(_blocks(known, method.candidate, repeats))) for method in methods}
-    comparison = compare_values(values, level=level, higher_is_better=race.higher_is_better)
+    methods = [_ranked(race.known, one, repeats) for one in finalists]
+    found = [
+        _by_metric(race, metric, methods, repeats, level=min(MOST_LEVEL, 1 - (1 - LEVEL) / n_looks))
+        for metric in race.deciding
+    ]
+    decision = next((one for one in found if not one.is_frozen), found[0])
+    return replace(decision, is_confirmed=is_confirmed)
+
+
+def _by_metric(
+    race: Race, metric: str, methods: Sequence[RankedMethod], repeats: Sequence[int], *, level: float
+) -> Decision:
+    """Return what to take by one metric; where it is not the first, nothing that the first puts below frozen."""
+    is_first = metric == race.metric
+    higher = race.higher_is_better if is_first else True
+    values = {one.label: dict(enumerate(_blocks(race.known, one.candidate, repeats, metric))) for one in methods}
+    comparison = compare_values(values, level=level, higher_is_better=higher)
     frozen = methods[0]
     better = [
         method
         for method in methods[1:]
-        if (pair := comparison.pair(method.label, frozen.label)).a == method.label and pair.verdict == "better"
+        if (pair := comparison.pair(method.label, frozen.label)).a == method.label
+        and pair.verdict == "better"
+        and (is_first or _by_first(race, method) >= _by_first(race, frozen) - NOT_BELOW)
     ]
-    chosen = max(
-        better, key=lambda one: goodness(comparison.estimate(one.label).mean, race.higher_is_better), default=frozen
-    )
+    chosen = max(better, key=lambda one: goodness(comparison.estimate(one.label).mean, higher), default=frozen)
     order = {estimate.name: place for place, estimate in enumerate(comparison.methods)}
-    rest = sorted(methods[1:], key=lambda method: order[method.label])
     return Decision(
+        metric=metric,
         chosen=chosen,
         frozen=frozen,
-        methods=(frozen, *rest),
+        methods=(frozen, *sorted(methods[1:], key=lambda method: order[method.label])),
         comparison=comparison,
         n_tried=len(race.entered),
-        n_blocks=len(next(iter(values.values()))),
-        is_confirmed=is_confirmed,
+        n_blocks=len(values[frozen.label]),
+        is_confirmed=True,
     )
+
+
+def _by_first(race: Race, method: RankedMethod) -> float:
+    return goodness(method.scores[race.metric], race.higher_is_better)
 
 
 def _leading(race: Race) -> list[Candidate]:
     """Return the frozen network and the best four of repeat 0, where no fresh repeat is complete."""
     scored = [one for one in race.entered.values() if race.known.get(one.key, 0) is not None]
-    ranked = sorted(scored, key=lambda one: -race.goodness(one))
+    ranked = sorted(scored, key=lambda one: -race.rank(one))
     plain = [one for one in ranked if one.key == race.frozen[0].key]
     return [*plain, *[one for one in ranked if one.key != race.frozen[0].key][:4]] if plain else []
 
@@ -109,6 +132,7 @@ def _unmeasured(race: Race) -> Decision:
     """Return the frozen network: there is nothing to compare it with."""
     frozen = _ranked(race.known, race.frozen[0], [0])
     return Decision(
+        metric=race.metric,
         chosen=frozen,
         frozen=frozen,
         methods=(frozen,),
@@ -139,7 +163,7 @@ def _ranked(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -
     )
 
 
-def _blocks(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -> list[float]:
+def _blocks(known: Measurements, candidate: Candidate, repeats: Sequence[int], metric: str) -> list[float]:
     found = [known.get(candidate.key, repeat) for repeat in repeats]
-    held = [one.blocks for one in found if one is not None]
+    held = [one.blocks[metric] for one in found if one is not None]
     return [fmean(values) for values in zip(*held, strict=True)]

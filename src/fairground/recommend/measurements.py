@@ -17,14 +17,14 @@ from fairground.errors import StoreError
 class Measurement:
     """One method in one repeat of the class folds of some rows, which `scope` names.
 
-    `scores` are means over all classes by metric; `blocks` are those of the metric that decides, by groups of classes.
+    `scores` are means over all classes by metric; `blocks` are those of the metrics that decide, by groups of classes.
     """
 
     scope: str
     method: str
     repeat: int
     scores: Mapping[str, float]
-    blocks: tuple[float, ...]
+    blocks: Mapping[str, tuple[float, ...]]
     seconds: float
 
 
@@ -69,8 +69,9 @@ class Measurements:
         # The last line of a program that was killed may be half there; it is measured again.
         try:
             data = json.loads(line)
-            found = Measurement(**{**data, "blocks": tuple(data["blocks"])})
-        except (ValueError, TypeError, KeyError):
+            blocks = {metric: tuple(values) for metric, values in data["blocks"].items()}
+            found = Measurement(**{**data, "blocks": blocks})
+        except (ValueError, TypeError, KeyError, AttributeError):
             return
         if found.scope == self.scope:
             self._known[found.method, found.repeat] = found

@@ -86,8 +86,8 @@ def choose_protocol(
             field="recommend/features-settings",
             words=(),
             frozen=RAW,
-            sentence=f"Ready-made features of {width} numbers: as they are, on principal axes and whitened, then heads "
-            "trained on them.",
+            sentence=f"Ready-made features of {width} numbers: as they are, with discriminants, on principal axes, "
+            "then heads trained on them.",
         )
     if protocol == "laptop" or (protocol is None and shorter_side <= SMALL_SIDE):
         return _small(shorter_side, is_one_size, seconds)

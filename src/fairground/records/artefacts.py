@@ -143,7 +143,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _settle(path.parent)
+        settle(path.parent)
     except OSError as error:
         raise StoreError(cannot_write(path, error)) from error
 
@@ -178,7 +178,7 @@ def _written(file: Path) -> float:
         return time.time()
 
 
-def _settle(folder: Path) -> None:
+def settle(folder: Path) -> None:
     """Make the rename itself durable: it lives in the folder, not in the file."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)

@@ -1,10 +1,20 @@
 """Runs by their folders: a run that has begun but has no record yet is found here."""
 
+import os
 from pathlib import Path
 
 from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.records.artefacts import RunFolder
+
+
+def folder_names(root: Path) -> frozenset[str]:
+    """Return the names of all folders of runs under `root`, by one look at the disk."""
+    try:
+        with os.scandir(root / "runs") as found:
+            return frozenset(entry.name for entry in found if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
 
 
 def run_folders(root: Path) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairground.errors import DamageWarning
-from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of
+from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of_row
 
 ADVICE = "`fairground store check` says more, `fairground store repair` mends what can be mended."
 
@@ -24,7 +24,7 @@ def checked_rows(rows: Iterable[tuple]) -> tuple[list[Row], list[Row]]:
     sound: list[Row] = []
     damaged: list[Row] = []
     for row in rows:
-        (sound if digest_of(*row[:-1]) == row[-1] else damaged).append(Row(row[0], row[1:-1]))
+        (sound if digest_of_row(row[:-1]) == row[-1] else damaged).append(Row(row[0], row[1:-1]))
     return sound, damaged
 
 

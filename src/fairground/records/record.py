@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from fairground.errors import StoreError, require
 from fairground.files import parse_json
@@ -51,6 +51,10 @@ class Score:
     split: SplitName
     value: float
     higher_is_better: bool | None = None
+
+
+#: what a record has many of
+Part = TypeVar("Part", EpochRow, Score)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,8 +214,8 @@ class RunRecord:
             _refuse_newer(data["name"], data["version"])
             if data["version"] < RECORD_VERSION:
                 data = upgraded(data, version=RECORD_VERSION)
-            data["epochs"] = tuple(EpochRow(**{**row, "validation": dict(row["validation"])}) for row in data["epochs"])
-            data["scores"] = tuple(Score(**score) for score in data["scores"])
+            data["epochs"] = tuple(_epoch(row) for row in data["epochs"])
+            data["scores"] = tuple(_made(Score, score) for score in data["scores"])
             data["provenance"] = Provenance(**data["provenance"])
             data["notes"] = tuple(data["notes"])
             data["findings"] = tuple(Finding(**finding) for finding in data["findings"])
@@ -224,6 +228,25 @@ class RunRecord:
             return cls(**data)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise StoreError(f"this is not a fairground record: {error}") from error
+
+
+def _epoch(fields: dict[str, Any]) -> EpochRow:
+    for split in ("validation", "test"):
+        scores = fields.get(split, {})
+        require(
+            isinstance(scores, dict), f"scores of an epoch are no table of metrics: {split} is {scores!r}", StoreError
+        )
+    return _made(EpochRow, fields)
+
+
+def _made(kind: type[Part], fields: dict[str, Any]) -> Part:
+    """Return `kind(**fields)`, in a fifth of the time where no field is missing: a store has hundreds of thousands."""
+    if fields.keys() != kind.__dataclass_fields__.keys():
+        return kind(**fields)
+    made = object.__new__(kind)
+    # Past the frozen class' own `__setattr__`, all fields at once.
+    object.__setattr__(made, "__dict__", fields)
+    return made
 
 
 def _refuse_newer(name: str, version: int) -> None:

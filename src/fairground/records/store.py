@@ -7,18 +7,17 @@ A run has one current record (`current_record`), the one `get` and `records` ans
 history.
 """
 
-import gc
 import json
 import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Unpack
 
 from fairground.catalogue import nearest
 from fairground.errors import InputError, StoreError, require
+from fairground.records.collector import without_collecting
 from fairground.records.current_record import Outcome
 from fairground.records.database import is_writable, open_database, open_unwritable, told_in_a_sentence, transaction
 from fairground.records.filters import Event, Filters, RunSummary, ScoreRow, where
@@ -31,7 +30,7 @@ from fairground.records.integrity import (
     damaged_record,
     warn_of_damage,
 )
-from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of
+from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of, digest_of_row
 from fairground.records.record import RunRecord, SplitName
 from fairground.records.record_copy import write_copy
 from fairground.records.rows import (
@@ -118,7 +117,7 @@ class Store:
             found = self._read(f"SELECT record, json, digest FROM body WHERE record IN ({marks}) ORDER BY record", some)
             for lost in set(some) - {row[0] for row in found}:
                 warn_of_damage(self.path, damaged_record(rows[lost], lost))
-            with _without_collecting():
+            with without_collecting():
                 read = [RunRecord.from_json(text) for text in self._texts((*row, rows[row[0]]) for row in found)]
             yield from read
 
@@ -134,7 +133,7 @@ class Store:
         summaries = []
         for row in rows:
             _, text, digest, shown, value = found.get(row.number, (0, "", "", "", None))
-            if digest_of(row.number, text) != digest:
+            if digest_of_row((row.number, text)) != digest:
                 warn_of_damage(self.path, damaged_record(row.columns[0], row.number))
                 continue
             summaries.append(RunSummary._make((*row.columns[: _SEED + 1], shown, value)))
@@ -223,8 +222,11 @@ class Store:
         for complaint in found.complaints:
             warn_of_damage(self.path, complaint)
         self._own.is_audited = True
-        wanted = {COLUMNS.index("is_current"): 1, **{COLUMNS.index(key): value for key, value in filters.items()}}
-        rows = (row for row in found.records if all(row.columns[i] == value for i, value in wanted.items()))
+        is_current = COLUMNS.index("is_current")
+        rows = [row for row in found.records if row.columns[is_current] == 1]
+        for key, value in filters.items():
+            place = COLUMNS.index(key)
+            rows = [row for row in rows if row.columns[place] == value]
         return sorted(rows, key=lambda row: row.number)
 
     def _texts(self, rows: Iterable[tuple]) -> Iterator[str]:
@@ -238,18 +240,6 @@ class Store:
     def _nearest(self, name: str) -> str:
         latest = self._read("SELECT name FROM record WHERE is_current = 1 ORDER BY id DESC LIMIT 2000")
         return nearest(name, [row[0] for row in latest]) or (" There are no runs yet." if not latest else "")
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Keep Python from looking for rubbish among records just read: there is none, and it takes a third of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 _NAMES_IN_RANGE = "SELECT name FROM record WHERE is_current = 1 AND name BETWEEN ? AND ? ORDER BY name LIMIT 6"

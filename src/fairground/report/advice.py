@@ -45,11 +45,13 @@ class FoldSummary:
         return self.n_classes // self.n_folds
 
 
-def advice_of(found: Decision, test: UnsealedScores, folds: FoldSummary, *, metric: str, elapsed: float) -> list[str]:
-    """Return the advice, most important sentence first."""
+def advice_of(found: Decision, test: UnsealedScores, folds: FoldSummary, *, first: str, elapsed: float) -> list[str]:
+    """Return the advice, most important sentence first; `first` is the metric that was to decide if it could."""
+    metric = found.metric
     return [
         _what_to_take(found, metric),
         *_how_sure(found, metric),
+        *_second_metric(found, first),
         *_few_classes(folds),
         *_on_test(found, test, metric),
         *_gap(found, test, folds, metric),
@@ -63,13 +65,13 @@ def table_columns(metrics: Sequence[str], *, is_open: bool) -> tuple[str, ...]:
     return ("method", *(f"{heading(metric)}, {split}" for metric in metrics for split in splits), "best", "time")
 
 
-def table_rows(found: Decision, test: UnsealedScores, metrics: Sequence[str], *, metric: str) -> list[tuple[str, ...]]:
+def table_rows(found: Decision, test: UnsealedScores, metrics: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the rows of the table, the frozen network first; intervals and chances are those of the one comparison."""
     rows = []
     for method in found.methods:
         cells = [method.label + (" (recommended)" if method.label == found.chosen.label else "")]
         for one in metrics:
-            cells.append(_validation_cell(found, method, one, metric))
+            cells.append(_validation_cell(found, method, one))
             if test.is_open:
                 value = test.scores.get(method.label, {}).get(one)
                 cells.append("sealed" if value is None else show(one, value))
@@ -79,10 +81,10 @@ def table_rows(found: Decision, test: UnsealedScores, metrics: Sequence[str], *,
     return rows
 
 
-def verdicts_of(found: Decision, metric: str) -> list[str]:
+def verdicts_of(found: Decision) -> list[str]:
     """Return the verdict on every method against the frozen network, from the comparison that decided."""
     pairs = [found.against_frozen(method) for method in found.methods]
-    return [_capital(f"{verdict_words(pair, metric)}.") for pair in pairs if pair is not None]
+    return [_capital(f"{verdict_words(pair, found.metric)}.") for pair in pairs if pair is not None]
 
 
 def verdict_words(pair: Pair, metric: str) -> str:
@@ -100,8 +102,8 @@ def verdict_words(pair: Pair, metric: str) -> str:
             return f"{pair.a} and {pair.b} cannot be told apart: they differ by {size}"
 
 
-def _validation_cell(found: Decision, method: RankedMethod, one: str, metric: str) -> str:
-    if one == metric and found.comparison is not None:
+def _validation_cell(found: Decision, method: RankedMethod, one: str) -> str:
+    if one == found.metric and found.comparison is not None:
         estimate = found.comparison.estimate(method.label)
         half = "" if estimate.half_width is None else f" ± {show(one, estimate.half_width)}"
         return f"{show(one, estimate.mean)}{half}"
@@ -146,6 +148,17 @@ def _how_sure(found: Decision, metric: str) -> list[str]:
         else f"one repeat of the folds, corrected for the {found.n_tried} methods tried: there was no time for more"
     )
     return [_capital(f"{verdict_words(pair, metric)}, {how}.")]
+
+
+def _second_metric(found: Decision, first: str) -> list[str]:
+    """Say why another metric decided than the one that was to."""
+    if found.metric == first:
+        return []
+    own, frozen = (show(first, method.scores[first]) for method in (found.chosen, found.frozen))
+    return [
+        f"{heading(first)} shows no method better than the {found.frozen.label} ({own} and {frozen} here), so "
+        f"{heading(found.metric)} decided among those that are not below it by more than half a point."
+    ]
 
 
 def _few_classes(folds: FoldSummary) -> list[str]:

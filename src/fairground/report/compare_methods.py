@@ -80,8 +80,10 @@ class MethodComparer:
         """Tell whether there is what a comparison by this metric needs."""
         return self.over == "seeds" or not self._per_class(metric).missing
 
-    def compare(self, metric: str, values: Mapping[str, Mapping[int, float]], *, is_higher: bool) -> Comparison:
-        """Compare the methods by their values by seed."""
+    def compare(
+        self, metric: str, values: Mapping[str, Mapping[int, float]], *, is_higher: bool, is_planned: bool
+    ) -> Comparison:
+        """Compare the methods by their values by seed; `is_planned` asks how many more seeds would settle a pair."""
         procedure, shown = self.procedure, self.margin
         if shown is None and procedure is not None and metric == procedure.metric:
             shown = procedure.plan.margin
@@ -90,7 +92,9 @@ class MethodComparer:
             found = self._per_class(metric).generality(level=self.level, margin=margin, is_higher=is_higher)
             return found.over(self.over)
         if self.wave is None:
-            return compare_values(values, level=self.level, margin=margin, higher_is_better=is_higher)
+            return compare_values(
+                values, level=self.level, margin=margin, higher_is_better=is_higher, is_planned=is_planned
+            )
         return compare_in_waves(values, self.wave, margin=margin, higher_is_better=is_higher)
 
     def _per_class(self, metric: str) -> PerClassScores:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground.errors import InputError, require
+from fairground.records.collector import without_collecting
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.report.run_set import RunSet, with_ensembles_apart
@@ -16,6 +17,7 @@ from fairground.study.run_study import JobResult
 from fairground.study.status import results_so_far
 
 
+@without_collecting()
 def find_runs(words: Sequence[str], home: Path) -> RunSet:
     """Return what the words name: one begun study, or runs and methods by hash; all runs but trials for no word."""
     store = Store(home)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from fairground.fairness.evidence import seed_of
 from fairground.records.record import RunRecord, SplitName
@@ -18,24 +19,32 @@ class Method:
     records: tuple[RunRecord, ...]
     differences: Mapping[str, str]
 
-    @property
+    @cached_property
     def done(self) -> tuple[RunRecord, ...]:
         """The runs that finished."""
         return tuple(record for record in self.records if record.state == "done")
 
     def values(self, metric: str, split: SplitName) -> list[float]:
         """Return the metric of every finished run that has it."""
-        found = (record.score(metric, split) for record in self.done)
-        return [value for value in found if value is not None]
+        return [value for _, value in self._scored(metric, split)]
 
     def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
         """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
         found: dict[int, list[float]] = {}
-        for record in self.done:
-            value = record.score(metric, split)
-            if value is not None:
-                found.setdefault(seed_of(record), []).append(value)
+        for seed, value in self._scored(metric, split):
+            found.setdefault(seed, []).append(value)
         return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
+
+    def _scored(self, metric: str, split: SplitName) -> list[tuple[int, float]]:
+        """Return seed and score of every finished run that has one; kept, because every figure of a page asks again."""
+        if (metric, split) not in self._known:
+            found = ((seed_of(record), record.score(metric, split)) for record in self.done)
+            self._known[metric, split] = [(seed, value) for seed, value in found if value is not None]
+        return self._known[metric, split]
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, SplitName], list[tuple[int, float]]]:
+        return {}
 
 
 def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:

@@ -1,5 +1,6 @@
 """What a reader must know before believing a table: what went wrong, what is missing, what is not the same."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -28,10 +29,9 @@ def notes_of(table: ResultTable) -> list[Note]:
         *_one_run_twice(records),
     ]
     found = [Note(text=text, is_warning=True) for text in warnings]
-    said: dict[str, int] = {}
-    for record in records:
-        for text in record.notes:
-            said[clean(text)] = said.get(clean(text), 0) + 1
+    said: Counter[str] = Counter()
+    for text, count in Counter(text for record in records for text in record.notes).items():
+        said[clean(text)] += count
     for text, count in said.items():
         where = "" if count == len(records) else f" ({count} of {len(records)} runs)"
         found.append(Note(text=text + where, is_warning=False))
@@ -92,6 +92,6 @@ def _not_the_same(records: Sequence[RunRecord]) -> list[str]:
 
 
 def _one_run_twice(records: Sequence[RunRecord]) -> list[str]:
-    names = [record.name for record in records]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    counts = Counter(record.name for record in records)
+    twice = sorted(name for name, count in counts.items() if count > 1)
     return [f"Counted more than once: run {join_words(twice)}."] if twice else []

@@ -182,10 +182,13 @@ def _counts(records: Sequence[RunRecord], sections: Sequence[Section]) -> dict[s
     rows = [row for section in sections for row in section.table.rows]
     seeds = sorted({row.n_done for row in rows})
     trained = [record for record in records if "ensemble" not in record.spec]
+    n_methods = len({row.label.removeprefix(UNFAIR) for row in rows})
     return {
-        "methods": str(len({row.label.removeprefix(UNFAIR) for row in rows})),
-        "runs": str(len(trained)),
-        "seeds per method": " to ".join(str(count) for count in dict.fromkeys((seeds[0], seeds[-1]))),
+        "method" if n_methods == 1 else "methods": str(n_methods),
+        "run" if len(trained) == 1 else "runs": str(len(trained)),
+        "seed per method" if seeds == [1] else "seeds per method": " to ".join(
+            str(count) for count in dict.fromkeys((seeds[0], seeds[-1]))
+        ),
         "of training": duration(sum(record.provenance.wall_seconds for record in trained)),
     }
 
@@ -204,5 +207,5 @@ def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
             "split fingerprint": origin.split_fingerprint,
         }
         for key, value in versions.items():
-            found.setdefault(key, {})[shorten(value, 120)] = None
-    return {key: " / ".join(values) for key, values in found.items()}
+            found.setdefault(key, {})[value] = None
+    return {key: " / ".join(dict.fromkeys(shorten(value, 120) for value in values)) for key, values in found.items()}

@@ -7,7 +7,7 @@ from fairground.records.published import PublishedRow, published_rows
 from fairground.records.record import RunRecord
 from fairground.report.headings import heading
 from fairground.report.published_expected import expected_runs
-from fairground.report.published_verdict import Outcome, PublishedVerdict, obstacles, repeats_of, verdict_of
+from fairground.report.published_verdict import Outcome, PublishedVerdict, obstacles, verdict_of
 from fairground.report.run_set import ensemble_protocol
 
 
@@ -25,10 +25,15 @@ class PublishedComparison:
     sentence: str
 
 
-def compare_with_published(records: Iterable[RunRecord], labels: Mapping[str, str]) -> list[PublishedComparison]:
-    """Return a line for every printed number of the runs' own protocol and loss; `labels` names methods by run."""
+def compare_with_published(
+    groups: Iterable[Sequence[RunRecord]], labels: Mapping[str, str]
+) -> list[PublishedComparison]:
+    """Return a line for every printed number of the protocol and loss of each method's runs, as `repeats_of` has them.
+
+    `labels` names methods by run.
+    """
     found: list[PublishedComparison] = []
-    for group in repeats_of(records):
+    for group in groups:
         label = labels.get(group[0].name, _loss_of(group[0]))
         found += _lines(label, group, rows_for(group[0]))
     order = {"differs": 0, "reproduced": 1, "not comparable": 2}

@@ -27,6 +27,7 @@ from fairground.records.published import SPREADS, PublishedRow
 from fairground.records.record import RunRecord
 from fairground.report.headings import heading
 from fairground.report.published_expected import differences, expected_runs, table_of
+from fairground.spec.flatten import text_of
 from fairground.spec.identity import canonical_json
 from fairground.spec.settings import Value
 from fairground.statistics.intervals import LEVEL, Interval, t_interval
@@ -130,8 +131,13 @@ def _unit_word(row: PublishedRow) -> str:
 def repeats_of(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     """Group runs that differ in nothing but seed and fold, in the order of first appearance."""
     groups: dict[str, list[RunRecord]] = {}
+    known: dict[bytes, str] = {}
     for record in records:
-        groups.setdefault(canonical_json(_without_seed_and_fold(record.spec)), []).append(record)
+        plain = _without_seed_and_fold(record.spec)
+        text = text_of(plain)
+        if text not in known:
+            known[text] = canonical_json(plain)
+        groups.setdefault(known[text], []).append(record)
     return list(groups.values())
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairground.records.artefacts import RunFolder
+from fairground.records.folders import folder_names
 from fairground.records.record import RunRecord
 from fairground.spec.flatten import flatten
 from fairground.spec.space import Range
@@ -40,8 +41,9 @@ class RunSet:
     ) -> "RunSet":
         """Return the records with the folders they have under `home`."""
         kept = tuple(records)
-        folders = {record.name: RunFolder(home, record.name) for record in kept}
-        found = {name: folder for name, folder in folders.items() if folder.path.is_dir()}
+        # One look at the home: asking after every one of thousands of folders takes longer than all else about them.
+        there = folder_names(home)
+        found = {record.name: RunFolder(home, record.name) for record in kept if record.name in there}
         return cls(records=kept, folders=found, names=names or {}, title=title)
 
     def sections(self) -> "dict[SectionKey, RunSet]":

@@ -1,6 +1,6 @@
 """A section: everything the page says about the runs of one data set under one protocol."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.fairness.folds import join_folds
@@ -137,7 +137,8 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
     inputs, comparison = figure_inputs_of(key, groups)
     table = inputs.table
     bars, curves = bars_of(table), curves_of(table)
-    labels = _labels(runs.records, table)
+    repeats = repeats_of(runs.records)
+    labels = _labels(repeats, table)
     unfair = comparison.fairness.refusal() if comparison is not None and not comparison.is_fair else None
     generality = _generality(runs, table) if unfair is None else None
     return Section(
@@ -157,7 +158,7 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
         notes=notes_of(table),
         comparison=comparison,
         confidence=None if comparison is None else confidence_of(comparison, generality),
-        published=compare_with_published(runs.records, labels),
+        published=compare_with_published(repeats, labels),
         figures=[
             (figure, Drawing(wide=figure.wide(anchor), narrow=figure.narrow(anchor)))
             for figure in figures_of(inputs)
@@ -168,11 +169,11 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
     )
 
 
-def _labels(records: Sequence[RunRecord], table: ResultTable) -> dict[str, str]:
+def _labels(repeats: Iterable[Sequence[RunRecord]], table: ResultTable) -> dict[str, str]:
     """Return each run's method by the run's name; of runs whose folds were averaged, too."""
     known = {record.name: row.label for row in table.rows for record in row.method.records}
     found: dict[str, str] = {}
-    for group in repeats_of(records):
+    for group in repeats:
         label = next((known[run.name] for run in group if run.name in known), "?")
         found |= {run.name: known.get(run.name, label) for run in group}
     return found

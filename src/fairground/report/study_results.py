@@ -113,7 +113,8 @@ def intervals_of(
             }
             declared = declared_metric(metric)
             is_higher = declared is None or declared.higher_is_better
-            comparison = comparer.compare(metric, {k: v for k, v in values.items() if v}, is_higher=is_higher)
+            known = {label: by_seed for label, by_seed in values.items() if by_seed}
+            comparison = comparer.compare(metric, known, is_higher=is_higher, is_planned=False)
             for result, _ in some:
                 span = mean_interval(comparison, result.job.method.label)
                 if span is not None:

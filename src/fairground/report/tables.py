@@ -118,7 +118,10 @@ class ResultTable:
             for metric in metrics
         }
         comparisons = {
-            metric: comparer.compare(metric, some, is_higher=directions[metric] is not False)
+            # Seeds are planned by one metric; nobody reads those of another.
+            metric: comparer.compare(
+                metric, some, is_higher=directions[metric] is not False, is_planned=metric == primary
+            )
             for metric, some in by_metric.items()
             if some
         }

@@ -60,6 +60,7 @@ def declared_metric(word: str) -> MetricDeclaration | None:
     )
 
 
+@cache
 def is_share(metric: str) -> bool:
     """Tell whether the metric is a share of 1, shown in per cent, as all retrieval metrics are."""
     found = declared_metric(metric)

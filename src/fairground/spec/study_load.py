@@ -5,6 +5,7 @@ Tables of a study and of what it extends are merged key by key; "none" as a valu
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -75,7 +76,30 @@ def build_study(data: Mapping[str, Any], *, name: str, origin: str) -> StudySpec
     arguments[_WAVES] = _until_settled(origin, data.get(_WAVES, False))
     arguments["data"] = tuple(_data(origin, label, said) for label, said in _entries(origin, "data", data))
     arguments["methods"] = tuple(_method(origin, label, said) for label, said in _entries(origin, "methods", data))
-    return StudySpec(name=name, **arguments)
+    study = StudySpec(name=name, **arguments)
+    return replace(study, differs=_with_counts(study))
+
+
+def _with_counts(study: StudySpec) -> str:
+    """Return `differs` with the study's own {seeds}, {repeats}, {trials} and {budget}, whatever was changed in it."""
+    waves, budget = study.until_settled, study.budget
+    n_seeds = str(study.repeats) if waves is None else f"{waves.first} to {waves.limit}"
+    epochs = _counted(str(budget.epochs or "the protocol's"), "epoch")
+    batches = _counted(str(budget.batches_per_epoch or "the protocol's"), "batch", "batches")
+    words = {
+        "seeds": _counted(n_seeds, "seed"),
+        "repeats": _counted(n_seeds, "repeat"),
+        "trials": _counted(str(study.search.trials), "trial"),
+        "budget": f"{epochs} of {batches}",
+    }
+    found = study.differs
+    for key, value in words.items():
+        found = found.replace(f"{{{key}}}", value)
+    return found
+
+
+def _counted(number: str, one: str, several: str = "") -> str:
+    return f"{number} {one}" if number == "1" else f"{number} {several or one + 's'}"
 
 
 def read_range(where: str, said: Any) -> Range:

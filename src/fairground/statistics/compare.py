@@ -24,17 +24,21 @@ def compare_values(
     level: float = LEVEL,
     margin: float | None = None,
     higher_is_better: bool = True,
+    is_planned: bool = True,
 ) -> Comparison:
     """Compare methods by their values by seed: `{"A": {0: 0.31, 1: 0.33}, "B": {...}}`.
 
     A value may itself be a mapping of folds, which are averaged. Runs may be missing; methods of one run are listed and
     never called better. `margin` is the difference that does not matter, in the unit of the values: by default half a
-    point, which is 0.005 where every value lies in [-1, 1] and 0.5 otherwise.
+    point, which is 0.005 where every value lies in [-1, 1] and 0.5 otherwise. `is_planned` says whether to work out how
+    many more seeds would settle each pair.
     """
     runs = Runs.from_values(values)
     margin = default_margin(runs) if margin is None else margin
     check_settings(level, margin)
-    return compare_runs(runs, error=1 - level, level=level, margin=margin, higher_is_better=higher_is_better)
+    return compare_runs(
+        runs, error=1 - level, level=level, margin=margin, higher_is_better=higher_is_better, is_planned=is_planned
+    )
 
 
 def default_margin(runs: Runs) -> float:
@@ -48,10 +52,12 @@ def check_settings(level: float, margin: float) -> None:
     require(margin >= 0, f"margin must be 0 or more, in the unit of the values; got {margin}")
 
 
-def compare_runs(runs: Runs, *, error: float, level: float, margin: float, higher_is_better: bool) -> Comparison:
+def compare_runs(
+    runs: Runs, *, error: float, level: float, margin: float, higher_is_better: bool, is_planned: bool = True
+) -> Comparison:
     """Compare with a rate of errors of `error` for the intervals of pairs; `level` is that of single means."""
     model = fit_repeated(runs, higher_is_better=higher_is_better)
-    findings = None if model is None else _findings(model, error=error, level=level, margin=margin)
+    findings = None if model is None else _findings(model, error, level, margin, is_planned=is_planned)
     return conclude(runs, findings, level=level, margin=margin, higher_is_better=higher_is_better)
 
 
@@ -65,14 +71,15 @@ def fit_repeated(runs: Runs, *, higher_is_better: bool) -> Model | None:
     return fit(oriented.select(np.array(ordered, dtype=np.int64))) if ordered else None
 
 
-def _findings(model: Model, *, error: float, level: float, margin: float) -> ModelFindings:
+def _findings(model: Model, error: float, level: float, margin: float, *, is_planned: bool) -> ModelFindings:
+    none = np.zeros(len(model.layout.pairs[0]), dtype=np.int64)
     return ModelFindings(
         names=model.names,
         means=model.means,
         half_widths=model.critical(error) * model.pair_errors,
         p=model.p_values(),
         p_alone=model.p_values(is_alone=True),
-        more_seeds=more_seeds(model, error=error, margin=margin),
+        more_seeds=more_seeds(model, error=error, margin=margin) if is_planned else none,
         mean_half_widths=model.half_widths(level),
         probabilities=model.probabilities(),
     )

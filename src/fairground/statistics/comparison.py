@@ -114,6 +114,8 @@ class Comparison:
     def repeated(self) -> "Comparison":
         """The comparison without methods of one run, on which there is no verdict."""
         kept = {method.name for method in self.methods if method.n > 1}
+        if len(kept) == len(self.methods):
+            return self
         return replace(
             self,
             methods=tuple(method for method in self.methods if method.name in kept),

@@ -77,7 +77,11 @@ def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> 
     rows, _ = layout.cells
     spread = np.geomspace(SPREAD**-0.5, SPREAD**0.5, k) if k > 1 else np.ones(1)
     deviations = random.permuted(np.tile(spread, (n, 1)), axis=1)
-    y = random.standard_normal((n, len(rows))) * deviations[:, rows]
+    y = random.standard_normal((n, len(rows)))
+    if layout.is_complete:
+        y.reshape(n, k, -1)[...] *= deviations[:, :, None]
+    else:
+        y *= deviations[:, rows]
     blocks = np.zeros((n, 0))
     if layout.needs_seed_variance:
         blocks = random.standard_normal((n, layout.seeds.shape[1])) * np.sqrt(ratio * (spread**2).mean())
@@ -95,6 +99,16 @@ def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> 
     return found[0][:, 0], found[0][:, 1], found[1], found[0][:, 2]
 
 
+def _squared_statistics(layout: Layout, means: Array, own: Array) -> Array:
+    """Return t_ab^2 of every two methods that were all run on the same seeds, (studies, methods, methods)."""
+    found: Array = means[:, :, None] - means[:, None, :]
+    found *= found
+    variances = own[:, :, None] + own[:, None, :]
+    variances /= layout.has_run.shape[1]
+    found /= variances
+    return found
+
+
 class _Part:
     """Studies whose means have the same weights."""
 
@@ -108,12 +122,17 @@ class _Part:
         a, b = layout.pairs
         if not len(a):
             return np.tile([0.0, 0.0, 1.0], (n, 1))
-        squares = layout.pair_variances(scatter.own, scatter.seeds)
-        found = (self.means[:, a] - self.means[:, b]) ** 2 / squares
         rows = np.arange(n)
+        if layout.is_complete:
+            # Every two methods at once and each pair twice: faster than picking each pair once.
+            found = _squared_statistics(layout, self.means, scatter.own)
+            highest, chosen = found.reshape(n, -1).max(axis=1), found[rows, a[one], b[one]]
+        else:
+            found = (self.means[:, a] - self.means[:, b]) ** 2 / layout.pair_variances(scatter.own, scatter.seeds)
+            highest, chosen = found.max(axis=1), found[rows, one]
         true = (deviations**2 * layout.pair_weights[one]).sum(axis=1)
         estimated = (scatter.own * layout.pair_weights[one]).sum(axis=1)
-        return np.column_stack([np.sqrt(found.max(axis=1)), np.sqrt(found[rows, one]), true / estimated])
+        return np.column_stack([np.sqrt(highest), np.sqrt(chosen), true / estimated])
 
     def errors(self, blocks: Array) -> Array:
         """Return the errors of means in standard errors, without what seeds do to all blocked methods."""

@@ -32,6 +32,8 @@ POWER = 0.8
 REACH = 1000
 #: the quantiles of what the variance may be over which the probability is a mean
 _CENTRES = (np.arange(9) + 0.5) / 9
+#: of this many pairs the numbers of seeds are tried in pieces, which for fewer would take longer than all at once
+_MANY, _PIECES = 200, 12
 
 
 def more_seeds(model: Model, *, error: float, margin: float) -> NDArray[np.int64]:
@@ -45,23 +47,37 @@ def more_seeds(model: Model, *, error: float, margin: float) -> NDArray[np.int64
 
 
 def _more_seeds(model: Model, some: NDArray[np.bool_], *, error: float, margin: float) -> NDArray[np.int64]:
+    pairs = np.flatnonzero(some)
+    found = np.zeros(len(pairs), dtype=np.int64)
+    left = np.arange(len(pairs))
+    # A few steps at a time: most pairs are settled by the first, and need not be asked about the others.
+    for m in np.array_split(_steps(), 1 if len(pairs) < _MANY else _PIECES):
+        if not len(left):
+            break
+        reached = _chances(model, pairs[left], m, error=error, margin=margin) >= POWER
+        is_reached = reached.any(axis=1)
+        found[left[is_reached]] = m[reached[is_reached].argmax(axis=1)]
+        left = left[~is_reached]
+    return found
+
+
+def _chances(model: Model, pairs: NDArray[np.int64], m: NDArray[np.int64], *, error: float, margin: float) -> Array:
+    """Return how probably each of some pairs is settled by each number of further seeds, (pairs, numbers)."""
     counts = model.layout.has_run.sum(axis=1)
-    a, b = (one[some] for one in model.layout.pairs)
-    m = _steps()
-    before = model.pair_errors[some][:, None] ** 2
+    a, b = (one[pairs] for one in model.layout.pairs)
+    before = model.pair_errors[pairs][:, None] ** 2
     after = before * _shrink(counts, a, b, m)
     fewest = np.minimum(counts[a], counts[b])[:, None]
     known = range_reached(model.layout.n_methods, 1 - CAUTION * error) / math.sqrt(2)
     critical = known + np.maximum(0.0, model.critical(error) - known) * (fewest + 1) / (fewest + m + 1)
-    difference = np.abs(model.differences)[some][:, None]
+    difference = np.abs(model.differences)[pairs][:, None]
     settled = np.zeros_like(after)
     for factor in np.quantile(model.reference.variances, _CENTRES):
         # PRIOR and the runs so far say 1, m more runs say `factor`.
         seen = (PRIOR + fewest - 1 + factor * m) / (PRIOR + fewest - 1 + m)
         spread, half = np.sqrt(factor * (before - after)), critical * np.sqrt(seen * after)
         settled += _settles(difference, spread, half, margin) / len(_CENTRES)
-    reached = settled >= POWER
-    return np.where(reached.any(axis=1), m[reached.argmax(axis=1)], 0)
+    return settled
 
 
 def _steps() -> NDArray[np.int64]:

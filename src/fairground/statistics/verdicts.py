@@ -27,18 +27,11 @@ class ModelFindings:
     mean_half_widths: Array
     probabilities: Array
 
-    def numbers(self) -> dict[frozenset[str], tuple[float, float, float, int]]:
-        """Return half width, corrected and single p, and seeds needed of each pair by its two names."""
-        a, b = np.triu_indices(len(self.names), 1)
-        return {
-            frozenset((self.names[x], self.names[y])): (
-                float(self.half_widths[i]),
-                float(self.p[i]),
-                min(float(self.p[i]), float(self.p_alone[i])),
-                int(self.more_seeds[i]),
-            )
-            for i, (x, y) in enumerate(zip(a, b, strict=True))
-        }
+    def numbers(self) -> list[tuple[float, float, float, int]]:
+        """Return half width, corrected and single p, and seeds needed of each pair."""
+        single = np.minimum(self.p, self.p_alone)
+        parts = (self.half_widths, self.p, single, self.more_seeds)
+        return list(zip(*(part.tolist() for part in parts), strict=True))
 
 
 def conclude(
@@ -53,8 +46,9 @@ def conclude(
         for name, average in zip(runs.names, averages, strict=True)
     }
     order = sorted(range(len(counts)), key=lambda i: (-means[runs.names[i]], runs.names[i]))
-    numbers = {} if findings is None else findings.numbers()
-    concluded = _Pairs(runs=runs, means=means, numbers=numbers, level=level, margin=margin, sign=sign)
+    numbers = [] if findings is None else findings.numbers()
+    places = [known.get(name) for name in runs.names]
+    concluded = _Pairs(runs=runs, means=means, places=places, numbers=numbers, level=level, margin=margin, sign=sign)
     pairs = tuple(concluded.pair(i, j) for place, i in enumerate(order) for j in order[place + 1 :])
     beaten = {pair.b for pair in pairs if pair.verdict == "better"}
     methods = []
@@ -85,7 +79,9 @@ def conclude(
 class _Pairs:
     runs: Runs
     means: dict[str, float]
-    numbers: dict[frozenset[str], tuple[float, float, float, int]]
+    #: which method of the model each method is, if any
+    places: list[int | None]
+    numbers: list[tuple[float, float, float, int]]
     level: float
     margin: float
     sign: float
@@ -101,7 +97,7 @@ class _Pairs:
         """Return the pair of methods i and j, i having the higher mean."""
         a, b = self.runs.names[i], self.runs.names[j]
         ahead = self.means[a] - self.means[b]
-        known = self.numbers.get(frozenset((a, b)))
+        known = self._known(i, j)
         half, p, p_alone, needed = (0.0, 1.0, 1.0, 0) if known is None else known
         ends = sorted((self.sign * (ahead - half), self.sign * (ahead + half)))
         verdict, reason = self._verdict(ahead, half, p_alone) if known else ("unsettled", "too few runs")
@@ -124,6 +120,20 @@ class _Pairs:
             level=self.level,
             higher_is_better=self.sign > 0,
         )
+
+    def _known(self, i: int, j: int) -> tuple[float, float, float, int] | None:
+        """Return what the model says of two methods, by their place in the order of `triu_indices`."""
+        one, other = self.places[i], self.places[j]
+        if one is None or other is None:
+            return None
+        low, high = min(one, other), max(one, other)
+        n = self.n_modelled
+        return self.numbers[low * n - low * (low + 1) // 2 + high - low - 1]
+
+    @cached_property
+    def n_modelled(self) -> int:
+        """How many methods the model has."""
+        return sum(place is not None for place in self.places)
 
     def _verdict(self, ahead: float, half: float, p_alone: float) -> tuple[Verdict, Reason]:
         if ahead - half > 0:

@@ -6,6 +6,7 @@ that one process makes share it.
 
 from collections.abc import Hashable, Mapping
 
+import torch
 from torch import Tensor
 
 from fairground.contracts.model import Head
@@ -28,7 +29,11 @@ def start_head(parts: Assembled) -> None:
         head.load_state_dict(_STARTS[key])
         return
     rows = parts.parts.train
-    head.fit(embed_blocks(parts.model.trunk, parts.table.images, rows, parts.transform, device=parts.device))
+    blocks = embed_blocks(parts.model.trunk, parts.table.images, rows, parts.transform, device=parts.device)
+    if head.needs_labels:
+        head.fit_classes(blocks, torch.from_numpy(parts.table.labels[rows]))
+    else:
+        head.fit(blocks)
     if key is not None:
         if len(_STARTS) >= _MOST_STARTS:
             _STARTS.pop(next(iter(_STARTS)))

@@ -9,12 +9,13 @@ Paper
     and 0.81 for MAP@R over their experiments.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairground.records.record import RunRecord
 from fairground.report.drawing import Draw, plain_axes
@@ -25,6 +26,8 @@ from fairground.report.palette import Palette
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
 
 PAGE_ORDER = 85
 LEAST_EPOCHS = 4
@@ -41,27 +44,40 @@ class MetricAutocorrelation:
     n_runs: int
 
 
-def lag_one(values: Sequence[float]) -> float | None:
-    """Return the lag-one autocorrelation of a series; None where it is too short or does not move."""
-    if len(values) < LEAST_EPOCHS:
-        return None
-    mean = fmean(values)
-    apart = [value - mean for value in values]
-    total = math.fsum(one * one for one in apart)
-    if total <= 0:
-        return None
-    return math.fsum(one * other for one, other in pairwise(apart)) / total
+def lags_one(series: Array) -> list[float]:
+    """Return the lag-one autocorrelations of the rows (series, looks) that move, if there are looks enough."""
+    if series.shape[1] < LEAST_EPOCHS:
+        return []
+    moving = series[series.min(axis=1) < series.max(axis=1)]
+    apart = moving - moving.mean(axis=1, keepdims=True)
+    found: list[float] = ((apart[:, :-1] * apart[:, 1:]).sum(axis=1) / (apart**2).sum(axis=1)).tolist()
+    return found
 
 
 def autocorrelations_of(inputs: FigureInputs) -> list[MetricAutocorrelation]:
     """Return the metrics that the runs looked at while they trained, the steadiest first."""
-    records = [record for method in inputs.methods for record in method.done]
-    found = []
-    for metric in dict.fromkeys(metric for record in records for row in record.epochs for metric in row.validation):
-        values = [value for record in records if (value := lag_one(_values(record, metric))) is not None]
-        if values:
-            found.append(MetricAutocorrelation(metric=metric, mean=fmean(values), n_runs=len(values)))
+    by_metric: dict[str, list[float]] = {}
+    for metrics, table in _validations(record for method in inputs.methods for record in method.done):
+        for metric in dict.fromkeys(metrics):
+            columns = [place for place, one in enumerate(metrics) if one == metric]
+            by_metric.setdefault(metric, []).extend(lags_one(table[:, columns]))
+    found = [
+        MetricAutocorrelation(metric=metric, mean=fmean(values), n_runs=len(values))
+        for metric, values in by_metric.items()
+        if values
+    ]
     return sorted(found, key=lambda one: -one.mean)
+
+
+def _validations(records: Iterable[RunRecord]) -> Iterator[tuple[tuple[str, ...], Array]]:
+    """Yield the scores of runs that looked alike, (runs, scores), all looks one after the other, and their metrics."""
+    alike: dict[tuple[str, ...], list[list[float]]] = {}
+    for record in records:
+        scores_of_epochs = [row.validation for row in record.epochs if row.epoch > 0]
+        metrics = tuple(metric for scores in scores_of_epochs for metric in scores)
+        alike.setdefault(metrics, []).append([value for scores in scores_of_epochs for value in scores.values()])
+    for metrics, runs in alike.items():
+        yield metrics, np.array(runs, dtype=np.float64)
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
@@ -92,10 +108,6 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             for one in found
         ),
     )
-
-
-def _values(record: RunRecord, metric: str) -> list[float]:
-    return [row.validation[metric] for row in record.epochs if row.epoch > 0 and metric in row.validation]
 
 
 def _drawn(found: Sequence[MetricAutocorrelation]) -> Draw:

@@ -1,4 +1,4 @@
-"""Final scores: one line a method, with its interval and single runs as dots, all of them up to `MOST_DOTS`."""
+"""Final scores: a line for each of the first `MOST_BARS` methods, its interval, and up to `MOST_DOTS` runs as dots."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairground.report.drawing import Draw, plain_axes
 from fairground.report.headings import heading, show_interval, squeeze, unit
 from fairground.report.palette import Palette, series_of
-from fairground.report.tables import ResultTable
+from fairground.report.tables import ResultTable, TableCell
 from fairground.spec.metric_words import is_share
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: dots a method; more would only blacken the line, and make the page heavy
 MOST_DOTS = 100
+#: methods drawn; the table has all of them, and nobody compares lines that are pages apart
+MOST_BARS = 40
 #: below this share of the largest value, differences drawn from zero would be too small to see
 _VISIBLE = 0.15
 
@@ -47,11 +49,13 @@ def bars_of(table: ResultTable, metric: str | None = None) -> Bars:
     metric = metric or table.primary
     factor = 100.0 if is_share(metric) else 1.0
     bars = []
-    for index, row in enumerate(table.rows):
-        cell = row.cells.get(metric)
-        if cell is None or cell.interval is None:
-            continue
+    scored = [
+        (index, row) for index, row in enumerate(table.rows) if metric in row.cells and row.cells[metric].interval
+    ]
+    for index, row in scored[:MOST_BARS]:
+        cell = row.cells[metric]
         interval = cell.interval
+        assert interval is not None
         bars.append(
             Bar(
                 label=row.label,
@@ -66,10 +70,17 @@ def bars_of(table: ResultTable, metric: str | None = None) -> Bars:
     values = [value for bar in bars for value in bar.runs]
     spread = max(values) - min(values) if values else 0.0
     from_zero = len(bars) == 1 or (bool(values) and min(values) >= 0 and spread >= _VISIBLE * max(values))
-    is_thinned = any(len(row.cells[metric].values) > MOST_DOTS for row in table.rows if metric in row.cells)
-    drawn = f"; {MOST_DOTS} runs of each method drawn" if is_thinned else ""
-    axis = f"{heading(metric)}{unit(metric)} on {table.split} classes{drawn}"
+    axis = (
+        f"{heading(metric)}{unit(metric)} on {table.split} classes{_left_out([row.cells[metric] for _, row in scored])}"
+    )
     return Bars(axis=axis, bars=tuple(bars), from_zero=from_zero)
+
+
+def _left_out(cells: Sequence[TableCell]) -> str:
+    """Say of what only a part is drawn."""
+    runs = f"; {MOST_DOTS} runs of each method drawn" if any(len(cell.values) > MOST_DOTS for cell in cells) else ""
+    methods = f"; the first {MOST_BARS} of {len(cells)} methods drawn" if len(cells) > MOST_BARS else ""
+    return runs + methods
 
 
 def _spread(values: Sequence[float]) -> Sequence[float]:

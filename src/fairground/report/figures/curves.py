@@ -39,10 +39,13 @@ class Curves:
 
 
 def curves_of(table: ResultTable, metric: str | None = None) -> Curves:
-    """Return the data of the figure for one metric, the one the runs were selected by if not said."""
+    """Return the data of the figure for one metric, the one the runs were selected by if not said.
+
+    A method measured once, as before any training, has no curve.
+    """
     metric = metric or table.primary
     found = [_curve(row.method, metric, index) for index, row in enumerate(table.rows)]
-    curves = tuple(curve for curve in found if curve.epochs)
+    curves = tuple(curve for curve in found if len(curve.epochs) > 1)
     return Curves(axis=f"{heading(metric)}{unit(metric)} on validation classes", curves=curves)
 
 

@@ -8,7 +8,7 @@ Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figures 2 and 3.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from fairground.report.drawing import Draw, axes_in, plain_axes
 from fairground.report.figure import ReportFigure
 from fairground.report.figure_inputs import FigureInputs, count
-from fairground.report.headings import shorten
+from fairground.report.headings import shorten, squeeze
 from fairground.report.palette import Palette
 from fairground.spec.flatten import differing
 from fairground.spec.run import ROOM_OF
@@ -40,13 +40,14 @@ def distributions_of(inputs: FigureInputs) -> Distributions:
     relative = _relative(inputs, flat)
     found: dict[str, dict[str, np.ndarray]] = {}
     for factor, keys in _factors(flat.values()).items():
+        telling = _telling(flat, factor, keys)
         equal: dict[tuple[tuple[str, str], ...], list[str]] = {}
         for method, spec in flat.items():
             rest = tuple((key, value) for key, value in spec.items() if key not in keys and not _belongs(key, factor))
             equal.setdefault(rest, []).append(method)
         levels: dict[str, list[float]] = {}
         for methods in equal.values():
-            named = {method: _level(flat[method], keys) for method in methods}
+            named = {method: _level(flat[method], telling[method]) for method in methods}
             for method, level in named.items() if len(set(named.values())) > 1 else ():
                 levels.setdefault(level, []).extend(relative[method])
         kept = {level: np.array(values) for level, values in levels.items() if values}
@@ -70,6 +71,16 @@ def _factors(specs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
 
 def _belongs(key: str, factor: str) -> bool:
     return key == factor or key.startswith(f"{factor}.")
+
+
+def _telling(flat: Mapping[str, Mapping[str, str]], factor: str, keys: Sequence[str]) -> dict[str, list[str]]:
+    """Return by method the keys that tell its level: of the component's own settings those that vary under its name."""
+    found: dict[str, list[str]] = {}
+    for method, spec in flat.items():
+        same = [other for other in flat.values() if other.get(factor) == spec.get(factor)]
+        varying = {key for key in keys if len({other.get(key) for other in same}) > 1}
+        found[method] = [key for key in keys if key in varying or not key.startswith(f"{factor}.")]
+    return found
 
 
 def _level(spec: Mapping[str, str], keys: Iterable[str]) -> str:
@@ -135,7 +146,7 @@ def _draw_one(axes: "Axes", key: str, levels: Mapping[str, np.ndarray], palette:
         axes.plot([values.min(), values.max()], [line, line], color=palette.soft, linewidth=1)
         axes.barh(line, high - low, 0.5, left=low, color=palette.series[0], alpha=0.3, linewidth=0)
         axes.plot([middle, middle], [line - 0.25, line + 0.25], color=palette.series[0], linewidth=2.5)
-    axes.set_yticks(range(len(ordered)), [shorten(level, 22) for level, _ in ordered], color=palette.ink)
+    axes.set_yticks(range(len(ordered)), [squeeze(level, 26) for level, _ in ordered], color=palette.ink)
     axes.set_ylim(len(ordered) - 0.5, -0.5)
     axes.set_title(shorten(key, 40), fontsize=10.5, color=palette.ink, loc="left")
     axes.set_xlabel("% of the best with the same loss", color=palette.soft, fontsize=9)

@@ -1,0 +1,107 @@
+"""One linear layer that starts as probabilistic linear discriminant analysis of the training split's features.
+
+Formula
+    f = m + u + e,  u ~ N(0, B) of the class,  e ~ N(0, S) of the image;  S = (1 - a) S_w + a (tr S_w / d) I = L L'
+    z = L^-1 (f - m);  Z = sum_c n_c mean_c(z) mean_c(z)' / N - (t C / N) I,  t = tr(L^-1 S_w L^-T) / d
+    q_i = max(0, eigenvalue i of Z),  p_i = q_i + r (sum_j q_j) / d,  V the eigenvectors
+    x = W f + b;  at first W = s diag(p / (2 p + 1))^(1/2) V' L^-1,  b = -W m
+    a is `shrinkage`, r is `prior`, s makes the mean squared length of the rows of W 1, as that of principal axes is
+
+Paper
+    Ioffe, "Probabilistic Linear Discriminant Analysis", ECCV 2006, sections 2 and 4.
+
+Departures from the paper
+    Of the log-likelihood ratio that two images are of one class only the product of the two is kept, whose weights are
+    p / (2 p + 1), and cosines of x compare: so that the result is one linear layer and nothing else. S_w is shrunk
+    towards a multiple of the identity, since images are few beside its d (d + 1) / 2 numbers. The between-class
+    variances p have a floor, r times their mean: classes that are not seen differ along axes on which those that are
+    seen agree. Fitted by moments on the training split alone; with `training.epochs=0` this head is the closed form,
+    otherwise it is trained on from there.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from fairground.contracts.model import Head
+from fairground.errors import require
+from fairground.functional.class_scatter import ClassScatter, class_scatter
+
+
+class PldaHead(Head):
+    """`embedding_dim` keeps the first principal axes of the result, none all as many as there are features."""
+
+    needs_features: ClassVar[bool] = True
+    needs_labels: ClassVar[bool] = True
+
+    def __init__(
+        self, *, n_features: int, embedding_dim: int | None = None, shrinkage: float = 0.7, prior: float = 2.0
+    ) -> None:
+        super().__init__()
+        dim = n_features if embedding_dim is None else embedding_dim
+        require(
+            1 <= dim <= n_features,
+            f"plda.embedding_dim must be in [1, {n_features}], the width of the features; got {dim}",
+        )
+        require(0 < shrinkage <= 1, f"plda.shrinkage must be in (0, 1]; got {shrinkage}")
+        require(0 <= prior < float("inf"), f"plda.prior must be a number from 0; got {prior}")
+        self.embedding_dim = dim
+        self.shrinkage = shrinkage
+        self.prior = prior
+        self.layer = nn.Linear(n_features, dim)
+
+    def fit_classes(self, blocks: Iterable[Tensor], labels: Tensor) -> None:
+        """Start from the scatter of these features within and between their classes."""
+        self.start_from(class_scatter(blocks, labels))
+
+    def start_from(self, found: ClassScatter) -> None:
+        """Start from scatter that is known."""
+        weight = self._projection(found)
+        if self.embedding_dim < len(weight):
+            weight = _first_axes(weight, found.total, self.embedding_dim)
+        weight = weight * (len(weight) / weight.square().sum()).sqrt()
+        with torch.no_grad():
+            self.layer.weight.copy_(weight)
+            self.layer.bias.copy_(-(weight @ found.mean))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return raw embeddings (n, embedding_dim)."""
+        embeddings: Tensor = self.layer(features)
+        return embeddings
+
+    def _projection(self, found: ClassScatter) -> Tensor:
+        """Return the square projection, in some rotation: cosines and distances know none."""
+        d = len(found.mean)
+        eye = torch.eye(d, dtype=torch.float64)
+        variance = found.within.trace() / d
+        # Features that never change within a class have nothing to be divided by.
+        floor = self.shrinkage * variance if variance > 0 else torch.ones_like(variance)
+        factor = torch.linalg.cholesky((1 - self.shrinkage) * found.within + floor * eye)
+        inverse: Tensor = torch.linalg.solve_triangular(factor, eye, upper=False)
+        left = (inverse @ found.within * inverse).sum() / d
+        means = (found.means - found.mean) @ inverse.T * (found.counts / found.n).sqrt()[:, None]
+        # The class means span few axes: those of the others have the floor alone.
+        _, lengths, axes = torch.linalg.svd(means, full_matrices=False)
+        between = (lengths.square() - left * len(means) / found.n).clamp(min=0)
+        least = self.prior * between.sum() / d
+        if between.sum() <= 0:
+            return inverse
+        rest, own = _weight(least), _weight(between + least)
+        weight: Tensor = rest * inverse + axes.T @ ((own - rest)[:, None] * (axes @ inverse))
+        return weight
+
+
+def _weight(between: Tensor) -> Tensor:
+    return (between / (2 * between + 1)).sqrt()
+
+
+def _first_axes(weight: Tensor, total: Tensor, dim: int) -> Tensor:
+    """Return the first principal axes of what a projection makes of points of this covariance."""
+    _, vectors = torch.linalg.eigh(weight @ total @ weight.T)
+    axes = vectors.T.flip(0)[:dim]
+    # An axis has no direction of its own: let its largest entry be positive, so that all machines agree.
+    signs = axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()
+    kept: Tensor = (axes * signs) @ weight
+    return kept
