@@ -1,6 +1,6 @@
 """Which runs a claim looks at, as the tables its arithmetic needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from studies.results.records import ExportedRun
 
@@ -54,6 +54,12 @@ def split_label(label: str) -> tuple[str, str]:
     """Return the loss and the variant of a method called "loss, variant"."""
     loss, _, variant = label.rpartition(", ")
     return loss, variant
+
+
+def seeds_in_words(rows: Iterable[Mapping[int, float]]) -> str:
+    """Return how many seeds every row has, as a sentence."""
+    n = min(len(row) for row in rows)
+    return f"{n} seed{'s' if n > 1 else ''} a method."
 
 
 def means(table: Table) -> dict[str, float]:

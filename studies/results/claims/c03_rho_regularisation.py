@@ -19,7 +19,7 @@ from studies.results.page import (
     verdict_of,
 )
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, values
+from studies.results.select import Table, by_data, finals, means, seeds_in_words, values
 
 STUDIES = ("c3_features_cub200", "c3_icons")
 BASE = "Margin (D, β = 0.6)"
@@ -75,7 +75,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "Settings and shares are those published for fine-tuned networks on CUB, not searched here.",
             "On features only a linear head is trained; the icons' network is small. The published gains are of "
             "ResNet-50.",
-            f"{min(len(row) for one in recall.values() for row in one.values())} seeds.",
+            seeds_in_words(row for one in recall.values() for row in one.values()),
             *(
                 f"Not finished on {SHORT[data]}: some shares of the curve, or the other two readings."
                 for data, one in recall.items()

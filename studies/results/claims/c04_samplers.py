@@ -7,7 +7,7 @@ from studies.results.arithmetic import Mean, over_losses, paired_gains
 from studies.results.figures import Dot, dot_rows
 from studies.results.page import DATA, Answer, Page, Picture, Section, interval, points, signed, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, split_label, values
+from studies.results.select import Table, by_data, finals, means, seeds_in_words, split_label, values
 
 STUDIES = ("c4_features_cub200",)
 SAMPLERS = ("SPC-2", "SPC-4", "SPC-8", "SPC-R", "GC", "DDM", "FRD")
@@ -65,7 +65,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "Settings were searched with SPC-4, which favours it if anything.",
             "A linear head on features: what a loss sees in a batch matters less than where a network is trained.",
             "Batches of 128 from 80 training classes: SPC-2 has 64 of them in a batch, SPC-4 32.",
-            f"{min(len(row) for row in recall[data].values())} seeds.",
+            seeds_in_words(recall[data].values()),
         ],
         studies=sorted({run.study for run in runs}),
         runs=runs,

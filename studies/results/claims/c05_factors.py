@@ -18,7 +18,7 @@ from studies.results.page import (
     verdict_of,
 )
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, split_label, values
+from studies.results.select import Table, by_data, finals, means, seeds_in_words, split_label, values
 
 STUDIES = ("c5_features_cub200",)
 BASE = "base"
@@ -94,7 +94,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "All have 320 batches, so that larger batches also see more images.",
             "Settings were searched at the base, which favours it if anything.",
             "Augmentation cannot be told on features; weight decay pulls a linear head alone.",
-            f"{min(len(row) for row in recall[data].values())} seeds.",
+            seeds_in_words(recall[data].values()),
         ],
         studies=sorted({run.study for run in runs}),
         runs=runs,

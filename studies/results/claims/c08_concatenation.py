@@ -111,7 +111,8 @@ def _table(one: dict[str, Table]) -> str:
         cells = [one[kind].get(loss) for kind in KINDS]
         rows.append([loss, *("" if cell is None else points(fmean(cell.values())) for cell in cells)])
     n_seeds = min(len(row) for kind in one.values() for row in kind.values())
-    return f"{table(['loss', *KINDS.values()], rows)}\n\nMeans over {n_seeds} seeds, single models also over 4 folds."
+    note = f"Means over seeds ({n_seeds} each), single models also over 4 folds."
+    return f"{table(['loss', *KINDS.values()], rows)}\n\n{note}"
 
 
 def _dots(one: dict[str, Table]) -> list[Dot]:

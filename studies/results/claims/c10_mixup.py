@@ -6,7 +6,7 @@ from studies.results.arithmetic import Mean, over_losses, paired_gains
 from studies.results.figures import scatter_panels
 from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, signed, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, values
+from studies.results.select import Table, by_data, finals, seeds_in_words, values
 
 STUDIES = ("c10_features_cub200", "c10_icons")
 #: of the training classes: decay of all embeddings, of those within classes, and the rank that goes with it
@@ -24,7 +24,6 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         data: {measure: _changes(values(found[data], measure, "train")) for measure in SPECTRA} for data in recall
     }
     overall = {data: (over_losses(spectra[data]["rho"]), over_losses(one)) for data, one in recall.items()}
-    n_seeds = min(len(row) for data in recall for row in values(found[data], "recall@1").values())
     return Page(
         name="c10_mixup",
         title="C10. Does mixup compress embeddings?",
@@ -67,7 +66,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "On features there is one stage to mix before, the features themselves; on icons any stage.",
             "Settings are those published for fine-tuned networks on CUB, not searched here, and training is short.",
             "ρ is ruled by the smallest singular values and the effective rank by the largest, so that they can part.",
-            f"{n_seeds} seeds.",
+            seeds_in_words(row for data in recall for row in values(found[data], "recall@1").values()),
         ],
         studies=sorted({run.study for run in runs}),
         runs=runs,

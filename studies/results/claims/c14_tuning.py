@@ -8,7 +8,7 @@ from studies.results.arithmetic import Mean, mean_of
 from studies.results.figures import Dot, dot_rows
 from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, split_label, untrained, values
+from studies.results.select import Table, by_data, finals, seeds_in_words, split_label, untrained, values
 
 STUDIES = ("c14_features_cub200",)
 KINDS = ("default", "published", "searched")
@@ -50,11 +50,12 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
         ),
         short="Points of MAP@R gained by searching over defaults: "
         + ", ".join(
-            f"{SHORT[data]} {100 * gains[data].mean:+.2f} (sd between losses {points(between[data])})"
+            f"{SHORT[data]} {100 * gains[data].mean:+.2f} (sd between losses {points(between[data])}); "
+            f"{_moved(tables[data])}"
             for data in tables
         )
         + ".",
-        answers=[_answer(data, gains[data], between[data]) for data in tables],
+        answers=[_answer(data, gains[data], between[data], _moved(one)) for data, one in tables.items()],
         sections=[
             Section(heading="Every loss three times", text=_table(tables)),
             Section(heading="Do settings change the order?", text=_orders(tables)),
@@ -74,7 +75,9 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
         limits=[
             "Published settings were found for a fine-tuned BN-Inception with batches of 32, not for heads on "
             "features.",
-            "Searched settings come from 8 trials; defaults are this library's.",
+            "Searched settings come from 8 trials in the ranges of Musgrave et al., which do not try the defaults "
+            "first; defaults are this library's.",
+            f"Default and published settings: {seeds_in_words(row for one in tables.values() for row in _rows(one))}",
         ],
         studies=sorted({run.study for run in used}),
         runs=used,
@@ -99,12 +102,24 @@ def _gain(one: dict[str, Table]) -> Mean:
     return mean_of([after - before for after, before in pairs if after is not None and before is not None])
 
 
-def _answer(data: str, gain: Mean, between: float) -> Answer:
+def _rows(one: dict[str, Table]) -> list[dict[int, float]]:
+    return [row for kind in KINDS[:2] for row in one[kind].values()]
+
+
+def _moved(one: dict[str, Table]) -> str:
+    """Return how often a search ends below the defaults, and how far settings move a loss either way."""
+    both = [(_mean(one, "searched", loss), _mean(one, "default", loss)) for loss in one["searched"]]
+    changes = [after - before for after, before in both if after is not None and before is not None]
+    n_below, size = sum(change < 0 for change in changes), fmean(abs(change) for change in changes)
+    return f"the search ends below the defaults for {n_below} of {len(changes)} losses and moves one by {points(size)}"
+
+
+def _answer(data: str, gain: Mean, between: float, moved: str) -> Answer:
     verdict = verdict_of(holds=gain.low > between, fails=gain.high < between)
     sentence = (
         f"Searching gains {100 * gain.mean:+.2f} points of MAP@R over defaults on average, interval "
         f"{interval(gain.low, gain.high)}; "
-        f"searched losses have a standard deviation of {points(between)} points."
+        f"searched losses have a standard deviation of {points(between)} points; {moved} points either way."
     )
     return Answer(data=data, verdict=verdict, sentence=sentence)
 
