@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,21 @@ def test_what_is_outstanding_is_counted_in_seeds_that_every_method_has() -> None
     assert found["c1_features_pets"].seeds == 5
     plan = Plan(study="s", methods=frozenset("AB"), seeds=3)
     assert plan.n_done([exported("A", 1, 0.1), exported("B", 1, 0.1), exported("A", 2, 0.1)]) == 1
+
+
+def test_the_findings_on_the_first_page_are_those_of_their_pages() -> None:
+    readme = (ROOT / "README.md").read_text()
+    findings = readme.partition("**[What we found]")[2].partition("## ")[0]
+    pages = {
+        "0.91": "c01_saturation",
+        "1.03": "c01_saturation",
+        "26 %": "c13_single_seeds",
+        "9.44": "c11_untrained",
+        "1.57": "c11_untrained",
+        "-1.12": "c03_rho_regularisation",
+        "[-2.26, 0.01]": "c03_rho_regularisation",
+    }
+    for number, page in pages.items():
+        assert number in findings
+        assert number in (RESULTS / f"{page}.md").read_text()
+    assert len(re.findall(r"\d+\.\d+|\d+ %", findings)) == len(pages) + 1, "a number that no page is asked about"
