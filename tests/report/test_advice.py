@@ -76,6 +76,7 @@ def test_a_gain_beyond_noise_is_recommended_and_the_test_classes_agree() -> None
     assert found[0].startswith("Take SupCon, 90 steps: Recall@1 5")
     assert "points better than the frozen network" in found[0]
     assert found[1].startswith("SupCon, 90 steps is better than frozen network by")
+    assert "] points, over " in found[1]
     assert found[1].endswith("3 fresh repeats of the folds.")
     assert advice(decided(0.06, repeats=1), opened(0.56, 0.5))[1].endswith("1 fresh repeat of the folds.")
     assert any(sentence.startswith("The test classes agree") for sentence in found)
@@ -184,3 +185,4 @@ def test_the_page_says_what_the_advice_says(tmp_path) -> None:
     assert "&lt;b&gt;birds&lt;/b&gt;" in text
     for sentence in (*page.advice, *page.verdicts):
         assert sentence in text
+    assert ("Sealed: the test classes were not opened" in text) is page.has_sealed

@@ -92,7 +92,8 @@ def verdict_words(pair: Pair, metric: str) -> str:
     ends = sorted(end for end in (pair.low, pair.high) if end is not None)
     interval = f" [{', '.join(show(metric, end) for end in ends)}]" if ends else ""
     unit_word = "classes" if pair.n_a < MOST_BLOCKS else "groups of classes"
-    size = f"{show(metric, pair.difference)}{interval}{unit(metric)}, over {pair.n_a} {unit_word}"
+    points = " points" if unit(metric) else ""
+    size = f"{show(metric, pair.difference)}{interval}{points}, over {pair.n_a} {unit_word}"
     match pair.verdict:
         case "better":
             return f"{pair.a} is better than {pair.b} by {size}"

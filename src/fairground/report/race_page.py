@@ -23,6 +23,11 @@ class RacePage:
     commands: Sequence[str]
     counts: Mapping[str, str]
 
+    @property
+    def has_sealed(self) -> bool:
+        """Tell whether a method has not been measured on the test classes."""
+        return any("sealed" in row for row in self.rows)
+
 
 def write_race_page(page: RacePage, out: Path) -> Path:
     """Write the page and return its path."""
