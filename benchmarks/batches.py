@@ -26,7 +26,7 @@ def beyond_memory() -> Table:
     rows = []
     for name in LOSSES:
         held, _ = step_costs(name, HELD)
-        large, peak = measured_apart(step_costs, name, LARGE)  # type: ignore[misc]
+        large, peak = measured_apart(step_costs, name, LARGE)
         scaled = held * (LARGE / HELD) ** 2
         rows.append([name, f"{large:.1f}", f"{scaled:.1f}", f"{large / scaled:.2f}", f"{peak:.0f}"])
     return Table(

@@ -27,7 +27,7 @@ def tables() -> Iterator[Table]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "index"
         building = _seconds(lambda: _build(folder))
-        opening, first = measured_apart(open_and_search, folder)  # type: ignore[misc]
+        opening, first = measured_apart(open_and_search, folder)
         one, many, plain = _search_times(open_index(folder))
         adding = _seconds(lambda: _add(folder))
         removing = _seconds(lambda: remove_from_index(folder, ids=range(0, 5 * ADDED, 5)))

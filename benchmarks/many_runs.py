@@ -26,7 +26,7 @@ CORES = 2
 
 def tables() -> Iterator[Table]:
     """Yield the one table."""
-    seconds, first, share = measured_apart(small_runs)  # type: ignore[misc]
+    seconds, first, share = measured_apart(small_runs)
     yield Table(
         title="Many small runs",
         note=f"Protocol `features` on {ROWS:,} x {WIDTH} features of {CLASSES} classes: 500 steps of 128, validation "

@@ -5,6 +5,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
+
+Found = TypeVar("Found")
 
 
 def in_turns(contestants: Mapping[str, Callable[[], object]], *, turns: int) -> dict[str, float]:
@@ -50,7 +53,7 @@ def _private_bytes() -> int:
     raise OSError("this system does not say how much memory a process holds")
 
 
-def measured_apart(work: Callable[..., object], *arguments: object) -> object:
+def measured_apart(work: Callable[..., Found], *arguments: object) -> Found:
     """Return what `work` returns in a fresh process, so that memory freed earlier is not reused."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(work, arguments)

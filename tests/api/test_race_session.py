@@ -1,7 +1,6 @@
 """A session on real features and a clock of the test's own: time is kept, and what helped is handed over."""
 
 import itertools
-import re
 
 import numpy as np
 import pytest
@@ -54,9 +53,7 @@ def test_training_that_does_not_help_hands_over_the_features_as_they_are(tmp_pat
     session = made_session(tmp_path, spread=0.05)
     result = RaceEnding(session).end(is_stopped=False)
     assert result["is_frozen"]
-    # which of the two is said depends on the repeats there was time for: tests/report/test_advice.py
-    words = r"Training (did not|is not shown to) help here: take the raw features as they are"
-    assert re.match(words, result["advice"][0])
+    assert result["advice"][0].startswith("Training did not help here: take the raw features as they are")
     with np.load(tmp_path / "made.npz") as arrays:
         given = arrays["features"]
     embedded = load_model(session.state.model).embed(str(tmp_path / "made.npz"), quiet=True)
