@@ -6,7 +6,7 @@ import torch
 from PIL import Image, ImageEnhance
 from torch import Tensor
 
-from fairground.images.colours import brighten, contrast, gray, jitter, saturate, turn_hue
+from fairground.images.colours import brighten, contrast, gray, jitter, jitter_draws, saturate, turn_hue
 from tests.images.pictures import photo
 
 PICTURES = [photo(24, 24, seed=seed) for seed in range(3)]
@@ -16,6 +16,10 @@ FACTORS = [0.8, 0.93, 1.0, 1.2]
 
 def batch(images: list[Image.Image]) -> Tensor:
     return torch.stack([torch.from_numpy(np.array(image)).permute(2, 0, 1) for image in images])
+
+
+def draws_for(images: Tensor, seed: int = 0) -> Tensor:
+    return jitter_draws(len(images), torch.Generator().manual_seed(seed))
 
 
 def test_gray_is_pillows() -> None:
@@ -53,18 +57,18 @@ def test_gray_pixels_have_no_hue_to_turn() -> None:
 def test_jitter_draws_factors_and_orders_in_the_stated_ranges() -> None:
     # A mid gray answers to brightness alone, so its level is the factor.
     images = torch.full((3000, 3, 1, 1), 100, dtype=torch.uint8)
-    found = jitter(images.clone(), (0.2, 0.2, 0.2, 0.2), torch.Generator().manual_seed(0))[:, 0, 0, 0]
+    found = jitter(images.clone(), (0.2, 0.2, 0.2, 0.2), draws_for(images))[:, 0, 0, 0]
     assert found.min() == 80
     assert int(found.max()) in {119, 120}
     assert found.float().mean().item() == pytest.approx(99.5, abs=0.7)
     plain = batch(PICTURES)
-    assert torch.equal(jitter(plain.clone(), (0.0, 0.0, 0.0, 0.0), torch.Generator()), plain)
+    assert torch.equal(jitter(plain.clone(), (0.0, 0.0, 0.0, 0.0), draws_for(plain)), plain)
 
 
 def test_jitter_applies_its_changes_in_either_order() -> None:
     # Brightening by up to 2 clips at white before or after contrast is lost: the two orders differ.
     images = batch(PICTURES[:1]).expand(400, -1, -1, -1).clone()
-    found = jitter(images, (1.0, 1.0, 0.0, 0.0), torch.Generator().manual_seed(1))
+    found = jitter(images, (1.0, 1.0, 0.0, 0.0), draws_for(images, seed=1))
     draws = torch.rand(8, 400, generator=torch.Generator().manual_seed(1))
     for number in (0, 1, 2, 3, 4, 5):
         factors = 2 * draws[4:6, number]

@@ -57,7 +57,7 @@ def test_the_gradient_is_that_of_the_large_batch_with_a_miner(chunk):
     value.backward()
     wanted = _gradients(net)
     net.zero_grad()
-    got, embeddings = cached_backward(net, _images(), loss_of, chunk=chunk)
+    got, embeddings = cached_backward(net, _images().split(chunk), loss_of)
     assert got.item() == pytest.approx(value.item(), abs=1e-12)
     assert torch.allclose(embeddings, expected, rtol=0, atol=1e-14)
     assert not got.requires_grad
@@ -72,16 +72,16 @@ def test_the_parameters_of_the_loss_get_their_gradient_too():
     wanted = _gradients(net), _gradients(loss)
     net.zero_grad()
     loss.zero_grad()
-    cached_backward(net, _images(), lambda embeddings: loss(embeddings, _labels()), chunk=CHUNK)
+    cached_backward(net, _images().split(CHUNK), lambda embeddings: loss(embeddings, _labels()))
     _close(_gradients(net), wanted[0])
     _close(_gradients(loss), wanted[1])
 
 
 def test_gradients_add_to_those_already_there():
     net = _net()
-    cached_backward(net, _images(), torch.Tensor.sum, chunk=CHUNK)
+    cached_backward(net, _images().split(CHUNK), torch.Tensor.sum)
     once = _gradients(net)
-    cached_backward(net, _images(), torch.Tensor.sum, chunk=CHUNK)
+    cached_backward(net, _images().split(CHUNK), torch.Tensor.sum)
     _close(_gradients(net), {name: 2 * gradient for name, gradient in once.items()})
 
 
@@ -93,7 +93,7 @@ def test_dropout_is_replayed_and_the_random_stream_goes_on():
     wanted, after = _gradients(net), torch.rand(1)
     net.zero_grad()
     torch.manual_seed(3)
-    _, embeddings = cached_backward(net, _images(), lambda found: found.square().sum(), chunk=CHUNK)
+    _, embeddings = cached_backward(net, _images().split(CHUNK), lambda found: found.square().sum())
     assert torch.equal(embeddings, expected)
     _close(_gradients(net), wanted)
     assert torch.equal(torch.rand(1), after)
@@ -118,7 +118,7 @@ def test_buffers_move_once_and_both_passes_see_the_same():
     wanted, calls = _gradients(net), net[1].calls.item()
     net.zero_grad()
     net[1].calls.zero_()
-    cached_backward(net, _images(), lambda found: found.square().sum(), chunk=CHUNK)
+    cached_backward(net, _images().split(CHUNK), lambda found: found.square().sum())
     _close(_gradients(net), wanted)
     assert net[1].calls.item() == calls == 4
 
@@ -126,17 +126,17 @@ def test_buffers_move_once_and_both_passes_see_the_same():
 def test_autocast_weights_get_their_gradient():
     net = _net(nn.ReLU()).float()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        cached_backward(net, _images().float(), lambda found: found.float().square().sum(), chunk=CHUNK)
+        cached_backward(net, _images().float().split(CHUNK), lambda found: found.float().square().sum())
     assert all(weights.grad is not None and weights.grad.abs().sum() > 0 for weights in net.parameters())
 
 
 def test_frozen_weights_and_a_loss_without_gradient_are_no_obstacle():
     net = _net().requires_grad_(False)
-    cached_backward(net, _images(), torch.Tensor.sum, chunk=CHUNK)
+    cached_backward(net, _images().split(CHUNK), torch.Tensor.sum)
     assert all(weights.grad is None for weights in net.parameters())
     net = _net()
     shift = nn.Parameter(torch.ones(()))
-    cached_backward(net, _images(), lambda _: shift * 2, chunk=CHUNK)
+    cached_backward(net, _images().split(CHUNK), lambda _: shift * 2)
     assert shift.grad.item() == 2
     assert all(weights.grad is None for weights in net.parameters())
 
@@ -178,14 +178,14 @@ def test_memory_is_that_of_one_chunk():
         return TripletLoss()(embeddings, torch.arange(64) // 4)
 
     plain = _peak(lambda: loss_of(wide(images)).backward())
-    cached = _peak(lambda: cached_backward(wide, images, loss_of, chunk=4))
+    cached = _peak(lambda: cached_backward(wide, images.split(4), loss_of))
     assert cached < plain / 8
 
 
 @pytest.mark.parametrize("norm", [nn.BatchNorm1d(7), nn.BatchNorm1d(7, track_running_stats=False).eval()])
 def test_refuses_batch_norm_that_looks_at_the_batch(norm):
     with pytest.raises(InputError, match="needs batch norm frozen, for '1' would take its statistics from each chunk"):
-        cached_backward(_net(norm), _images(), torch.Tensor.sum, chunk=CHUNK)
+        cached_backward(_net(norm), _images().split(CHUNK), torch.Tensor.sum)
 
 
 def test_frozen_batch_norm_is_welcome():
@@ -194,11 +194,6 @@ def test_frozen_batch_norm_is_welcome():
     net(_images()).square().sum().backward()
     wanted = _gradients(net)
     net.zero_grad()
-    cached_backward(net, _images(), lambda found: found.square().sum(), chunk=CHUNK)
+    cached_backward(net, _images().split(CHUNK), lambda found: found.square().sum())
     _close(_gradients(net), wanted)
     assert torch.equal(net[1].running_mean, before)
-
-
-def test_refuses_a_chunk_of_nothing():
-    with pytest.raises(InputError, match="needs a chunk of at least 1 image; got 0"):
-        cached_backward(_net(), _images(), torch.Tensor.sum, chunk=0)

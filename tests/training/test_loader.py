@@ -16,8 +16,9 @@ class SlowImages(ImagesInMemory):
     is_slow = True
 
 
-def loader(*, is_slow: bool, sampler: str = "per_class") -> Loader:
+def loader(*, is_slow: bool, sampler: str = "per_class", chunk: int = 0) -> Loader:
     found = assemble(tiny(f"sampler={sampler}")).loader
+    found.chunk = chunk
     pixels = found.images.take(np.arange(len(found.images))).numpy()
     found.images = (SlowImages if is_slow else ImagesInMemory)(pixels)
     return found
@@ -44,3 +45,46 @@ def test_a_state_taken_while_a_batch_is_made_ahead_gives_that_batch_again(sample
         again = second.draw(is_last=False)
         assert torch.equal(again.rows, batch.rows)
         assert torch.equal(again.images, batch.images)
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_images_made_in_chunks_are_those_of_the_batch_each_time(is_slow: bool) -> None:
+    whole, chunked = loader(is_slow=is_slow), loader(is_slow=is_slow, chunk=5)
+    for step in range(4):
+        one, other = whole.draw(is_last=step == 2), chunked.draw(is_last=step == 2)
+        assert torch.equal(one.rows, other.rows)
+        n = len(one.rows)
+        assert [len(chunk) for chunk in other.chunks] == [5] * (n // 5) + [n % 5] * (n % 5 > 0)
+        assert len(other.chunks) == -(-n // 5)
+        for _ in range(2):
+            assert torch.equal(torch.cat(list(other.chunks)), one.images)
+        assert torch.equal(other.images, one.images)
+
+
+def test_a_state_taken_before_a_batch_in_chunks_was_made_gives_it_again() -> None:
+    first, second = loader(is_slow=True, chunk=5), loader(is_slow=True, chunk=5)
+    held = first.draw(is_last=False)
+    state = {group: {name: value.clone() for name, value in items.items()} for group, items in first.state().items()}
+    following = first.draw(is_last=False)
+    before = torch.cat(list(held.chunks))
+    second.load_state(state)
+    assert torch.equal(second.draw(is_last=False).images, following.images)
+    assert torch.equal(held.images, before)
+
+
+class Watched(ImagesInMemory):
+    """Images in memory that note how many are read at once."""
+
+    largest = 0
+
+    def take(self, rows: np.ndarray | torch.Tensor) -> torch.Tensor:
+        self.largest = max(self.largest, len(rows))
+        return super().take(rows)
+
+
+def test_no_more_than_a_chunk_of_images_is_made_at_once() -> None:
+    found = loader(is_slow=False, chunk=3)
+    watched = Watched(found.images.take(np.arange(len(found.images))).numpy())
+    found.images = watched
+    assert sum(len(chunk) for chunk in found.draw().chunks) > 3
+    assert watched.largest == 3

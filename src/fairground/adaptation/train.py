@@ -73,6 +73,6 @@ def train_steps(
         for group, rate in zip(optimiser.param_groups, rates, strict=True):
             group["lr"] = rate * (1 + math.cos(math.pi * step / steps)) / 2
         chosen = sampler.draw(drawing)
-        batch = Batch(images=inputs.train(rows[chosen.numpy()], augmenting), labels=labels[chosen], rows=chosen)
+        batch = Batch((inputs.train(rows[chosen.numpy()], augmenting),), labels[chosen], chosen)
         stepper.step(batch)
     model.eval()

@@ -1,7 +1,8 @@
 """What trunks, heads and transforms are."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -77,6 +78,18 @@ class Head(nn.Module, ABC):
         return
 
 
+@dataclass(frozen=True)
+class Augmentation:
+    """The images of a batch, whose random numbers are drawn and which are not made yet.
+
+    `make(part)` returns those of a slice of the batch's `n` rows as floats (k, c, h, w): the same each time it is
+    asked, and the same whether the slice is a part of the batch or all of it.
+    """
+
+    n: int
+    make: Callable[[slice], Tensor]
+
+
 class Transform(ABC):
     """Images by row to the trunk's input: `train` augments with the generator given, `evaluate` never does.
 
@@ -91,3 +104,24 @@ class Transform(ABC):
     @abstractmethod
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         """Return the images of `rows` plain, as floats (n, c, h, w)."""
+
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        """Draw what `train` would draw; its images can then be made a part at a time. Here all are made at once."""
+        batch = self.train(images, rows, generator)
+        return Augmentation(len(rows), lambda part: batch[part])
+
+
+class PlannedTransform(Transform):
+    """A transform that draws for the whole batch in `plan`, and makes no image before it is asked for.
+
+    Arithmetic on the draws belongs into `plan`: the last digit of a vectorised function may depend on its place in the
+    vector, so that a part worked out alone would differ.
+    """
+
+    @abstractmethod
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        """Draw all that the images of `rows` need, in O(n) memory; return how to make them."""
+
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+        """Return the images of `rows` augmented, as floats (n, c, h, w)."""
+        return self.plan(images, rows, generator).make(slice(0, len(rows)))

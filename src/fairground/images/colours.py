@@ -48,14 +48,18 @@ def turn_hue(images: Tensor, turns: Tensor) -> Tensor:
     return _from_hue(steps.mul(6).div(255), saturation, top)
 
 
-def jitter(images: Tensor, amounts: tuple[float, float, float, float], generator: torch.Generator) -> Tensor:
+def jitter_draws(n: int, generator: torch.Generator) -> Tensor:
+    """Return the random numbers (8, n) that `jitter` needs for n images."""
+    return torch.rand(8, n, generator=generator, device=generator.device)
+
+
+def jitter(images: Tensor, amounts: tuple[float, float, float, float], draws: Tensor) -> Tensor:
     """Return images with brightness, contrast, saturation and hue changed at random, in random order for each image.
 
     The first three factors are uniform in [1 - amount, 1 + amount], not below 0; hue turns uniformly in +-amount. The
-    images given are changed in place.
+    `draws` (8, n) are uniform in [0, 1). The images given are changed in place.
     """
-    n, device = len(images), images.device
-    draws = torch.rand(8, n, generator=generator, device=generator.device).to(device)
+    draws = draws.to(images.device)
     order = draws[:4].argsort(dim=0)
     changes = (brighten, contrast, saturate, turn_hue)
     centres = (1.0, 1.0, 1.0, 0.0)

@@ -7,7 +7,7 @@ from torch import Tensor
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.images.boxes import central_boxes, random_flips
+from fairground.images.boxes import central_boxes
 from fairground.images.colours import gray
 
 
@@ -24,15 +24,15 @@ def centre_crops(
     return preprocessing.apply(images.crops(rows, boxes, side, shorter_side=shorter_side).to(device))
 
 
-def mirror(images: Tensor, probability: float, generator: torch.Generator) -> Tensor:
-    """Return images (n, c, h, w), each mirrored with that probability; those given may be changed."""
-    chosen = random_flips(len(images), generator, probability).nonzero().squeeze(1)
+def mirror(images: Tensor, is_chosen: Tensor) -> Tensor:
+    """Return images (n, c, h, w), the chosen ones (n,) mirrored; those given may be changed."""
+    chosen = is_chosen.nonzero().squeeze(1)
     return images.index_copy_(0, chosen, images[chosen].flip(3))
 
 
-def lose_colour(images: Tensor, probability: float, generator: torch.Generator) -> Tensor:
-    """Return RGB images, each turned gray with that probability; those given may be changed."""
-    chosen = random_flips(len(images), generator, probability).nonzero().squeeze(1)
+def lose_colour(images: Tensor, is_chosen: Tensor) -> Tensor:
+    """Return RGB images, the chosen ones (n,) turned gray; those given may be changed."""
+    chosen = is_chosen.nonzero().squeeze(1)
     return images.index_copy_(0, chosen, gray(images[chosen]).to(torch.uint8).expand(-1, 3, -1, -1))
 
 

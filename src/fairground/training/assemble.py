@@ -95,7 +95,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         regulariser=regulariser,
         optimiser=build_optimiser(spec.optimiser, model, loss),
         generator=_generator(spec.seed, "miner", device),
-        chunk=spec.training.gradient_chunk,
+        in_chunks=spec.training.gradient_chunk > 0,
         clip_norm=spec.optimiser.clip_norm,
         average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
     )
@@ -114,6 +114,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
             device=device,
             sampling=_generator(spec.seed, "sampler", device),
             augmenting=_generator(spec.seed, "augment", device),
+            chunk=spec.training.gradient_chunk,
         ),
         stepper=stepper,
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
@@ -234,7 +235,7 @@ def _regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser 
 def _check_chunks(spec: RunSpec, model: EmbeddingModel, regulariser: Regulariser | None) -> None:
     """Refuse to cut a batch into chunks where samples of a batch depend on each other."""
     if spec.training.gradient_chunk:
-        require_chunks_alone(model.train(), spec.training.gradient_chunk)
+        require_chunks_alone(model.train())
         mixes = regulariser is not None and regulariser.mixes
         require(not mixes, "training.gradient_chunk cuts a batch into chunks, but the regulariser mixes across it")
 

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Transform
+from fairground.contracts.model import Augmentation, PlannedTransform, Transform
 from fairground.contracts.table import Images
 from fairground.images.prepared_cache import cache_root
 from fairground.images.threads import for_each
@@ -75,7 +75,7 @@ def view_name(number: int) -> str:
 
 
 @dataclass(kw_only=True)
-class CachedViews(Transform):
+class CachedViews(PlannedTransform):
     """In place of images, what the frozen stages of `model` make of them after `transform`."""
 
     cache: StageCache
@@ -87,16 +87,21 @@ class CachedViews(Transform):
     listen: Listener
     should_stop: Callable[[], bool]
 
-    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
-        """Return one view of each row, chosen by the generator."""
-        chosen = torch.randint(self.n_views, (len(rows),), generator=generator, device=generator.device).cpu().numpy()
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        """Let the generator choose one view of each row."""
+        n = len(rows)
+        chosen = torch.randint(self.n_views, (n,), generator=generator, device=generator.device).cpu().numpy()
+        return Augmentation(n, lambda part: self._read(images, rows[part], chosen[part], generator.device))
+
+    def _read(self, images: Images, rows: np.ndarray, chosen: np.ndarray, device: torch.device) -> Tensor:
+        """Return the chosen view of each row."""
         picked = {view_name(int(number)): np.flatnonzero(chosen == number) for number in np.unique(chosen)}
         self.fill(images, {view: rows[places] for view, places in picked.items()})
         found = {view: self.cache.read(view, rows[places]) for view, places in picked.items()}
         blocks = np.empty((len(rows), *next(iter(found.values())).shape[1:]), np.float16)
         for view, places in picked.items():
             blocks[places] = found[view]
-        return self.cache.laid_out(blocks, generator.device)
+        return self.cache.laid_out(blocks, device)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         """Return the plain view of each row."""

@@ -2,11 +2,12 @@
 
 A loss looks at embeddings, not at images. So the batch is embedded twice, a chunk at a time: once without a graph, to
 learn the loss and its gradient by every embedding; and once with a graph, to carry these gradients into the weights.
+Images that are made when asked for are made twice, and never more than a chunk or two of them are in memory.
 The result is that of one large batch exactly, whatever the loss or the miner, for a third more arithmetic. (Gao, Zhang,
 Han and Callan, "Scaling deep contrastive learning batch size under memory limited setup", RepL4NLP 2021.)
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -17,46 +18,48 @@ from fairground.errors import require
 
 
 def cached_backward(
-    model: nn.Module, images: Tensor, loss_of: Callable[[Tensor], Tensor], *, chunk: int
+    model: nn.Module, chunks: Collection[Tensor], loss_of: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:
     """Add the gradient of `loss_of(model(images))` to every parameter; return the loss and embeddings, detached.
 
-    `loss_of` takes all embeddings (n, d) at once and may mine, regularise and have parameters of its own. At most
-    `chunk` images are in a graph at a time. Every chunk sees the same random numbers and buffers both times, and
-    leaves buffers behind as if it had been seen once.
+    The images come in `chunks`, which are run through twice and must be the same both times. `loss_of` takes all
+    embeddings (n, d) at once and may mine, regularise and have parameters of its own. At most one chunk is in a graph
+    at a time. Every chunk sees the same random numbers and buffers both times, and leaves buffers behind as if it had
+    been seen once.
     """
-    require_chunks_alone(model, chunk)
-    if len(images) <= chunk:
+    require_chunks_alone(model)
+    if len(chunks) == 1:
+        (images,) = chunks
         embeddings = model(images)
         loss = loss_of(embeddings)
         torch.autograd.backward(loss)
         return loss.detach(), embeddings.detach()
-    chunks = torch.split(images, chunk)
     before = {name: buffer.clone() for name, buffer in model.named_buffers()}
     states, parts = [], []
     with torch.no_grad():
         for piece in chunks:
-            states.append(_random_state(images.device))
+            states.append(_random_state(piece.device))
             parts.append(model(piece))
     # Under autocast, older versions of torch would use the weights cast without a graph again below, without gradient.
     torch.clear_autocast_cache()
     embeddings = torch.cat(parts).requires_grad_()
+    sizes = [len(part) for part in parts]
+    del parts
     loss = loss_of(embeddings)
     torch.autograd.backward(loss)
     if embeddings.grad is not None:
         _restore_buffers(model, before)
-        with _random_state_kept(images.device):
-            for piece, state, gradient in zip(chunks, states, torch.split(embeddings.grad, chunk), strict=True):
-                _set_random_state(images.device, state)
+        with _random_state_kept(embeddings.device):
+            for piece, state, gradient in zip(chunks, states, torch.split(embeddings.grad, sizes), strict=True):
+                _set_random_state(piece.device, state)
                 again = model(piece)
                 if again.requires_grad:
                     torch.autograd.backward(again, gradient)
     return loss.detach(), embeddings.detach()
 
 
-def require_chunks_alone(model: nn.Module, chunk: int) -> None:
+def require_chunks_alone(model: nn.Module) -> None:
     """Refuse a model whose embedding of one image depends on the others it is seen with."""
-    require(chunk >= 1, f"a gradient-cached step needs a chunk of at least 1 image; got {chunk}")
     for name, module in model.named_modules():
         require(
             not isinstance(module, _BatchNorm) or not (module.training or module.running_mean is None),

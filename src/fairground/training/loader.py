@@ -5,9 +5,13 @@ step, and no worker is needed. Where images are read from disk, the next batch i
 Looking ahead changes no digit: batches are made in order from generators nobody else draws from, and `state` speaks of
 the moment before the batch that is not yet trained on. A sampler that looks at embeddings must see this step's before
 it chooses, so there nothing is made ahead.
+
+Where a step works in chunks, a batch is drawn at once and its images are made a chunk at a time, as often as they are
+asked for: no more than two chunks of them are in memory. The random numbers are those of the whole batch, so chunks
+change no digit of an image.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -16,7 +20,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.batch import Batch
-from fairground.contracts.model import Transform
+from fairground.contracts.model import Augmentation, Transform
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.table import Images
 
@@ -25,7 +29,10 @@ State = Mapping[str, Mapping[str, Tensor]]
 
 @dataclass(kw_only=True)
 class Loader:
-    """Draws the next batch of the training split. `rows` are its rows in the table, `labels` its classes as 0..C-1."""
+    """Draws the next batch of the training split. `rows` are its rows in the table, `labels` its classes as 0..C-1.
+
+    `chunk` > 0 leaves the images of a batch to be made so many at a time.
+    """
 
     images: Images
     rows: np.ndarray
@@ -35,6 +42,7 @@ class Loader:
     device: torch.device
     sampling: torch.Generator
     augmenting: torch.Generator
+    chunk: int = 0
     _worker: ThreadPoolExecutor | None = None
     _ahead: "Future[Batch] | None" = None
     _before: State = field(default_factory=dict)
@@ -45,8 +53,7 @@ class Loader:
         self._ahead = None
         if self.images.is_slow and not is_last and not self.sampler.needs_embeddings:
             self._before = self._state()
-            self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="fairground-loader")
-            self._ahead = self._worker.submit(self._make)
+            self._ahead = self._thread().submit(self._make)
         return batch
 
     def start_epoch(self) -> None:
@@ -68,9 +75,42 @@ class Loader:
 
     def _make(self) -> Batch:
         chosen = self.sampler.draw(self.sampling)
-        images = self.transform.train(self.images, self.rows[chosen.numpy()], self.augmenting)
-        return Batch(images, self.labels[chosen].to(self.device), chosen)
+        plan = self.transform.plan(self.images, self.rows[chosen.numpy()], self.augmenting)
+        chunks: Collection[Tensor]
+        if self.chunk:
+            chunks = _ChunksOnDemand(plan, self.chunk, self._thread() if self.images.is_slow else None)
+        else:
+            chunks = (plan.make(slice(0, plan.n)),)
+        return Batch(chunks, self.labels[chosen].to(self.device), chosen)
+
+    def _thread(self) -> ThreadPoolExecutor:
+        self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="fairground-loader")
+        return self._worker
 
     def _state(self) -> State:
         generators = {"sampler": self.sampling.get_state(), "augment": self.augmenting.get_state()}
         return {"sampler": self.sampler.state_dict(), "generator": generators}
+
+
+class _ChunksOnDemand(Collection[Tensor]):
+    """The images of a batch, `size` at a time, made anew whenever they are run through; with a `worker`, one ahead."""
+
+    def __init__(self, plan: Augmentation, size: int, worker: ThreadPoolExecutor | None) -> None:
+        self._make, self._worker = plan.make, worker
+        self._parts = [slice(begin, min(begin + size, plan.n)) for begin in range(0, plan.n, size)]
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __contains__(self, chunk: object) -> bool:
+        return any(chunk is made for made in self)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._worker is None:
+            yield from map(self._make, self._parts)
+            return
+        ahead = self._worker.submit(self._make, self._parts[0])
+        for following in self._parts[1:]:
+            chunk, ahead = ahead.result(), self._worker.submit(self._make, following)
+            yield chunk
+        yield ahead.result()

@@ -20,7 +20,7 @@ from fairground.training.weight_average import WeightAverage
 
 @dataclass(frozen=True, kw_only=True)
 class Stepper:
-    """What a step needs besides the batch. `chunk` > 0 trains in the memory of `chunk` images, same gradient.
+    """What a step needs besides the batch. `in_chunks` trains in the memory of one chunk of it, same gradient.
 
     `clip_norm` > 0 bounds the length of the gradient; `average` follows the weights.
     """
@@ -31,7 +31,7 @@ class Stepper:
     regulariser: Regulariser | None
     optimiser: optim.Optimizer
     generator: torch.Generator
-    chunk: int = 0
+    in_chunks: bool = False
     clip_norm: float = 0.0
     average: WeightAverage | None = None
     group: ProcessGroup = ALONE
@@ -42,12 +42,11 @@ class Stepper:
         self.optimiser.zero_grad(set_to_none=True)
         self.tally.begin()
         mixing = self._mixing(len(batch.labels))
-        if self.chunk:
+        if self.in_chunks:
             value, own = cached_backward(
                 self.model,
-                batch.images,
+                batch.chunks,
                 lambda found: self._objective(self.group.all_gather(found), batch.labels, None),
-                chunk=self.chunk,
             )
             embeddings = self.group.all_gather(own)
         else:

@@ -16,15 +16,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Transform
+from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.images.boxes import random_resized_boxes
+from fairground.images.boxes import random_flips, random_resized_boxes
 from fairground.images.steps import centre_crops, mirror, require_sides
 
 
-class Mlrc2020Transform(Transform):
+class Mlrc2020Transform(PlannedTransform):
     """`side` of the square the network sees; `smallest_area` is the least share of the image a training crop covers."""
 
     def __init__(
@@ -47,12 +47,17 @@ class Mlrc2020Transform(Transform):
         self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
         self.smallest_area, self.ratio, self.flip = smallest_area, (narrowest, widest), flip
 
-    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
-        """Return random crops of the images of `rows`, as floats (n, 3, side, side)."""
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        """Draw a crop, and whether it is mirrored, for each of `rows`."""
         sizes = images.sizes(rows, shorter_side=self.shorter_side)
         boxes = random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
-        pixels = images.crops(rows, boxes, self.side, shorter_side=self.shorter_side).to(generator.device)
-        return self.preprocessing.apply(mirror(pixels, self.flip, generator))
+        is_flipped = random_flips(len(rows), generator, self.flip)
+
+        def make(part: slice) -> Tensor:
+            pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=self.shorter_side)
+            return self.preprocessing.apply(mirror(pixels.to(generator.device), is_flipped[part]))
+
+        return Augmentation(len(rows), make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         """Return the middle of the images of `rows`, as floats (n, 3, side, side)."""

@@ -17,16 +17,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Transform
+from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.images.boxes import random_resized_boxes
-from fairground.images.colours import jitter
+from fairground.images.boxes import random_flips, random_resized_boxes
+from fairground.images.colours import jitter, jitter_draws
 from fairground.images.steps import centre_crops, lose_colour, mirror, require_sides
 
 
-class PhotographsTransform(Transform):
+class PhotographsTransform(PlannedTransform):
     """`gray` and `flip` are probabilities; `brightness`, `contrast`, `saturation` and `hue` are amounts, 0 for none."""
 
     def __init__(
@@ -63,16 +63,24 @@ class PhotographsTransform(Transform):
         self.gray, self.flip = gray, flip
         self.colours = (brightness, contrast, saturation, hue)
 
-    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
-        """Return random crops of the images of `rows`, as floats (n, 3, side, side)."""
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        """Draw a crop, changes of colour, and whether it is mirrored, for each of `rows`."""
+        n = len(rows)
         sizes = images.sizes(rows, shorter_side=self.resized)
         boxes = random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
-        pixels = images.crops(rows, boxes, self.side, shorter_side=self.resized).to(generator.device)
-        if self.gray:
-            pixels = lose_colour(pixels, self.gray, generator)
-        if any(self.colours):
-            pixels = jitter(pixels, self.colours, generator)
-        return self.preprocessing.apply(mirror(pixels, self.flip, generator))
+        is_gray = random_flips(n, generator, self.gray) if self.gray else None
+        changes = jitter_draws(n, generator) if any(self.colours) else None
+        is_flipped = random_flips(n, generator, self.flip)
+
+        def make(part: slice) -> Tensor:
+            pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=self.resized).to(generator.device)
+            if is_gray is not None:
+                pixels = lose_colour(pixels, is_gray[part])
+            if changes is not None:
+                pixels = jitter(pixels, self.colours, changes[:, part])
+            return self.preprocessing.apply(mirror(pixels, is_flipped[part]))
+
+        return Augmentation(n, make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         """Return the middle of the images of `rows`, as floats (n, 3, side, side)."""

@@ -15,22 +15,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Transform
+from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.images.steps import centre_crops, require_sides
 
 
-class PlainTransform(Transform):
+class PlainTransform(PlannedTransform):
     """`side` and `shorter_side` are for images; features have none."""
 
     def __init__(self, *, preprocessing: Preprocessing, side: int = 224, shorter_side: int = 256) -> None:
         require_sides("plain", side, shorter_side)
         self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
 
-    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
-        """Return what `evaluate` does, on the generator's device."""
-        return self.evaluate(images, rows, generator.device)
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        """Draw nothing: what is made is what `evaluate` gives, on the generator's device."""
+        return Augmentation(len(rows), lambda part: self.evaluate(images, rows[part], generator.device))
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         """Return features (n, d) or the middle of images (n, 3, side, side) of `rows`, as floats."""

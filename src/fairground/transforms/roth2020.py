@@ -21,19 +21,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Transform
+from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.images.boxes import random_boxes, random_resized_boxes
-from fairground.images.colours import jitter
+from fairground.images.boxes import random_boxes, random_flips, random_resized_boxes
+from fairground.images.colours import jitter, jitter_draws
 from fairground.images.steps import centre_crops, lose_colour, mirror, require_sides
 
 _AREA, _RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
 _GRAY, _JITTER, _FLIP = 0.2, (0.2, 0.2, 0.2, 0.2), 0.5
 
 
-class Roth2020Transform(Transform):
+class Roth2020Transform(PlannedTransform):
     """`side` 0 is the variant's own: 256 for big, 224 otherwise; the paper's GoogLeNet runs used 227."""
 
     def __init__(
@@ -50,18 +50,27 @@ class Roth2020Transform(Transform):
         require_sides("roth2020", side, shorter_side)
         self.preprocessing, self.variant, self.side, self.shorter_side = preprocessing, variant, side, shorter_side
 
-    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
-        """Return random crops of the images of `rows`, as floats (n, 3, side, side)."""
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        """Draw a crop, in `adv` changes of colour, and whether it is mirrored, for each of `rows`."""
+        n = len(rows)
         resized = self.shorter_side if self.variant == "red" else None
         sizes = images.sizes(rows, shorter_side=resized)
         if self.variant == "red":
             boxes = random_boxes(sizes, generator, self.side)
         else:
             boxes = random_resized_boxes(sizes, generator, area=_AREA, ratio=_RATIO)
-        pixels = images.crops(rows, boxes, self.side, shorter_side=resized).to(generator.device)
-        if self.variant == "adv":
-            pixels = jitter(lose_colour(pixels, _GRAY, generator), _JITTER, generator)
-        return self.preprocessing.apply(mirror(pixels, _FLIP, generator))
+        is_coloured = self.variant == "adv"
+        is_gray = random_flips(n, generator, _GRAY) if is_coloured else None
+        changes = jitter_draws(n, generator) if is_coloured else None
+        is_flipped = random_flips(n, generator, _FLIP)
+
+        def make(part: slice) -> Tensor:
+            pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=resized).to(generator.device)
+            if is_gray is not None and changes is not None:
+                pixels = jitter(lose_colour(pixels, is_gray[part]), _JITTER, changes[:, part])
+            return self.preprocessing.apply(mirror(pixels, is_flipped[part]))
+
+        return Augmentation(n, make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         """Return the middle of the images of `rows`, as floats (n, 3, side, side)."""

@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fairground.contracts.model import Transform
+from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.table import Images
 from fairground.errors import require
 
 
-class SmallImagesTransform(Transform):
+class SmallImagesTransform(PlannedTransform):
     """Ranges of the random affine map; `flip` is the probability of a mirror image."""
 
     def __init__(
@@ -45,10 +45,10 @@ class SmallImagesTransform(Transform):
         self.shift, self.zoom, self.turn, self.flip = shift, zoom, turn, flip
         self.mean, self.deviation = mean, deviation
 
-    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
-        """Return the images of `rows` augmented, as floats (n, c, h, w)."""
-        pixels = images.take(rows).to(generator.device)
-        draws = torch.rand(5, len(pixels), generator=generator, device=pixels.device)
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        """Draw one affine map for each of `rows`."""
+        n = len(rows)
+        draws = torch.rand(5, n, generator=generator, device=generator.device)
         scale = 1 + self.zoom * (2 * draws[0] - 1)
         angle = math.radians(self.turn) * (2 * draws[1] - 1)
         mirror = 1 - 2 * (draws[2] < self.flip).float()
@@ -56,12 +56,17 @@ class SmallImagesTransform(Transform):
         shift = 2 * self.shift * (2 * draws[3:] - 1)
         cosine, sine = angle.cos() * scale, angle.sin() * scale
         maps = torch.stack([mirror * cosine, -mirror * sine, shift[0], sine, cosine, shift[1]], dim=1).view(-1, 2, 3)
-        grid = functional.affine_grid(maps, list(pixels.shape), align_corners=False)
-        return self._scaled(functional.grid_sample(pixels.float(), grid, align_corners=False))
+
+        def make(part: slice) -> Tensor:
+            pixels = images.take(rows[part]).to(maps.device)
+            grid = functional.affine_grid(maps[part], list(pixels.shape), align_corners=False)
+            return self._scaled(functional.grid_sample(pixels.float(), grid, align_corners=False))
+
+        return Augmentation(n, make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         """Return the images of `rows` plain, as floats (n, c, h, w)."""
         return self._scaled(images.take(rows).to(device).float())
 
     def _scaled(self, pixels: Tensor) -> Tensor:
-        return pixels.mul(1 / (255 * self.deviation)).sub(self.mean / self.deviation)
+        return pixels.mul(1 / (255 * self.deviation)).sub_(self.mean / self.deviation)
