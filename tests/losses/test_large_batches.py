@@ -5,7 +5,6 @@ import torch
 
 from fairground import losses
 from fairground.functional import blocks
-from fairground.kernels import pair_blocks
 
 PAIR_LOSSES = [
     losses.ContrastiveLoss(),
@@ -26,9 +25,17 @@ SIZES = {"n_classes": 37, "embedding_dim": 12}
 PROXY_LOSSES = [
     losses.NormalisedSoftmaxLoss(**SIZES),
     losses.ProxyNcaLoss(**SIZES),
+    losses.ProxyNcaLoss(**SIZES, power=1),
     losses.ProxyNcaLoss(**SIZES, positive_in_denominator=False),
+    losses.ProxyNcaLoss(**SIZES, positive_in_denominator=False, power=1),
     losses.ProxyNcaPpLoss(**SIZES),
     losses.CosFaceLoss(**SIZES),
+    losses.ArcFaceLoss(**SIZES),
+    losses.ArcFaceLoss(**SIZES, clamp_min=0.0, fallback=False),
+    losses.ArcFaceLoss(**SIZES, roth_icml_no_margin=True),
+    losses.SubCentreArcFaceLoss(**SIZES),
+    losses.SphereFaceLoss(**SIZES),
+    losses.SoftTripleLoss(**SIZES, n_centres=3),
     losses.ProxyAnchorLoss(**SIZES),
 ]
 
@@ -39,8 +46,8 @@ def batch(n, d, n_classes, dtype=torch.float64, seed=0):
     return torch.randn(n, d, generator=draw, dtype=dtype, requires_grad=True), labels
 
 
-def value_and_gradients(loss, embeddings, labels):
-    value = loss(embeddings, labels)
+def value_and_gradients(loss, embeddings, labels, call=None):
+    value = (call or loss)(embeddings, labels)
     return [value, *torch.autograd.grad(value, [embeddings, *loss.parameters()])]
 
 
@@ -54,7 +61,7 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", [*PAIR_LOSSES, *PROXY_LOSSES], ids=lambda loss: type(loss).__name__)
-@pytest.mark.parametrize("n_classes", [37, 1])
+@pytest.mark.parametrize("n_classes", [37, 3, 1])
 def test_blocks_change_neither_value_nor_gradient(loss, n_classes, small_blocks):
     loss = loss.double()
     embeddings, labels = batch(101, 12, n_classes)
@@ -75,15 +82,18 @@ def test_equal_to_the_whole_matrix_at_4096(loss, monkeypatch):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", PAIR_LOSSES, ids=lambda loss: type(loss).__name__)
-def test_where_classes_are_too_large_to_list_the_formula_works_in_blocks(loss, small_blocks, monkeypatch):
-    embeddings, labels = batch(90, 8, 3)
+@pytest.mark.parametrize("loss", [*PAIR_LOSSES, *PROXY_LOSSES], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("n_classes", [37, 3])
+def test_the_formula_which_any_device_runs_is_the_same_in_blocks(loss, n_classes, small_blocks):
     loss = loss.double()
-    expected = value_and_gradients(loss, embeddings, labels)
+    embeddings, labels = batch(90, 12, n_classes)
+
+    def formula(embeddings, labels):
+        return loss.formula(embeddings, labels, None, generator=None)
+
+    expected = value_and_gradients(loss, embeddings, labels, formula)
     small_blocks()
-    monkeypatch.setattr(pair_blocks, "MOST_LISTED", 100)
-    assert loss.kernel(embeddings.detach(), labels, None, generator=None) is None
-    for ours, theirs in zip(value_and_gradients(loss, embeddings, labels), expected, strict=True):
+    for ours, theirs in zip(value_and_gradients(loss, embeddings, labels, formula), expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-11)
 
 

@@ -72,28 +72,39 @@ def class_cross_entropy(
     vectors: Tensor,
     labels: Tensor,
     *,
-    scale: float,
-    own_cosine: Callable[[Tensor], Tensor] | None = None,
+    scale: float | Tensor,
+    similarity: Callable[[Tensor], Tensor] | None = None,
+    own_similarity: Callable[[Tensor], Tensor] | None = None,
     own_in_sum: bool = True,
 ) -> Tensor:
-    """Return the mean over i of  log sum_c exp(scale cos_ic) - scale cos_i,y_i ; 0 for an empty batch.
+    """Return the mean over i of  log sum_c exp(scale s_ic) - scale s_i,y_i ; 0 for an empty batch.
 
-    `own_cosine` replaces the cosine with the own class; without `own_in_sum` the sum runs over the other classes. The
+    `vectors` are (C, d), or (C, K, d) for K centres of each class; `scale` may be one for each row, (n, 1).
+    `similarity` makes s (n, c) of the cosines (n, c), or (n, K, c), with some classes; without it they are s.
+    `own_similarity` replaces that with the own class; without `own_in_sum` the sum runs over the other classes. The
     cosines with a million classes are never held: blocks of classes give their part of each sum.
     """
-    z, w = normalize(embeddings), normalize(vectors.to(embeddings.dtype))
-    own = (z * w[labels]).sum(1)
-    own_logits = scale * (own if own_cosine is None else own_cosine(own))
+    z = normalize(embeddings)
+    w = normalize(vectors.to(embeddings.dtype))
+    of_cosines = similarity or (lambda cosine: cosine)
+    own = of_cosines((w[labels] @ z.unsqueeze(2)) if w.ndim == 3 else (z * w[labels]).sum(1, keepdim=True))
+    own_logits = (scale * (own if own_similarity is None else own_similarity(own))).squeeze(1)
 
     def log_sums(classes: slice) -> Tensor:
-        logits = scale * (z @ w[classes].T)
+        some = w[classes]
+        if some.ndim == 3:
+            by_centre = some.transpose(0, 1).flatten(0, 1)
+            cosine = (z @ by_centre.T).view(len(z), some.shape[1], len(some))
+        else:
+            cosine = z @ some.T
+        logits = scale * of_cosines(cosine)
         place = labels - classes.start
         is_here = (place >= 0) & (place < logits.shape[1])
         others = torch.zeros_like(logits, dtype=torch.bool)
         others.scatter_(1, place.clamp(0, logits.shape[1] - 1).unsqueeze(1), is_here.unsqueeze(1))
         return torch.where(others, NOTHING, logits).logsumexp(1)
 
-    sums = over_rows(log_sums, len(w), len(z))
+    sums = over_rows(log_sums, len(w), len(z) * w[0, ..., 0].numel())
     sums = torch.cat([sums, own_logits.unsqueeze(0)]) if own_in_sum else sums
     return (sums.logsumexp(0) - own_logits).sum() / max(1, len(labels))
 

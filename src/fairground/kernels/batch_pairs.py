@@ -4,6 +4,7 @@ Positives are few (n times the class size) and negatives nearly all, so positive
 negatives are what is left of the (n, n) matrix when all else is taken out.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numba
@@ -89,6 +90,67 @@ def batch_pairs(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, re
     counts = counts if repeats else counts.clamp_max_(1)
     log_counts = counts.to(embeddings.dtype).log_().view(n, n)
     return BatchPairs(n, place // n, place % n, place, place, log_counts, chosen.negative.numel() > 0)
+
+
+@dataclass(frozen=True)
+class ClassPairs:
+    """The pairs of a batch, listed for some of its rows at a time; all of them may be too many to hold.
+
+    `order` (n,) holds the rows class by class. The classmates of row i, itself among them, stand in it from `start[i]`
+    on, `size[i]` of them.
+    """
+
+    order: np.ndarray
+    start: np.ndarray
+    size: np.ndarray
+
+    @classmethod
+    def of(cls, labels: Tensor) -> "ClassPairs":
+        """Return who belongs with whom, in O(n log n)."""
+        _, group, sizes = torch.unique(labels, return_inverse=True, return_counts=True)
+        starts = sizes.cumsum(0) - sizes
+        return cls(group.argsort(stable=True).numpy(), starts[group].numpy(), sizes[group].numpy())
+
+    @property
+    def has_positives(self) -> bool:
+        """Whether some class has two rows."""
+        return bool((self.size > 1).any())
+
+    @property
+    def has_negatives(self) -> bool:
+        """Whether there are two classes."""
+        return bool((self.size < len(self.size)).any())
+
+    def pairs_of(self, first: int, n_rows: int) -> BatchPairs:
+        """Return the pairs of `n_rows` anchors from row `first` on."""
+        columns = _list_rows(self.order, self.start, self.size, first, n_rows)
+        anchor, positive, place, own = (torch.from_numpy(column) for column in columns)
+        return BatchPairs(n_rows, anchor, positive, place, own, None, self.has_negatives, first)
+
+
+@numba.njit(nogil=True, cache=True)
+def _list_rows(
+    order: np.ndarray, start: np.ndarray, size: np.ndarray, first: int, n_rows: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `_list_pairs` does for some rows; anchors and places count from the first of them."""
+    n, count = len(order), size[first : first + n_rows].sum()
+    anchor, positive, place = (
+        np.empty(count - n_rows, np.int64),
+        np.empty(count - n_rows, np.int64),
+        np.empty(count - n_rows, np.int64),
+    )
+    own = np.empty(count, np.int64)
+    pair, seat = 0, 0
+    for row in range(n_rows):
+        i = first + row
+        for k in range(start[i], start[i] + size[i]):
+            j = order[k]
+            own[seat] = row * n + j
+            seat += 1
+            if i != j:
+                anchor[pair], positive[pair], place[pair] = row, j, row * n + j
+                pair += 1
+    return anchor, positive, place, own
 
 
 @numba.njit(nogil=True, cache=True)

@@ -13,14 +13,11 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult
 from fairground.contracts.tuples import Tuples
 from fairground.functional import blocks
-from fairground.kernels.batch_pairs import BatchPairs, batch_pairs
+from fairground.kernels.batch_pairs import BatchPairs, ClassPairs, batch_pairs
 from fairground.kernels.gradients import kernel_of_products, kernel_of_vectors
 
 #: cosines (r, n) and the anchors' pairs -> the mean, its gradient (r, n), and its count ()
 PairRule = Callable[[Tensor, BatchPairs], tuple[Tensor, Tensor, Tensor]]
-
-#: pairs of one class that may be listed: where classes are larger, the formula works through the matrix
-MOST_LISTED = 2**22
 
 
 def kernel_of_pairs(
@@ -28,38 +25,28 @@ def kernel_of_pairs(
 ) -> KernelResult | None:
     """Return the rule's mean and its gradient.
 
-    None where `complete` asks for positive and negative pairs and there are none, and where there are too many pairs of
-    one class to list.
+    None where `complete` asks for positive and negative pairs and there are none.
     """
     n = len(labels)
-    is_held = tuples is not None or blocks.is_held(n, n)
-    if not is_held and int(torch.unique(labels, return_counts=True)[1].square().sum()) > MOST_LISTED:
-        return None
+    if tuples is None and not blocks.is_held(n, n):
+        classes = ClassPairs.of(labels)
+        if complete and not (classes.has_positives and classes.has_negatives):
+            return None
+        return kernel_of_vectors(embeddings, lambda units: _over_blocks(units, classes, rule), normalise=True)
     pairs = batch_pairs(embeddings, labels, tuples, repeats=repeats)
     if complete and not pairs.are_complete:
         return None
-    if is_held:
-        return kernel_of_products(embeddings, lambda cosines: rule(cosines, pairs)[:2], normalise=True)
-    return kernel_of_vectors(embeddings, lambda units: _over_blocks(units, pairs, rule), normalise=True)
+    return kernel_of_products(embeddings, lambda cosines: rule(cosines, pairs)[:2], normalise=True)
 
 
-def _over_blocks(units: Tensor, pairs: BatchPairs, rule: PairRule) -> tuple[Tensor, Tensor]:
+def _over_blocks(units: Tensor, classes: ClassPairs, rule: PairRule) -> tuple[Tensor, Tensor]:
     n = len(units)
     step = max(1, blocks.COMPARISONS // n)
-    by_anchor, by_own = pairs.anchor.argsort(), (pairs.own // n).argsort()
-    starts = torch.arange(0, n + step, step).clamp_max_(n)
-    first_pair = torch.searchsorted(pairs.anchor[by_anchor], starts).tolist()
-    first_own = torch.searchsorted((pairs.own // n)[by_own], starts).tolist()
     total, count = units.new_zeros((), dtype=torch.float64), 0.0
     gradient = torch.zeros_like(units)
-    for block, start in enumerate(starts[:-1].tolist()):
+    for start in range(0, n, step):
         rows = units[start : start + step]
-        chosen = by_anchor[first_pair[block] : first_pair[block + 1]]
-        own = pairs.own[by_own[first_own[block] : first_own[block + 1]]] - start * n
-        some = pairs.where(chosen)
-        anchor, place = some.anchor - start, some.place - start * n
-        some = some._replace(n=len(rows), anchor=anchor, place=place, own=own, first_row=start)
-        value, by_cosine, weight = rule(rows @ units.T, some)
+        value, by_cosine, weight = rule(rows @ units.T, classes.pairs_of(start, len(rows)))
         share = float(weight)
         if share > 0:
             total += value * share

@@ -25,7 +25,15 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import angles, class_vectors, cosines, mean_cross_entropy, widened_cosine
+from fairground.functional.blocks import is_held
+from fairground.functional.prototypes import (
+    angles,
+    class_cross_entropy,
+    class_vectors,
+    cosines,
+    mean_cross_entropy,
+    widened_cosine,
+)
 from fairground.kernels import angular_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
@@ -88,20 +96,32 @@ class ArcFaceLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the angle to the own class widened by the margin."""
+        if not is_held(len(labels), len(self.weights)):
+            return class_cross_entropy(
+                embeddings,
+                self.weights,
+                labels,
+                scale=self.scale,
+                similarity=self._clamped,
+                own_similarity=None if self.roth_icml_no_margin else self._widened,
+            )
         own = labels.unsqueeze(1)
-        cosine = cosines(embeddings, self.weights)
-        if self.clamp_min is not None:
-            cosine = cosine.clamp_min(self.clamp_min)
+        cosine = self._clamped(cosines(embeddings, self.weights))
         if not self.roth_icml_no_margin:
-            theta = angles(cosine.gather(1, own))
-            cosine = cosine.scatter(1, own, widened_cosine(theta, self.margin, fallback=self.fallback))
+            cosine = cosine.scatter(1, own, self._widened(cosine.gather(1, own)))
         return mean_cross_entropy(self.scale * cosine, labels)
+
+    def _clamped(self, cosine: Tensor) -> Tensor:
+        return cosine if self.clamp_min is None else cosine.clamp_min(self.clamp_min)
+
+    def _widened(self, cosine: Tensor) -> Tensor:
+        return widened_cosine(angles(cosine), self.margin, fallback=self.fallback)
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same and its gradients; the bug is left to the formula."""
-        if self.roth_icml_no_margin:
+        if self.roth_icml_no_margin or not is_held(len(labels), len(self.weights)):
             return None
         return angular_softmax.arc_face(
             embeddings,

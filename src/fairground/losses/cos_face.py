@@ -61,7 +61,7 @@ class CosFaceLoss(Loss):
         """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""
         if not is_held(len(labels), len(self.weights)):
             return class_cross_entropy(
-                embeddings, self.weights, labels, scale=self.scale, own_cosine=lambda own: own - self.margin
+                embeddings, self.weights, labels, scale=self.scale, own_similarity=lambda own: own - self.margin
             )
         own = labels.unsqueeze(1)
         cosine = cosines(embeddings, self.weights)

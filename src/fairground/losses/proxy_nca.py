@@ -73,16 +73,23 @@ class ProxyNcaLoss(Loss):
         """Return the mean of -log of the share of the own proxy."""
         if not self.positive_in_denominator and self.n_classes == 1:
             return zero_of(embeddings)
-        if self.power == 2 and not is_held(len(labels), len(self.proxies)):
-            inputs, scale = (embeddings, self.proxies, labels), 2 * self.scale
-            return class_cross_entropy(*inputs, scale=scale, own_in_sum=self.positive_in_denominator)
+        if not is_held(len(labels), len(self.proxies)):
+            return class_cross_entropy(
+                embeddings,
+                self.proxies,
+                labels,
+                scale=-self.scale,
+                similarity=self._distances,
+                own_in_sum=self.positive_in_denominator,
+            )
         own = labels.unsqueeze(1)
-        distances = 2 - 2 * cosines(embeddings, self.proxies)
-        if self.power == 1:
-            distances = safe_sqrt(distances.clamp_min(0))
-        logits = -self.scale * distances
+        logits = -self.scale * self._distances(cosines(embeddings, self.proxies))
         rest = logits if self.positive_in_denominator else logits.scatter(1, own, -torch.inf)
         return (rest.logsumexp(1, keepdim=True) - logits.gather(1, own)).sum() / max(1, len(labels))
+
+    def _distances(self, cosine: Tensor) -> Tensor:
+        squares = 2 - 2 * cosine
+        return squares if self.power == 2 else safe_sqrt(squares.clamp_min(0))
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None

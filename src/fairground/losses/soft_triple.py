@@ -28,8 +28,14 @@ from torch.nn import functional
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
+from fairground.functional.blocks import is_held
 from fairground.functional.distances import normalize
-from fairground.functional.prototypes import centre_spread, cosines_with_centres, mean_cross_entropy
+from fairground.functional.prototypes import (
+    centre_spread,
+    class_cross_entropy,
+    cosines_with_centres,
+    mean_cross_entropy,
+)
 from fairground.kernels import soft_triple
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
@@ -93,17 +99,33 @@ class SoftTripleLoss(Loss):
         """Return the mean cross-entropy over the softly chosen centres, plus the pull between a class's centres."""
         if self.roth_code:
             return self._as_released(embeddings, labels)
-        cosine = cosines_with_centres(embeddings, self.centres)
-        similarity = ((cosine / self.gamma).softmax(1) * cosine).sum(1)
-        logits = self.scale * self._with_margin(similarity, labels)
-        spread = centre_spread(self.centres.to(embeddings.dtype), per_pair=self.reg_divisor == "pairs")
-        return mean_cross_entropy(logits, labels) + self.reg_weight * spread
+        spread = self.reg_weight * centre_spread(
+            self.centres.to(embeddings.dtype), per_pair=self.reg_divisor == "pairs"
+        )
+        if not self._is_held(labels):
+            entropy = class_cross_entropy(
+                embeddings,
+                self.centres,
+                labels,
+                scale=self.scale,
+                similarity=self._similarity,
+                own_similarity=lambda own: own - self.margin,
+            )
+            return entropy + spread
+        similarity = self._similarity(cosines_with_centres(embeddings, self.centres))
+        return mean_cross_entropy(self.scale * self._with_margin(similarity, labels), labels) + spread
+
+    def _similarity(self, cosine: Tensor) -> Tensor:
+        return ((cosine / self.gamma).softmax(1) * cosine).sum(1)
+
+    def _is_held(self, labels: Tensor) -> bool:
+        return is_held(len(labels), self.centres.shape[0] * self.centres.shape[1])
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same and its gradients; the bug is left to the formula."""
-        if self.roth_code:
+        if self.roth_code or not self._is_held(labels):
             return None
         n_classes, n_centres, _ = self.centres.shape
         n_pairs = max(1, n_classes * n_centres * (n_centres - 1) // 2)

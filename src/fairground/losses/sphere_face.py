@@ -27,8 +27,9 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
+from fairground.functional.blocks import is_held
 from fairground.functional.distances import norms
-from fairground.functional.prototypes import angles, class_vectors, cosines, mean_cross_entropy
+from fairground.functional.prototypes import angles, class_cross_entropy, class_vectors, cosines, mean_cross_entropy
 from fairground.kernels import angular_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, LogReal, Range
@@ -73,19 +74,26 @@ class SphereFaceLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over cosines times embedding length, the own angle multiplied."""
+        scale = self.scale * norms(embeddings)
+        if not is_held(len(labels), len(self.weights)):
+            return class_cross_entropy(embeddings, self.weights, labels, scale=scale, own_similarity=self._softened)
         own = labels.unsqueeze(1)
         cosine = cosines(embeddings, self.weights)
-        theta = angles(cosine.gather(1, own))
+        return mean_cross_entropy(scale * cosine.scatter(1, own, self._softened(cosine.gather(1, own))), labels)
+
+    def _softened(self, cosine: Tensor) -> Tensor:
+        theta = angles(cosine)
         turned = self.margin * theta
         k = (turned / pi).floor()
         psi = (1 - 2 * (k % 2)) * turned.cos() - 2 * k
-        softened = (self.cosine_weight * theta.cos() + psi) / (self.cosine_weight + 1)
-        return mean_cross_entropy(self.scale * norms(embeddings) * cosine.scatter(1, own, softened), labels)
+        return (self.cosine_weight * theta.cos() + psi) / (self.cosine_weight + 1)
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
+    ) -> KernelResult | None:
         """Return the same and its gradients."""
+        if not is_held(len(labels), len(self.weights)):
+            return None
         return angular_softmax.sphere_face(
             embeddings,
             self.weights,

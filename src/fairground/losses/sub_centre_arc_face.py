@@ -25,8 +25,10 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
+from fairground.functional.blocks import is_held
 from fairground.functional.prototypes import (
     angles,
+    class_cross_entropy,
     class_vectors,
     cosines_with_centres,
     mean_cross_entropy,
@@ -87,16 +89,32 @@ class SubCentreArcFaceLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
         """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
+        if not self._is_held(labels):
+            return class_cross_entropy(
+                embeddings,
+                self.weights,
+                labels,
+                scale=self.scale,
+                similarity=lambda cosine: cosine.amax(1),
+                own_similarity=self._widened,
+            )
         own = labels.unsqueeze(1)
         cosine = cosines_with_centres(embeddings, self.weights).amax(1)
-        theta = angles(cosine.gather(1, own))
-        cosine = cosine.scatter(1, own, widened_cosine(theta, self.margin, fallback=self.fallback))
+        cosine = cosine.scatter(1, own, self._widened(cosine.gather(1, own)))
         return mean_cross_entropy(self.scale * cosine, labels)
+
+    def _widened(self, cosine: Tensor) -> Tensor:
+        return widened_cosine(angles(cosine), self.margin, fallback=self.fallback)
+
+    def _is_held(self, labels: Tensor) -> bool:
+        return is_held(len(labels), self.weights.shape[0] * self.weights.shape[1])
 
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
+    ) -> KernelResult | None:
         """Return the same and its gradients."""
+        if not self._is_held(labels):
+            return None
         return angular_softmax.sub_centre_arc_face(
             embeddings, self.weights, labels, scale=self.scale, margin=self.margin, fallback=self.fallback
         )
