@@ -5,7 +5,7 @@ over them, its gradient by the cosines, and over how many it was taken. A mean i
 by their counts, so blocks need nothing of each other, and no more memory than one of them and the embeddings.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -32,11 +32,24 @@ def kernel_of_pairs(
         classes = ClassPairs.of(labels)
         if complete and not (classes.has_positives and classes.has_negatives):
             return None
-        return kernel_of_vectors(embeddings, lambda units: _over_blocks(units, classes, rule), normalise=True)
+        return kernel_in_blocks(embeddings, classes, [rule])
     pairs = batch_pairs(embeddings, labels, tuples, repeats=repeats)
     if complete and not pairs.are_complete:
         return None
     return kernel_of_products(embeddings, lambda cosines: rule(cosines, pairs)[:2], normalise=True)
+
+
+def kernel_in_blocks(embeddings: Tensor, classes: ClassPairs, rules: Sequence[PairRule]) -> KernelResult:
+    """Return the sum of the rules' means and its gradient; each mean is worked out by itself."""
+
+    def of_units(units: Tensor) -> tuple[Tensor, Tensor]:
+        total, gradient = _over_blocks(units, classes, rules[0])
+        for rule in rules[1:]:
+            value, by_unit = _over_blocks(units, classes, rule)
+            total, gradient = total + value, gradient.add_(by_unit)
+        return total, gradient
+
+    return kernel_of_vectors(embeddings, of_units, normalise=True)
 
 
 def _over_blocks(units: Tensor, classes: ClassPairs, rule: PairRule) -> tuple[Tensor, Tensor]:

@@ -21,7 +21,7 @@ from torch import Tensor
 from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held, rows_of, sum_over_rows
+from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.distances import distances, normalize
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import mean_of_parts, weighted_parts
@@ -86,8 +86,6 @@ class ContrastiveLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by compiled loops."""
-        if tuples is None and not is_held(len(labels), len(labels)):
-            return None
         return contrastive.value_and_gradient(
             embeddings,
             labels,

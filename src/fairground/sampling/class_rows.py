@@ -86,10 +86,14 @@ def n_class_slots(batch_size: int, per_class: int) -> int:
 
 
 def require_classes(n_classes: int, needed: int, per_class: int) -> None:
-    """Refuse a split with too few classes for batches of different classes."""
+    """Refuse a split with too few classes for batches of different classes; name the settings that would fit."""
+    batch_size = needed * per_class
+    fitting = next(k for k in range(-(-batch_size // n_classes), batch_size + 1) if batch_size % k == 0)
     require(
         n_classes >= needed,
-        f"a batch of {needed * per_class} with sampler.per_class = {per_class} needs {needed} different classes; the "
-        f"training split has {n_classes}. Say training.batch_size={n_classes * per_class}",
+        f"a batch of {batch_size} with sampler.per_class = {per_class} needs {needed} different classes; the "
+        f"training split has {n_classes}. Say training.batch_size={n_classes * per_class}, or "
+        f"sampler.per_class={fitting} for {batch_size // fitting} classes with more images of each, repeated where a "
+        "class has fewer",
         DataError,
     )
