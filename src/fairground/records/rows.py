@@ -19,10 +19,13 @@ CURRENT_OF_NAME = """SELECT id, json, body.digest FROM body JOIN record ON recor
 #: where the text of scores says which metric selected the run; it says none where no score did
 SELECTED_BY = "selected_by"
 USUAL_METRIC = "map@r"
+#: a run's name is the name of its folder too: it must lead nowhere but into the home
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def insert_record(connection: sqlite3.Connection, record: RunRecord) -> Outcome:
     """Write a record inside the caller's transaction, by the rules of `current_record`."""
+    require_storable(record)
     old = _current(connection, record.name)
     outcome = outcome_of(old, record) if old else "current"
     if outcome == "repeated":
@@ -41,6 +44,32 @@ def record_columns(record: RunRecord, *, is_current: bool, written: str) -> tupl
     parts = (("protocol",), ("data", "name"), ("loss", "name"), ("miner", "name"))
     texts = (_text(record.spec, *path) for path in parts)
     return (record.name, record.method, record.state, *texts, record.spec.get("seed"), int(is_current), written)
+
+
+def require_storable(record: RunRecord) -> None:
+    """Refuse a record that a stranger made up: a name that leads out of the home, or what no column can hold."""
+    is_name = isinstance(record.name, str) and _NAME.fullmatch(record.name) is not None
+    require(
+        is_name, f"a run cannot be called {record.name!r}: its name is letters and digits, as its folder's", StoreError
+    )
+    columns = dict(zip(COLUMNS, record_columns(record, is_current=True, written=""), strict=True))
+    seed = columns.pop("seed")
+    is_seed = seed is None or (type(seed) is int and -(2**63) <= seed < 2**63)
+    require(is_seed, f"record {record.name}: a seed is a whole number of at most 64 bits; got {seed!r}", StoreError)
+    for key, value in columns.items():
+        is_fine = value is None or key == "is_current" or is_storable_text(value)
+        require(is_fine, f"record {record.name}: {key} is no text that can be stored: {value!r}", StoreError)
+
+
+def is_storable_text(value: object) -> bool:
+    """Tell whether a value is text that can be written: half a pair of surrogates, say, cannot."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def scores_text(record: RunRecord) -> str:

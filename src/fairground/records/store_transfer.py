@@ -16,17 +16,18 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fairground.errors import DataError, StoreError, require
-from fairground.files import read_bytes, reading
+from fairground.errors import DataError, FairgroundError, StoreError, require
+from fairground.files import parse_json, read_bytes, reading
 from fairground.records.artefacts import is_temporary, write_atomically
 from fairground.records.filters import Event
 from fairground.records.record import RunRecord
+from fairground.records.rows import is_storable_text, require_storable
 from fairground.records.sealed_json import sealed, unsealed
 from fairground.records.store import Store
 
@@ -97,19 +98,16 @@ def import_home(source: Path, root: Path, progress: Progress = lambda *_: None) 
         for number, name in enumerate(sums):
             progress(number, 2 * len(sums))
             _member(archive, source, name, sums[name])
+        records = [RunRecord.from_json(line) for line in _lines(archive, source, _RECORDS, sums)]
+        for record in records:
+            require_storable(record)
+        events = [_event(line, source) for line in _lines(archive, source, _EVENTS, sums)]
         for number, name in enumerate(name for name in sums if name not in (_RECORDS, _EVENTS)):
             progress(len(sums) + number, 2 * len(sums))
             if not (root / name).exists():
                 data = _member(archive, source, name, sums[name])
                 write_atomically(root / name, data)
                 done.files, done.bytes = done.files + 1, done.bytes + len(data)
-        records = [
-            RunRecord.from_json(line)
-            for line in _member(archive, source, _RECORDS, sums[_RECORDS]).decode().splitlines()
-        ]
-        events = [
-            Event(**json.loads(line)) for line in _member(archive, source, _EVENTS, sums[_EVENTS]).decode().splitlines()
-        ]
     outcomes = store.append_all(records)
     done.records = outcomes.count("current")
     done.repeated, done.history = outcomes.count("repeated"), outcomes.count("history")
@@ -144,6 +142,8 @@ def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
         try:
             with zipfile.ZipFile(file) as archive:
                 yield archive
+        except FairgroundError:  # before ValueError, because our refusals are ValueErrors too
+            raise
         except _FAULTS as error:
             raise DataError(f"{source} is not a readable export of a home: {error}") from error
 
@@ -153,11 +153,28 @@ def _contents(archive: zipfile.ZipFile, source: Path) -> dict[str, str]:
     require(body.get("format") == FORMAT, f"{source} is not an export of a fairground home", DataError)
     version = body.get("version")
     require(version == VERSION, f"{source} has version {version} of the format; this one reads {VERSION}", DataError)
+    said = body.get("sha256")
+    is_whole = isinstance(said, dict) and {_RECORDS, _EVENTS} <= said.keys()
+    require(is_whole, f"{source} does not say which records and files it holds", DataError)
     sums = {str(name): str(digest) for name, digest in dict(body["sha256"]).items()}
     for name in sums:
         is_safe = name in (_RECORDS, _EVENTS) or _MEMBER.fullmatch(name) is not None
         require(is_safe, f"{source} holds {name!r}, which is no file of a home", DataError)
     return sums
+
+
+def _lines(archive: zipfile.ZipFile, source: Path, name: str, sums: Mapping[str, str]) -> list[str]:
+    return _member(archive, source, name, sums[name]).decode().splitlines()
+
+
+def _event(line: str, source: Path) -> Event:
+    """Return an event as it was noted; whoever packed the file may have written anything."""
+    fields = parse_json(line, f"an event in {source}", error=DataError)
+    is_event = fields.keys() == Event.__dataclass_fields__.keys() and all(
+        is_storable_text(value) or (key == "run" and value is None) for key, value in fields.items()
+    )
+    require(is_event, f"{source} holds an event that is none: {line[:80]}", DataError)
+    return Event(**fields)
 
 
 def _member(archive: zipfile.ZipFile, source: Path, name: str, digest: str) -> bytes:
