@@ -1,6 +1,7 @@
 """Each logger for real: what was told is read back by the package the logger writes for, and nothing is there twice."""
 
 import json
+import os
 
 import pytest
 from mlflow import MlflowClient
@@ -131,6 +132,15 @@ def test_wandb_knows_the_run_by_its_name_with_settings_and_tags(news):
     assert config["loss.margin"] == "0.1"
     # One folder for the first part and one for the second, under one id, which `wandb sync` joins.
     assert len(list(home.glob("wandb/offline-run-*"))) in (1, 2)
+
+
+def test_nothing_leaves_the_machine(news):
+    name, home = news
+    if name == "wandb":
+        assert os.environ["WANDB_ERROR_REPORTING"] == "false"
+        assert list(home.glob("wandb/run-*")) == []  # what is not called offline was sent
+    if name == "mlflow":
+        assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 
 def test_a_torn_wandb_file_is_read_as_far_as_it_goes(news, tmp_path):
