@@ -39,5 +39,5 @@ def test_nothing_is_unpacked_outside_the_folders_of_the_job(tmp_path, name):
 
 
 def test_a_node_with_another_fairground_is_refused():
-    with pytest.raises(InputError, match="a node of the cluster has fairground 0.0.1, the driver"):
+    with pytest.raises(InputError, match=r"a node of the cluster has fairground 0\.0\.1, the driver"):
         ray._require_same("0.0.1")
