@@ -76,13 +76,15 @@ def _list_runs(home: Path, as_json: bool) -> None:
     store = Store(home)
     with without_collecting():
         runs = {run.name: run for run in store.summaries()}
+    kinds = {run.dataset for run in runs.values()}
     states = {name: runs[name].state if name in runs else "unfinished" for name in {*run_folders(home), *runs}}
     if as_json:
         print(json.dumps(states, sort_keys=True))
         return
     if not states:
         print(f"no runs in {home} yet; `fairground train` makes one, --home names another place")
-    own = {name: data_name(part) for name, part in store.data_of(OWN_DATA).items()}
+    some = [kind for kind in OWN_DATA if kind in kinds]
+    own = {name: data_name(part) for name, part in store.data_of(some).items()} if some else {}
     lines = []
     for name, state in sorted(states.items()):
         about = (

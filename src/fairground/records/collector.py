@@ -25,7 +25,7 @@ def passed_over() -> Iterator[None]:
     """Let the collector pass over what was made so far while the block works with it, and look for new rubbish less."""
     first, *further = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(100 * first, *further)
+    gc.set_threshold(500 * first, *further)
     try:
         yield
     finally:

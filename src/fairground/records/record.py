@@ -53,8 +53,8 @@ class Score:
     higher_is_better: bool | None = None
 
 
-#: what a record has many of
-Part = TypeVar("Part", EpochRow, Score)
+#: what a record is read into
+Part = TypeVar("Part", "EpochRow", "Score", "Provenance", "RunRecord")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,18 +148,27 @@ class RunRecord:
     version: int = RECORD_VERSION
 
     def __post_init__(self) -> None:
-        def check(condition: bool, complaint: str) -> None:
-            require(condition, f"record {self.name}: {complaint}", StoreError)
-
-        check(self.state in get_args(State), f"no state '{self.state}'")
         _refuse_newer(self.name, self.version)
-        check((self.failure is None) == (self.state == "done"), "a failure is told exactly when the run is not done")
-        check(all(math.isfinite(score.value) for score in self.scores), "a score is not a finite number")
-        check([row.epoch for row in self.epochs] == sorted({row.epoch for row in self.epochs}), "epochs out of order")
-        check(self.state != "done" or len(self.scores) > 0, "a finished run needs scores")
-        check(self.clustering_seeds >= 1, "clustering needs a seed")
+        complaint = self._complaint()
+        require(complaint is None, f"record {self.name}: {complaint}", StoreError)
+
+    def _complaint(self) -> str | None:
+        """Return what is wrong with the record, if anything."""
+        epochs = [row.epoch for row in self.epochs]
         signs = [finding.sign for finding in self.findings]
-        check(len(set(signs)) == len(signs), "a sign is found once at most")
+        if self.state not in get_args(State):
+            return f"no state '{self.state}'"
+        if (self.failure is None) != (self.state == "done"):
+            return "a failure is told exactly when the run is not done"
+        if not all(math.isfinite(score.value) for score in self.scores):
+            return "a score is not a finite number"
+        if epochs != sorted(set(epochs)):
+            return "epochs out of order"
+        if self.state == "done" and not self.scores:
+            return "a finished run needs scores"
+        if self.clustering_seeds < 1:
+            return "clustering needs a seed"
+        return "a sign is found once at most" if len(set(signs)) < len(signs) else None
 
     def score(self, metric: str, split: SplitName = "test") -> float | None:
         """Return one score, or None when the run has none of that name."""
@@ -214,9 +223,9 @@ class RunRecord:
             _refuse_newer(data["name"], data["version"])
             if data["version"] < RECORD_VERSION:
                 data = upgraded(data, version=RECORD_VERSION)
-            data["epochs"] = tuple(_epoch(row) for row in data["epochs"])
-            data["scores"] = tuple(_made(Score, score) for score in data["scores"])
-            data["provenance"] = Provenance(**data["provenance"])
+            data["epochs"] = tuple([_epoch(row) for row in data["epochs"]])
+            data["scores"] = tuple([_made(Score, score) for score in data["scores"]])
+            data["provenance"] = _made(Provenance, data["provenance"])
             data["notes"] = tuple(data["notes"])
             data["findings"] = tuple(Finding(**finding) for finding in data["findings"])
             data["known_bugs"] = tuple(KnownBug(**bug) for bug in data["known_bugs"])
@@ -225,7 +234,9 @@ class RunRecord:
             waves = data["seed_procedure"]
             data["seed_procedure"] = None if waves is None else SeedProcedure.from_plain(waves)
             data["weights"] = None if data["weights"] is None else PretrainedWeights(**data["weights"])
-            return cls(**data)
+            record = _made(cls, data)
+            record.__post_init__()
+            return record
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise StoreError(f"this is not a fairground record: {error}") from error
 
@@ -233,9 +244,9 @@ class RunRecord:
 def _epoch(fields: dict[str, Any]) -> EpochRow:
     for split in ("validation", "test"):
         scores = fields.get(split, {})
-        require(
-            isinstance(scores, dict), f"scores of an epoch are no table of metrics: {split} is {scores!r}", StoreError
-        )
+        # Asked first: the sentence would be written, and thrown away, for every epoch of every record.
+        if not isinstance(scores, dict):
+            raise StoreError(f"scores of an epoch are no table of metrics: {split} is {scores!r}")
     return _made(EpochRow, fields)
 
 

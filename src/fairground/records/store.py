@@ -12,6 +12,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -131,12 +132,12 @@ class Store:
         rows = self._rows(filters)
         found = {row[0]: row for row in self._read(_ONE_SCORE, (metric, split))} if rows else {}
         summaries = []
-        for row in rows:
-            _, text, digest, shown, value = found.get(row.number, (0, "", "", "", None))
-            if digest_of_row((row.number, text)) != digest:
-                warn_of_damage(self.path, damaged_record(row.columns[0], row.number))
-                continue
-            summaries.append(RunSummary._make((*row.columns[: _SEED + 1], shown, value)))
+        for number, columns in rows:
+            _, text, digest, shown, value = found.get(number, (0, "", "", "", None))
+            if digest_of_row((number, text)) == digest:
+                summaries.append(RunSummary._make((*columns[: _SEED + 1], shown, value)))
+            else:
+                warn_of_damage(self.path, damaged_record(columns[0], number))
         return summaries
 
     def data_of(self, kinds: Sequence[str]) -> dict[str, Any]:
@@ -227,7 +228,7 @@ class Store:
         for key, value in filters.items():
             place = COLUMNS.index(key)
             rows = [row for row in rows if row.columns[place] == value]
-        return sorted(rows, key=lambda row: row.number)
+        return sorted(rows, key=_NUMBER)
 
     def _texts(self, rows: Iterable[tuple]) -> Iterator[str]:
         """Yield the texts of records by (number, text, digest, name), leaving out and naming damaged ones."""
@@ -255,5 +256,6 @@ _ONE_SCORE = f"""SELECT record, json, digest, metric,
                        FROM scores)"""
 _DATA = """SELECT name, CASE WHEN json_valid(json) THEN json_extract(json, '$.spec.data') END
            FROM record JOIN body ON body.record = record.id WHERE is_current = 1"""
+_NUMBER = itemgetter(0)
 _METHOD, _SEED = COLUMNS.index("method"), COLUMNS.index("seed")
 _EVENT = f"id, {', '.join(EVENT_COLUMNS)}, digest"

@@ -118,10 +118,24 @@ def _render(draw: Draw, size: Size, palette: Palette, kind: str, *, salt: str) -
     with _settings(salt):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure, palette)
+        if kind == "svg":
+            _lay_out(figure)
         metadata = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}}.get(kind)
         background = {"transparent": True} if palette is STAND_IN else {"facecolor": "white"}
         figure.savefig(out, format=kind, dpi=160, metadata=metadata, **background)
     return out.getvalue()
+
+
+def _lay_out(figure: "Figure") -> None:
+    """Find everything's place once: left to itself, saving draws all of the figure twice to find it."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    FigureCanvasSVG(figure)
+    figure.set_dpi(72)  # what an SVG file is laid out for
+    engine = figure.get_layout_engine()
+    if engine is not None and figure.axes:
+        engine.execute(figure)
+    figure.set_layout_engine("none")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from fairground.report.headings import clean
 from fairground.report.methods import Method
@@ -45,12 +46,12 @@ class FigureInputs:
         """Recall@1 where the runs have it, as the papers' figures do; otherwise what the runs were selected by."""
         return next((metric for metric in _HABITUAL if metric in self.table.metrics), self.metric)
 
-    @property
+    @cached_property
     def methods(self) -> list[Method]:
         """The methods with a finished run, best first."""
         return [row.method for row in self.table.rows if row.n_done]
 
-    @property
+    @cached_property
     def series(self) -> dict[str, int | None]:
         """Which colour each method has, the same in all figures of a page."""
         return {row.label: series_of(rank) for rank, row in enumerate(self.table.rows)}
@@ -61,8 +62,14 @@ class FigureInputs:
         return [factor_of(chosen) * value for value in method.values(chosen, self.table.split)]
 
     def settings(self, method: Method) -> dict[str, str]:
-        """Return a method's spec laid flat."""
-        return flatten(method.records[0].spec)
+        """Return a method's spec laid flat; kept, because many figures ask for it."""
+        if method.key not in self._settings:
+            self._settings[method.key] = flatten(method.records[0].spec)
+        return self._settings[method.key]
+
+    @cached_property
+    def _settings(self) -> dict[str, dict[str, str]]:
+        return {}
 
 
 def factor_of(metric: str) -> float:

@@ -16,8 +16,8 @@ def show(metric: str, value: float) -> str:
 
 
 def with_unit(metric: str, value: float) -> str:
-    """Return one score as text with its unit."""
-    return f"{show(metric, value)}{unit(metric)}"
+    """Return one score as text with its unit; a list asks this of thousands, so whether it is a share once."""
+    return f"{100 * value:.2f} %" if is_share(metric) else f"{value:.4g}"
 
 
 def show_interval(metric: str, interval: Interval) -> str:

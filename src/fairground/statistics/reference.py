@@ -32,6 +32,8 @@ _MOST_DRAWN = 80_000_000
 SPREAD = 4.0
 #: numbers held in memory at a time
 _BLOCK = 250_000
+#: methods whose statistics with all others are worked out at a time
+_ROWS = 40
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,14 +101,24 @@ def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> 
     return found[0][:, 0], found[0][:, 1], found[1], found[0][:, 2]
 
 
-def _squared_statistics(layout: Layout, means: Array, own: Array) -> Array:
-    """Return t_ab^2 of every two methods that were all run on the same seeds, (studies, methods, methods)."""
-    found: Array = means[:, :, None] - means[:, None, :]
-    found *= found
-    variances = own[:, :, None] + own[:, None, :]
+def _highest_square(layout: Layout, means: Array, own: Array) -> Array:
+    """Return the highest t_ab^2 of every study whose methods were all run on the same seeds."""
+    highest = np.zeros(len(means))
+    for start in range(0, layout.n_methods, _ROWS):
+        # Some methods with themselves and all later ones at once: faster than picking each pair once, and half the
+        # work of all with all.
+        some, rest = slice(start, start + _ROWS), slice(start, None)
+        found = _squared(means[:, some, None] - means[:, None, rest], own[:, some, None] + own[:, None, rest], layout)
+        np.maximum(highest, found.reshape(len(means), -1).max(axis=1), out=highest)
+    return highest
+
+
+def _squared(differences: Array, variances: Array, layout: Layout) -> Array:
+    """Return t_ab^2 of pairs, in the memory of what it is made of."""
+    differences *= differences
     variances /= layout.has_run.shape[1]
-    found /= variances
-    return found
+    differences /= variances
+    return differences
 
 
 class _Part:
@@ -124,9 +136,9 @@ class _Part:
             return np.tile([0.0, 0.0, 1.0], (n, 1))
         rows = np.arange(n)
         if layout.is_complete:
-            # Every two methods at once and each pair twice: faster than picking each pair once.
-            found = _squared_statistics(layout, self.means, scatter.own)
-            highest, chosen = found.reshape(n, -1).max(axis=1), found[rows, a[one], b[one]]
+            means, own, i, j = self.means, scatter.own, a[one], b[one]
+            highest = _highest_square(layout, means, own)
+            chosen = _squared(means[rows, i] - means[rows, j], own[rows, i] + own[rows, j], layout)
         else:
             found = (self.means[:, a] - self.means[:, b]) ** 2 / layout.pair_variances(scatter.own, scatter.seeds)
             highest, chosen = found.max(axis=1), found[rows, one]

@@ -1,6 +1,7 @@
 """What a score costs: accuracy against the time a run took and the memory it held."""
 
 from dataclasses import dataclass
+from itertools import groupby
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -69,11 +70,19 @@ def _drawn(costs: list[Cost], axis: str, inputs: FigureInputs, is_narrow: bool) 
         sides = (("seconds a run", [c.seconds for c in costs]), ("peak memory, MB", [c.bytes / 1e6 for c in costs]))
         for axes, (word, values) in zip(axes_in(figure, 2, is_narrow=is_narrow), sides, strict=True):
             plain_axes(axes, palette)
-            # The best last, so that it lies on top.
-            for cost, value in reversed(list(zip(costs, values, strict=True))):
-                series = inputs.series[cost.label]
-                colour, sign = palette.colour(series), sign_of(series)
-                axes.plot(value, cost.score, sign, color=colour, markersize=8, alpha=0.85, markeredgewidth=0)
+            # The best last, so that it lies on top; neighbours that look alike at once, for there may be hundreds.
+            points = reversed(list(zip(costs, values, strict=True)))
+            for series, some in groupby(points, key=lambda point: inputs.series[point[0].label]):
+                alike = list(some)
+                axes.plot(
+                    [value for _, value in alike],
+                    [cost.score for cost, _ in alike],
+                    sign_of(series),
+                    color=palette.colour(series),
+                    markersize=8,
+                    alpha=0.85,
+                    markeredgewidth=0,
+                )
             if max(values) > 20 * max(min(values), 1e-9):
                 log_axis(axes, "x")
             axes.set_xlabel(word, color=palette.soft)

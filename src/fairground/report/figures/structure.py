@@ -50,12 +50,12 @@ def clouds_of(inputs: FigureInputs) -> list[Cloud]:
     metric, split = inputs.habitual, inputs.table.split
     found = []
     for measure in MEASURES:
-        points = [
-            (method.label, run.score(measure, "train"), run.score(metric, split))
+        known = [
+            (method.label, x, y)
             for method in inputs.methods
             for run in method.done
+            if (x := run.score(measure, "train")) is not None and (y := run.score(metric, split)) is not None
         ]
-        known = [(label, x, y) for label, x, y in points if x is not None and y is not None]
         if len(known) < LEAST_RUNS:
             continue
         x, y = (np.array([point[axis] for point in known], dtype=float) for axis in (1, 2))
