@@ -2,7 +2,8 @@
 
 FAIRGROUND_CUB200 names the data set's folder, which cannot be handed on; without it the table is left out. Runs are
 kept in FAIRGROUND_HOME and outputs of frozen stages in FAIRGROUND_CACHE: a second call goes on where the first ended.
-Settings were chosen by the validation score of seed 0; the seeds of the table are others. The test half stays sealed.
+The head's rate is the best of 1e-4, 3e-4 and 1e-3 by the validation MAP@R of seed 0; for the stages 1e-4 was the first
+one tried, and kept. The seeds of the table are others. The test half stays sealed.
 """
 
 import os
@@ -28,7 +29,7 @@ COMMON = {
     "evaluation.test": False,
 }
 SIDES: dict[str, dict[str, str | float]] = {
-    "head": {"training.trainable": "head"},
+    "head": {"training.trainable": "head", "optimiser.head_lr": 3e-4},
     "last:2": {"training.trainable": "last:2", "optimiser.lr": 1e-4},
 }
 

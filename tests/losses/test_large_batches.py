@@ -72,7 +72,15 @@ def test_blocks_change_neither_value_nor_gradient(loss, n_classes, small_blocks)
 
 
 @pytest.mark.parametrize(
-    "loss", [losses.NtXentLoss(), losses.MultiSimilarityLoss()], ids=lambda loss: type(loss).__name__
+    "loss",
+    [
+        losses.NtXentLoss(),
+        losses.MultiSimilarityLoss(),
+        losses.ContrastiveLoss(),
+        losses.SupConLoss(),
+        losses.CircleLoss(),
+    ],
+    ids=lambda loss: type(loss).__name__,
 )
 def test_equal_to_the_whole_matrix_at_4096(loss, monkeypatch):
     embeddings, labels = batch(4096, 32, 800, torch.float32)
