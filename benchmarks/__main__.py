@@ -16,7 +16,7 @@ from benchmarks import peak
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-SUPPORT = {"__init__", "__main__", "contestants", "harness", "measuring", "peak"}
+SUPPORT = {"__init__", "__main__", "contestants", "harness", "measuring", "network_step", "operations", "peak"}
 #: run only when named: they take hours
 LONG = {"recommend"}
 

@@ -1,8 +1,9 @@
 """The network's step, and what runs once: processor time against the loop as people write it.
 
 Every contestant runs in a process of its own, because the allocator is set once for a process. Processor time is
-counted, system calls included, because other work on the machine does not enter it. The plain loop keeps channels
-first, leaves the allocator as it is, and takes ReLU before the maximum; batch norm keeps its statistics in both.
+counted, system calls included, because other work on the machine does not enter it; threads sleep while they wait for
+each other, or their waiting would. The plain loop keeps channels first, leaves the allocator as it is, runs batch norm
+as a layer of its own, and takes ReLU before the maximum; batch norm keeps its statistics in both.
 FAIRGROUND_BENCH_STEPS says how many steps are measured (3).
 """
 
@@ -15,24 +16,21 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor, nn
+from torch import Tensor
 
 from benchmarks.harness import Table
 from benchmarks.measuring import measured_apart
-from fairground.contracts.model import Trunk
+from benchmarks.network_step import STEPS, exact_step, norms_apart, own_step, plain_network, plain_step
+from benchmarks.peak import ROWS, gemm_gigaflops
 from fairground.evaluation.embed import embed
-from fairground.heads.linear import LinearHead
 from fairground.spec.load import load_run
-from fairground.spec.run import ComponentSpec, RunSpec
+from fairground.spec.run import RunSpec
 from fairground.training.allocator import keep_memory
 from fairground.training.assemble import assemble
-from fairground.training.build import build
 from fairground.training.cached_views import prepare_inputs
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
-from fairground.training.model import EmbeddingModel
 
-STEPS = int(os.environ.get("FAIRGROUND_BENCH_STEPS", "3"))
 #: trunk, images in a batch, side, channels, and the goal
 NETWORKS = (
     ("efficientnet_lite0", 24, 224, 3, 3.0),
@@ -44,82 +42,51 @@ PHOTOS = 96
 
 def tables() -> Iterator[Table]:
     """Yield the step of each network, embedding a folder, and training the last stages."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by each contestant's process when it starts
     yield _steps()
     yield _folder()
     yield _last_stages()
 
 
 def _steps() -> Table:
+    peak = float(str(measured_apart(gemm_gigaflops, time.process_time)))
     rows = []
     for name, size, side, channels, goal in NETWORKS:
         arguments = (name, size, side, channels)
-        plain, expected = _pair(measured_apart(plain_step, *arguments))
-        ours, found = _pair(measured_apart(own_step, *arguments))
-        error = float(np.abs(found - expected).max() / np.abs(expected).max())
+        plain, plain_gradient = _pair(measured_apart(plain_step, *arguments))
+        ours, own_gradient = _pair(measured_apart(own_step, *arguments))
+        operations, exact = _pair(measured_apart(exact_step, *arguments))
+        largest = np.abs(exact).max()
         rows.append(
             [
                 f"{name}, {size} images of {side} pixels",
-                f"{plain * 1e3:.0f}",
-                f"{ours * 1e3:.0f}",
+                *(f"{seconds * 1e3:.0f}" for seconds in (plain, ours)),
                 f"{plain / ours:.2f} (goal: {goal})",
-                f"{error:.1e}",
+                *(f"{operations / seconds / 1e9 / peak:.0%}" for seconds in (plain, ours)),
+                *(f"{np.abs(found - exact).max() / largest:.1e}" for found in (plain_gradient, own_gradient)),
+                f"{np.abs(own_gradient - plain_gradient).max() / largest:.1e}",
             ]
         )
     return Table(
         title="One step of the network",
-        note=f"Forward and backward, best of {STEPS} in milliseconds of processor time; the error is the largest "
-        "difference of a gradient, over the largest gradient (goal: 1e-5).",
-        header=["network", "plain loop", "fairground", "ratio", "error"],
+        note=f"Forward and backward, best of {STEPS} in milliseconds of processor time. Of the peak: operations of all "
+        "convolutions and linear layers, counted from their shapes, per second of processor time, against "
+        f"{peak:.0f} GFLOP/s of float32 products of {ROWS:,} rows, measured so too. An error is the largest difference "
+        "of a gradient, over the largest gradient: of both from the same in float64, and of one from the other "
+        "(goal: 1e-5).",
+        header=[
+            "network",
+            "plain loop",
+            "fairground",
+            "ratio",
+            "plain loop, of the peak",
+            "fairground, of the peak",
+            "plain loop, error",
+            "fairground, error",
+            "difference",
+        ],
         rows=rows,
     )
-
-
-def own_step(name: str, size: int, side: int, channels: int) -> tuple[float, np.ndarray]:
-    """Return the seconds of our step and the gradient of all weights."""
-    keep_memory()
-    model = _model(name, channels).train()
-    return _measure(model, _images(size, side, channels))
-
-
-def plain_step(name: str, size: int, side: int, channels: int) -> tuple[float, np.ndarray]:
-    """Return the same of the loop as people write it."""
-    ours = _model(name, channels)
-    trunk = ours.trunk.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
-    for stage in trunk.stages:
-        _put_relu_first(stage)
-    for module in trunk.modules():
-        if isinstance(module, nn.BatchNorm2d):
-            module.eval()
-    return _measure(nn.Sequential(trunk, ours.head), _images(size, side, channels))
-
-
-def _put_relu_first(stage: nn.Module) -> None:
-    parts = list(stage.children())
-    kinds = [type(part) for part in parts[-2:]]
-    if isinstance(stage, nn.Sequential) and kinds == [nn.MaxPool2d, nn.ReLU]:
-        stage[-2], stage[-1] = parts[-1], parts[-2]
-
-
-def _measure(model: nn.Module, images: Tensor) -> tuple[float, np.ndarray]:
-    best = float("inf")
-    for _ in range(STEPS + 1):
-        model.zero_grad(set_to_none=True)
-        begun = time.process_time()
-        model(images).square().mean().backward()
-        best = min(best, time.process_time() - begun)
-    gradients = [weight.grad.flatten() for weight in model.parameters() if weight.grad is not None]
-    return best, torch.cat(gradients).numpy()
-
-
-def _model(name: str, channels: int) -> EmbeddingModel:
-    torch.manual_seed(0)
-    trunk: Trunk = build("trunk", ComponentSpec(name=name), {"channels": channels})
-    head = LinearHead(n_features=trunk.n_features, embedding_dim=128)
-    return EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm="stats")
-
-
-def _images(size: int, side: int, channels: int) -> Tensor:
-    return torch.randn(size, channels, side, side, generator=torch.Generator().manual_seed(1))
 
 
 def _folder() -> Table:
@@ -137,9 +104,7 @@ def _folder() -> Table:
 
 def plain_folder(folder: str) -> float:
     """Return the images per second of a loop over files, channels first."""
-    model = _model("efficientnet_lite0", 3).eval()
-    model.trunk.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
-    network = nn.Sequential(model.trunk, model.head)
+    network = plain_network("efficientnet_lite0", 3).eval()
     files = sorted(Path(folder).rglob("*.jpg"))
 
     def one(path: Path) -> Tensor:
@@ -149,7 +114,7 @@ def plain_folder(folder: str) -> float:
         return (pixels.float() - 127) / 128
 
     def loop() -> None:
-        with torch.no_grad():
+        with torch.no_grad(), norms_apart():
             for begin in range(0, len(files), 32):
                 network(torch.stack([one(path) for path in files[begin : begin + 32]]))
 

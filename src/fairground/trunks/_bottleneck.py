@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 from torch import Tensor, nn
 
+from fairground.trunks._conv_norm import Chain, conv_norm
 from fairground.trunks._gray_images import InColour
 
 #: width at the end of a block against its own
@@ -19,7 +20,7 @@ def resnet50_stages(*, has_stride_first: bool) -> nn.ModuleList:
         "relu": nn.ReLU(inplace=True),
         "maxpool": nn.MaxPool2d(3, stride=2, padding=1),
     }
-    stages = nn.ModuleList([nn.Sequential(OrderedDict(stem))])
+    stages = nn.ModuleList([Chain(OrderedDict(stem))])
     before = 64
     for number, (width, n_blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3)), start=1):
         strides = [1 if number == 1 else 2] + [1] * (n_blocks - 1)
@@ -47,14 +48,13 @@ class Bottleneck(nn.Module):
         self.conv3 = nn.Conv2d(width, after, 1, bias=False)
         self.bn3 = nn.BatchNorm2d(after)
         self.relu = nn.ReLU(inplace=True)
-        self.downsample = nn.Sequential()
+        self.downsample = Chain()
         if stride > 1 or before != after:
             self.downsample.append(nn.Conv2d(before, after, 1, stride=stride, bias=False))
             self.downsample.append(nn.BatchNorm2d(after))
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Return the block's output."""
-        inner = self.relu(self.bn1(self.conv1(hidden)))
-        inner = self.relu(self.bn2(self.conv2(inner)))
-        result: Tensor = self.relu(self.bn3(self.conv3(inner)) + self.downsample(hidden))
-        return result
+        inner = conv_norm(self.conv1, self.bn1, hidden, self.relu)
+        inner = conv_norm(self.conv2, self.bn2, inner, self.relu)
+        return conv_norm(self.conv3, self.bn3, inner, self.relu, self.downsample(hidden))

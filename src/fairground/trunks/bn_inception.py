@@ -26,6 +26,7 @@ from torch.nn import functional
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.weights import PublishedWeights
+from fairground.trunks._conv_norm import Chain
 from fairground.trunks._gray_images import InColour, require_photographs
 from fairground.trunks._weights import load_weights, stripped
 
@@ -76,7 +77,7 @@ class BnInceptionTrunk(Trunk):
         for name, widths in _MODULES.items():
             groups[name[-2]][name] = _Inception(before, *widths, is_last=name == "inception_5b")
             before = widths[0] + widths[2] + widths[4] + (widths[5] or before)
-        self.stages = nn.ModuleList(nn.Sequential(OrderedDict(group)) for group in (first, second, *groups.values()))
+        self.stages = nn.ModuleList(Chain(OrderedDict(group)) for group in (first, second, *groups.values()))
         self.n_features = before
         self.weights_fingerprint = load_weights(
             self,
@@ -109,7 +110,7 @@ class _Inception(nn.Module):
             },
             {"pool": _pool(stride, is_last), **(_convolution("pool_proj", before, pooled, 1) if pooled else {})},
         ]
-        self.branches = nn.ModuleList(nn.Sequential(OrderedDict(branch)) for branch in branches if branch)
+        self.branches = nn.ModuleList(Chain(OrderedDict(branch)) for branch in branches if branch)
 
     def forward(self, hidden: Tensor) -> Tensor:
         return torch.cat([branch(hidden) for branch in self.branches], dim=1)

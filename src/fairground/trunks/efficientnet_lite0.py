@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.weights import PublishedWeights
+from fairground.trunks._conv_norm import Chain, run
 from fairground.trunks._gray_images import InColour, require_photographs
 from fairground.trunks._weights import load_weights
 
@@ -63,7 +64,7 @@ class EfficientnetLite0Trunk(Trunk):
             stages.append({"_blocks": nn.Sequential(OrderedDict(blocks))})
         top = nn.Conv2d(before, 1280, 1, bias=False)
         stages.append({"_conv_head": top, "_bn1": _norm(1280), "relu": nn.ReLU6(inplace=True)})
-        self.stages = nn.ModuleList(nn.Sequential(OrderedDict(stage)) for stage in stages)
+        self.stages = nn.ModuleList(Chain(OrderedDict(stage)) for stage in stages)
         self.n_features = 1280
         self.weights_fingerprint = load_weights(
             self,
@@ -99,10 +100,7 @@ class _Block(nn.Module):
             self.add_module(name, part)
 
     def forward(self, hidden: Tensor) -> Tensor:
-        inner = hidden
-        for part in self.children():
-            inner = part(inner)
-        return inner + hidden if self.has_shortcut else inner
+        return run(self.children(), hidden, hidden if self.has_shortcut else None)
 
 
 def _padding(size: int) -> nn.Module:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Trunk
 from fairground.errors import require
+from fairground.trunks._conv_norm import Chain
 
 FOLD = 2
 
@@ -38,7 +39,7 @@ class FoldedConvTrunk(Trunk):
         inputs = [FOLD * FOLD * channels, *widths[:-1]]
         blocks = [_block(before, after) for before, after in zip(inputs, widths, strict=True)]
         blocks[0] = {"fold": _Fold(), **blocks[0]}
-        self.stages = nn.ModuleList(nn.Sequential(OrderedDict(block)) for block in blocks)
+        self.stages = nn.ModuleList(Chain(OrderedDict(block)) for block in blocks)
         self.n_features = widths[-1]
 
 

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.weights import PublishedWeights
+from fairground.trunks._conv_norm import conv_norm
 from fairground.trunks._gray_images import InColour, require_photographs
 from fairground.trunks._weights import load_weights
 
@@ -93,8 +94,7 @@ class _Convolution(nn.Module):
         self.relu = nn.ReLU(inplace=True)
 
     def forward(self, hidden: Tensor) -> Tensor:
-        result: Tensor = self.relu(self.bn(self.conv(hidden)))
-        return result
+        return conv_norm(self.conv, self.bn, hidden, self.relu)
 
 
 class _Inception(nn.Module):

@@ -18,6 +18,7 @@ from torch import nn
 
 from fairground.contracts.model import Trunk
 from fairground.errors import require
+from fairground.trunks._conv_norm import Chain
 
 
 class SmallConvTrunk(Trunk):
@@ -34,8 +35,8 @@ class SmallConvTrunk(Trunk):
         self.n_features = widths[-1]
 
 
-def _block(before: int, after: int) -> nn.Sequential:
-    return nn.Sequential(
+def _block(before: int, after: int) -> Chain:
+    return Chain(
         nn.Conv2d(before, after, 3, padding=1, bias=False),
         nn.BatchNorm2d(after),
         nn.MaxPool2d(2),
