@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -210,3 +212,16 @@ class ShrinkingLoss(Loss):
 def test_the_spec_lies_beside_the_run(tmp_path: Path) -> None:
     record = run(tiny("training.epochs=1"), home=tmp_path)
     assert json.loads(RunFolder(tmp_path, record.name).spec.read_text()) == dict(record.spec)
+
+
+def test_a_run_never_imports_the_compiler_of_torch(tmp_path: Path) -> None:
+    """Importing it takes longer than importing torch, and nothing in a run needs it."""
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from fairground.training.run import run\n"
+        "from tests.training.tiny import tiny\n"
+        "spec = tiny('training.epochs=1', 'training.batches_per_epoch=1', 'training.freeze_batch_norm=stats')\n"
+        "assert run(spec, home=Path(sys.argv[1])).state == 'done'\n"
+        "assert 'torch._dynamo' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
