@@ -41,7 +41,7 @@ def exact_step(name: str, size: int, side: int, channels: int) -> tuple[int, np.
     with norms_apart():
         operations = step_operations(network, images[:1]) * size
         network.double()
-        for piece in images.double().split(4):
+        for piece in torch.split(images.double(), 4):
             (network(piece).square().mean() * len(piece) / size).backward()
     return operations, _gradient(network)
 
