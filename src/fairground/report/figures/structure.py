@@ -51,10 +51,11 @@ def clouds_of(inputs: FigureInputs) -> list[Cloud]:
     found = []
     for measure in MEASURES:
         known = [
-            (method.label, x, y)
+            (method.label, measured, scored)
             for method in inputs.methods
             for run in method.done
-            if (x := run.score(measure, "train")) is not None and (y := run.score(metric, split)) is not None
+            if (measured := run.score(measure, "train")) is not None
+            and (scored := run.score(metric, split)) is not None
         ]
         if len(known) < LEAST_RUNS:
             continue
