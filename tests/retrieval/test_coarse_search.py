@@ -206,11 +206,13 @@ def test_the_sample_decides_by_processor_time(force, monkeypatch):
     points, labels = decaying(500, 90)
     taken = force(*LISTED)
     monkeypatch.setattr(coarse_search, "WORTHWHILE", 0.9)
-    seconds = iter([4.0, 4.0, 3.0, 4.0, 2.0, 2.0, 5.0, 5.0, 3.0, 3.0])  # two tiles: plainly, then each way
+    # Two tiles plainly, then each way; the third is given up after one.
+    seconds = iter([4.0, 4.0, 3.0, 4.0, 2.0, 2.0, 5.0, 3.0, 3.0])
     monkeypatch.setattr(coarse_search, "_seconds", lambda work: (work(), next(seconds))[1])
     make = partial(EmbeddingView, points, labels)
     assert places(make()) == plainly(make)
     assert taken == [LISTED[1]]
+    assert list(seconds) == []
 
 
 def test_short_products_are_tried_at_their_largest(monkeypatch):

@@ -92,7 +92,7 @@ def _narrow(
         j = places[at]
         product = np.int32(0)
         for k in range(np.uint64(len(mine))):
-            product += np.int32(mine[k]) * np.int32(theirs[j, k])
+            product = np.int32(product + np.int32(mine[k]) * np.int32(theirs[j, k]))
         most = left.length[i] * right.length[j]
         exact = left.scale[i] * right.scale[j] * np.float32(product) + reach
         bounds[j] += min(exact - most, np.float32(0))

@@ -160,8 +160,7 @@ def chosen_search(
     """Return the coarse search that some tiles show to be faster than the plain way, or None.
 
     `count_plainly` counts one tile the plain way and forgets the counts; `is_whole` says that no threshold has a limit.
-    Must be called with BLAS and OpenMP in one
-    thread.
+    Must be called with BLAS and OpenMP in one thread.
     """
     axes = principal_axes(plan.references)
     worker, counts = CoarseWorker(plan.edge), np.zeros(len(comparison.room), np.int32)
@@ -178,6 +177,8 @@ def chosen_search(
                 search.count(task, is_mirrored, worker, Standing(counts, stops.copy()))
 
             seconds += _seconds(count)
+            if seconds >= least:
+                break
         if seconds < least:
             least, best = seconds, way
     return None if best is None else CoarseSearch(plan, best, axes, comparison, start, threads=threads)

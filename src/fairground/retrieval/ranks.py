@@ -182,8 +182,7 @@ class _Block:
 
     def _count_others(self, tasks: Sequence[Task], sample: Sequence[Task], comparison: CoarseComparison) -> np.ndarray:
         """Return what these tiles hold above each threshold, counted the coarse way if that pays on the sample."""
-        stops = open_stops(self.offsets, comparison.room)
-        spare = self._workspace()
+        stops, spare = open_stops(self.offsets, comparison.room), self._workspace()
         search = chosen_search(
             self.plan,
             comparison,
