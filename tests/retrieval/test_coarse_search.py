@@ -208,7 +208,7 @@ def test_the_sample_decides_by_processor_time(force, monkeypatch):
     monkeypatch.setattr(coarse_search, "WORTHWHILE", 0.9)
     # Two tiles plainly, then each way; the third is given up after one.
     seconds = iter([4.0, 4.0, 3.0, 4.0, 2.0, 2.0, 5.0, 3.0, 3.0])
-    monkeypatch.setattr(coarse_search, "_seconds", lambda work: (work(), next(seconds))[1])
+    monkeypatch.setattr(coarse_search, "_seconds", lambda work, _=None: (work(), next(seconds))[1])
     make = partial(EmbeddingView, points, labels)
     assert places(make()) == plainly(make)
     assert taken == [LISTED[1]]
@@ -222,11 +222,29 @@ def test_short_products_are_tried_at_their_largest(monkeypatch):
     coarse_search.are_short_products_exact.cache_clear()
 
 
-def test_without_short_products_only_float32_ways_are_tried(monkeypatch):
-    points, labels = decaying(300, 90)
-    plan = EmbeddingView(points, labels).pairing
+@pytest.mark.parametrize(("is_whole", "power"), [(False, 0.0), (True, 2.0)])
+def test_without_short_products_only_float32_ways_are_tried(monkeypatch, is_whole, power):
+    points, labels = decaying(300, 90, power=power)
+    axes = principal_axes(EmbeddingView(points, labels).pairing.references)
     monkeypatch.setattr(coarse_search, "are_short_products_exact", lambda: False)
-    for is_whole in (True, False):
-        ways = list(coarse_search._ways(plan, is_whole=is_whole))
-        assert ways
-        assert all(way.widths.first == way.widths.total for way in ways)
+    ways = list(coarse_search._ways(axes, is_whole=is_whole, has_groups=False))
+    assert ways
+    assert all(way.widths.first == way.widths.total for way in ways)
+
+
+def test_whole_lists_leave_out_coordinates_only_where_little_is_lost():
+    def totals(power):
+        points, labels = decaying(300, 90, power=power)
+        axes = principal_axes(EmbeddingView(points, labels).pairing.references)
+        np.testing.assert_allclose(axes.shares.sum(), 1)
+        return {way.widths.total for way in coarse_search._ways(axes, is_whole=True, has_groups=False)}
+
+    assert totals(0.0) <= {104}
+    assert 26 in totals(2.0)
+
+
+def test_a_slow_way_is_timed_once_and_another_by_its_best_of_two(monkeypatch):
+    clock = iter([0.0, 5.0, 10.0, 13.0, 0.0, 5.0])
+    monkeypatch.setattr(coarse_search.time, "thread_time", lambda: next(clock))
+    assert coarse_search._seconds(lambda: None) == 3.0
+    assert coarse_search._seconds(lambda: None, 4.0) == 5.0

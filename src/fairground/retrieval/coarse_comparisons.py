@@ -27,7 +27,7 @@ def count_comparisons(
 ) -> np.int64:
     """Add to the counts what this tile of coarse scores holds above each threshold of its rows.
 
-    Returns how many pairs were computed. Every threshold must be open, and stays so.
+    Returns how many pairs were computed. Thresholds that are open stay so.
     """
     thresholds, counts = comparison.thresholds, standing.counts
     offsets, levels, doubt = thresholds.offsets, thresholds.scores, np.float32(2 * comparison.margin)
@@ -47,7 +47,7 @@ def count_comparisons(
             query = left.query + own
             if query < 0 or query >= len(offsets) - 1:
                 continue
-            start, stop = offsets[query], offsets[query + 1]
+            start, stop = offsets[query], standing.stops[query]
             lost = left.middle.error[i] * length + left.middle.length[i] * error
             reach = np.float32(lost + left.rest.length[i] * rest + comparison.margin)
             some = scores[i, begin:end]

@@ -64,9 +64,10 @@ class ShortNumbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Axes:
-    """The principal axes (d, d) of some rows in float64, largest first."""
+    """The principal axes (d, d) of some rows in float64, largest first, and the share of the rows along each."""
 
     principal: np.ndarray
+    shares: np.ndarray
 
     def spread(self, widths: Widths) -> np.ndarray:
         """Return the axes with those of the middle and those of the rest each turned among themselves.
@@ -92,8 +93,8 @@ def principal_axes(rows: Tiles) -> Axes:
     """Return the principal axes of a sample of the rows."""
     places = np.unique(np.linspace(0, rows.n - 1, min(rows.n, SAMPLE)).astype(np.int64))
     sample = rows.take(places)
-    _, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
-    return Axes(np.ascontiguousarray(axes[:, ::-1]))
+    values, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
+    return Axes(np.ascontiguousarray(axes[:, ::-1]), np.maximum(values[::-1], 0) / max(values.sum(), 1e-30))
 
 
 def coarse_rows(rows: Tiles, axes: np.ndarray, widths: Widths, tiles: range, *, threads: int) -> CoarseRows:

@@ -31,6 +31,8 @@ FEWEST_TILES = 900
 FEWEST_COORDINATES = 96
 #: the part of the plain way's time the coarse way may take on the sample to be chosen
 WORTHWHILE = 0.9
+#: the share of the rows that may be left out where every threshold counts: more would leave too many pairs open
+LEFT_OUT = 0.01
 #: a limit that no count reaches
 NO_LIMIT = 2**31 - 1
 
@@ -166,17 +168,19 @@ def chosen_search(
     worker, counts = CoarseWorker(plan.edge), np.zeros(len(comparison.room), np.int32)
     least = sum(_seconds(lambda task=task: count_plainly(task)) for task in sample) * WORTHWHILE  # type: ignore[misc]
     best = None
-    for way in _ways(plan, is_whole=is_whole):
+    for way in _ways(axes, is_whole=is_whole, has_groups=plan.query_groups is not None):
         seconds = 0.0
         for task in sample:
             tiles = (range(task[0], task[0] + 1), range(task[1], task[1] + 1))
             search = CoarseSearch(plan, way, axes, comparison, start, threads=1, tiles=tiles)
 
-            def count(task: Task = task, search: CoarseSearch = search) -> None:
+            def count(stops: np.ndarray, task: Task = task, search: CoarseSearch = search) -> None:
                 counts[:] = 0
                 search.count(task, is_mirrored, worker, Standing(counts, stops.copy()))
 
-            seconds += _seconds(count)
+            # With every threshold closed: loops are compiled, or loaded, when they are first called.
+            count(comparison.thresholds.offsets[:-1])
+            seconds += _seconds(lambda count=count: count(stops), least)  # type: ignore[misc]
             if seconds >= least:
                 break
         if seconds < least:
@@ -184,21 +188,25 @@ def chosen_search(
     return None if best is None else CoarseSearch(plan, best, axes, comparison, start, threads=threads)
 
 
-def _ways(plan: SearchPlan, *, is_whole: bool) -> Iterator[CoarseWay]:
+def _ways(axes: Axes, *, is_whole: bool, has_groups: bool) -> Iterator[CoarseWay]:
     """Yield the ways to be tried."""
-    d = plan.references.source.shape[1]
+    d = len(axes.shares)
     has_codes = are_short_products_exact()
-    quarter, half = d // 4, d // 2
-    if has_codes:
-        for total in (d,) if is_whole else (quarter + d // 8, half, d):
+    eighth, quarter, half = d // 8, d // 4, d // 2
+    if not is_whole:
+        for total in (quarter + eighth, half, d) if has_codes else ():
             yield CoarseWay(Widths(0, total), is_listed=True)
-    for first in (quarter, half):
-        yield CoarseWay(Widths(first, first), is_listed=True)
-    if is_whole and plan.query_groups is None:
+        for first in (quarter, half):
+            yield CoarseWay(Widths(first, first), is_listed=True)
+        return
+    if has_codes:
+        yield CoarseWay(Widths(0, d), is_listed=True)
+    if has_groups:
+        return
+    if axes.shares[quarter:].sum() <= LEFT_OUT:
         yield CoarseWay(Widths(quarter, quarter), is_listed=False)
-        if has_codes:
-            yield CoarseWay(Widths(d // 8, d), is_listed=False)
-            yield CoarseWay(Widths(quarter, d), is_listed=False)
+    for first in (eighth, quarter) if has_codes else ():
+        yield CoarseWay(Widths(first, d), is_listed=False)
 
 
 @cache
@@ -212,10 +220,10 @@ def are_short_products_exact() -> bool:
     return bool((product == -127 * 127 * 512).all())
 
 
-def _seconds(work: Callable[[], None]) -> float:
-    """Return the least processor time of this thread over two calls."""
-    times = []
-    for _ in range(2):
+def _seconds(work: Callable[[], None], enough: float = float("inf")) -> float:
+    """Return the least processor time of this thread over two calls; over one, where that takes more than `enough`."""
+    times: list[float] = []
+    while not times or (len(times) < 2 and times[0] < enough):
         begun = time.thread_time()
         work()
         times.append(time.thread_time() - begun)
