@@ -50,6 +50,7 @@ def force(monkeypatch):
     """Count one way whatever a sample says, in tiles of 64 rows; what it returns lists the ways that were taken."""
     monkeypatch.setattr("fairground.evaluation.arrangement.edge_for", lambda *_: 64)
     monkeypatch.setattr(coarse_search, "FEWEST_TILES", 4)
+    monkeypatch.setattr(coarse_search, "FEWEST_TILES_WHOLE", 4)
     monkeypatch.setattr(coarse_search, "WORTHWHILE", 1e9)
     monkeypatch.setattr(ranks, "KEPT_BYTES", 2**17)
     chosen, taken = coarse_search.chosen_search, []
@@ -70,7 +71,7 @@ def force(monkeypatch):
 
 def plainly(make, reach=None):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranks, "exact_order", lambda *_: None)
+        patch.setattr(ranks, "exact_order", lambda *_, **__: None)
         return places(make(), reach)
 
 
@@ -145,6 +146,7 @@ def test_few_distinct_coordinates_make_many_ties(seed, levels, n_classes, way):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairground.evaluation.arrangement.edge_for", lambda *_: 64)
         patch.setattr(coarse_search, "FEWEST_TILES", 4)
+        patch.setattr(coarse_search, "FEWEST_TILES_WHOLE", 4)
         patch.setattr(coarse_search, "WORTHWHILE", 1e9)
         patch.setattr(coarse_search, "_ways", lambda *_, **__: iter([way]))
         assert places(make()) == plainly(make)

@@ -26,8 +26,11 @@ from fairground.retrieval.summation_order import summation_order
 from fairground.retrieval.threads import single_threaded_openmp
 from fairground.retrieval.tiles import HeldTiles, Tiles
 
-#: tiles there must be for the preparation to pay, and coordinates for the products to be what takes the time
-FEWEST_TILES = 900
+#: tiles to be multiplied from which on the sample costs little beside them: it pays nearly always where lists are cut,
+#: and seldom where they are whole
+FEWEST_TILES = 400
+FEWEST_TILES_WHOLE = 1500
+#: coordinates from which on products are what takes the time
 FEWEST_COORDINATES = 96
 #: the part of the plain way's time the coarse way may take on the sample to be chosen
 WORTHWHILE = 0.9
@@ -132,7 +135,7 @@ def _stretch(tile: int, tiles: range, edge: int) -> slice:
     return slice(begin, begin + edge)
 
 
-def exact_order(plan: SearchPlan, thresholds: Thresholds) -> np.ndarray | None:
+def exact_order(plan: SearchPlan, thresholds: Thresholds, n_tiles: int, *, is_whole: bool) -> np.ndarray | None:
     """Return the order in which the plan's products are summed, where coarse counting is right and may pay.
 
     Must be called with BLAS in one thread.
@@ -140,8 +143,7 @@ def exact_order(plan: SearchPlan, thresholds: Thresholds) -> np.ndarray | None:
     d = plan.references.source.shape[1]
     is_simple = plan.half_lengths is None and plan.queries.dtype == np.float32
     is_held = isinstance(plan.queries, HeldTiles) and isinstance(plan.references, HeldTiles)
-    n_tiles = plan.queries.n_tiles * plan.references.n_tiles
-    is_large = n_tiles >= FEWEST_TILES and d >= FEWEST_COORDINATES
+    is_large = n_tiles >= (FEWEST_TILES_WHOLE if is_whole else FEWEST_TILES) and d >= FEWEST_COORDINATES
     if not (is_simple and is_held and is_large) or int(np.diff(thresholds.offsets).max(initial=0)) >= MANY:
         return None
     return summation_order(plan.edge, d)
