@@ -42,7 +42,7 @@ def _warm_up() -> None:
     """Compile, or load from the cache, every loop that will be timed."""
     embeddings, labels = synthetic("SOP", WIDTH, 30)
     evaluate(embeddings, labels, WHOLE, threads=1)
-    with patch.multiple(coarse_search, FEWEST_TILES=1, FEWEST_TILES_WHOLE=1):
+    with patch.multiple(coarse_search, FEWEST_TILES=1, FEWEST_TILES_UNLIMITED=1):
         for metrics in (FIRST, WHOLE):
             evaluate(embeddings, labels, metrics, threads=1)
 

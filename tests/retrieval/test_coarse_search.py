@@ -50,7 +50,7 @@ def force(monkeypatch):
     """Count one way whatever a sample says, in tiles of 64 rows; what it returns lists the ways that were taken."""
     monkeypatch.setattr("fairground.evaluation.arrangement.edge_for", lambda *_: 64)
     monkeypatch.setattr(coarse_search, "FEWEST_TILES", 4)
-    monkeypatch.setattr(coarse_search, "FEWEST_TILES_WHOLE", 4)
+    monkeypatch.setattr(coarse_search, "FEWEST_TILES_UNLIMITED", 4)
     monkeypatch.setattr(coarse_search, "WORTHWHILE", 1e9)
     monkeypatch.setattr(ranks, "KEPT_BYTES", 2**17)
     chosen, taken = coarse_search.chosen_search, []
@@ -146,7 +146,7 @@ def test_few_distinct_coordinates_make_many_ties(seed, levels, n_classes, way):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairground.evaluation.arrangement.edge_for", lambda *_: 64)
         patch.setattr(coarse_search, "FEWEST_TILES", 4)
-        patch.setattr(coarse_search, "FEWEST_TILES_WHOLE", 4)
+        patch.setattr(coarse_search, "FEWEST_TILES_UNLIMITED", 4)
         patch.setattr(coarse_search, "WORTHWHILE", 1e9)
         patch.setattr(coarse_search, "_ways", lambda *_, **__: iter([way]))
         assert places(make()) == plainly(make)
@@ -224,12 +224,12 @@ def test_short_products_are_tried_at_their_largest(monkeypatch):
     coarse_search.are_short_products_exact.cache_clear()
 
 
-@pytest.mark.parametrize(("is_whole", "power"), [(False, 0.0), (True, 2.0)])
-def test_without_short_products_only_float32_ways_are_tried(monkeypatch, is_whole, power):
+@pytest.mark.parametrize(("is_unlimited", "power"), [(False, 0.0), (True, 2.0)])
+def test_without_short_products_only_float32_ways_are_tried(monkeypatch, is_unlimited, power):
     points, labels = decaying(300, 90, power=power)
     axes = principal_axes(EmbeddingView(points, labels).pairing.references)
     monkeypatch.setattr(coarse_search, "are_short_products_exact", lambda: False)
-    ways = list(coarse_search._ways(axes, is_whole=is_whole, has_groups=False))
+    ways = list(coarse_search._ways(axes, is_unlimited=is_unlimited, has_groups=False))
     assert ways
     assert all(way.widths.first == way.widths.total for way in ways)
 
@@ -239,7 +239,7 @@ def test_whole_lists_leave_out_coordinates_only_where_little_is_lost():
         points, labels = decaying(300, 90, power=power)
         axes = principal_axes(EmbeddingView(points, labels).pairing.references)
         np.testing.assert_allclose(axes.shares.sum(), 1)
-        return {way.widths.total for way in coarse_search._ways(axes, is_whole=True, has_groups=False)}
+        return {way.widths.total for way in coarse_search._ways(axes, is_unlimited=True, has_groups=False)}
 
     assert totals(0.0) <= {104}
     assert 26 in totals(2.0)

@@ -29,7 +29,7 @@ from fairground.retrieval.tiles import HeldTiles, Tiles
 #: tiles to be multiplied from which on the sample costs little beside them: it pays nearly always where lists are cut,
 #: and seldom where they are whole
 FEWEST_TILES = 400
-FEWEST_TILES_WHOLE = 1500
+FEWEST_TILES_UNLIMITED = 1500
 #: coordinates from which on products are what takes the time
 FEWEST_COORDINATES = 96
 #: the part of the plain way's time the coarse way may take on the sample to be chosen
@@ -135,7 +135,7 @@ def _stretch(tile: int, tiles: range, edge: int) -> slice:
     return slice(begin, begin + edge)
 
 
-def exact_order(plan: SearchPlan, thresholds: Thresholds, n_tiles: int, *, is_whole: bool) -> np.ndarray | None:
+def exact_order(plan: SearchPlan, thresholds: Thresholds, n_tiles: int, *, is_unlimited: bool) -> np.ndarray | None:
     """Return the order in which the plan's products are summed, where coarse counting is right and may pay.
 
     Must be called with BLAS in one thread.
@@ -143,7 +143,7 @@ def exact_order(plan: SearchPlan, thresholds: Thresholds, n_tiles: int, *, is_wh
     d = plan.references.source.shape[1]
     is_simple = plan.half_lengths is None and plan.queries.dtype == np.float32
     is_held = isinstance(plan.queries, HeldTiles) and isinstance(plan.references, HeldTiles)
-    is_large = n_tiles >= (FEWEST_TILES_WHOLE if is_whole else FEWEST_TILES) and d >= FEWEST_COORDINATES
+    is_large = n_tiles >= (FEWEST_TILES_UNLIMITED if is_unlimited else FEWEST_TILES) and d >= FEWEST_COORDINATES
     if not (is_simple and is_held and is_large) or int(np.diff(thresholds.offsets).max(initial=0)) >= MANY:
         return None
     return summation_order(plan.edge, d)
@@ -157,20 +157,20 @@ def chosen_search(
     sample: Sequence[Task],
     count_plainly: Callable[[Task], None],
     *,
-    is_whole: bool,
+    is_unlimited: bool,
     is_mirrored: bool,
     threads: int,
 ) -> CoarseSearch | None:
     """Return the coarse search that some tiles show to be faster than the plain way, or None.
 
-    `count_plainly` counts one tile the plain way and forgets the counts; `is_whole` says that no threshold has a limit.
-    Must be called with BLAS and OpenMP in one thread.
+    `count_plainly` counts one tile the plain way and forgets the counts; `is_unlimited` says that no threshold has a
+    limit. Must be called with BLAS and OpenMP in one thread.
     """
     axes = principal_axes(plan.references)
     worker, counts = CoarseWorker(plan.edge), np.zeros(len(comparison.room), np.int32)
     least = sum(_seconds(lambda task=task: count_plainly(task)) for task in sample) * WORTHWHILE  # type: ignore[misc]
     best = None
-    for way in _ways(axes, is_whole=is_whole, has_groups=plan.query_groups is not None):
+    for way in _ways(axes, is_unlimited=is_unlimited, has_groups=plan.query_groups is not None):
         seconds = 0.0
         for task in sample:
             tiles = (range(task[0], task[0] + 1), range(task[1], task[1] + 1))
@@ -190,12 +190,12 @@ def chosen_search(
     return None if best is None else CoarseSearch(plan, best, axes, comparison, start, threads=threads)
 
 
-def _ways(axes: Axes, *, is_whole: bool, has_groups: bool) -> Iterator[CoarseWay]:
+def _ways(axes: Axes, *, is_unlimited: bool, has_groups: bool) -> Iterator[CoarseWay]:
     """Yield the ways to be tried."""
     d = len(axes.shares)
     has_codes = are_short_products_exact()
     eighth, quarter, half = d // 8, d // 4, d // 2
-    if not is_whole:
+    if not is_unlimited:
         for total in (quarter + eighth, half, d) if has_codes else ():
             yield CoarseWay(Widths(0, total), is_listed=True)
         for first in (quarter, half):

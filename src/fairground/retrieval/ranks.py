@@ -133,7 +133,7 @@ class _Block:
         """Return how many references stand above each relevant one; where that reaches the limit, at least as many."""
         with single_threaded_blas(), single_threaded_openmp():
             tasks, above = self._tasks(), self._thresholds()
-            cuts = exact_order(self.plan, above, len(tasks), is_whole=self._is_whole)
+            cuts = exact_order(self.plan, above, len(tasks), is_unlimited=self._is_unlimited)
             if cuts is None:
                 counts = self._count_plainly(tasks, above)
             else:
@@ -149,7 +149,7 @@ class _Block:
         return counts
 
     @property
-    def _is_whole(self) -> bool:
+    def _is_unlimited(self) -> bool:
         """Whether no threshold has a limit."""
         return bool((self.limits == NO_LIMIT).all())
 
@@ -195,7 +195,7 @@ class _Block:
             stops,
             sample,
             lambda task: self._count_tile(task, comparison.thresholds, spare),
-            is_whole=self._is_whole,
+            is_unlimited=self._is_unlimited,
             is_mirrored=self._is_mirrored,
             threads=self.threads,
         )
