@@ -13,9 +13,46 @@ SIZES = {
 
 def synthetic(name: str, d: int, scale: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return unit embeddings and sorted labels with a data set's number of images and classes, 1/scale of both."""
+    draw = np.random.default_rng(0)
+    labels = _sorted_labels(name, scale, draw)
+    centres = draw.standard_normal((labels[-1] + 1, d), dtype=np.float32)
+    embeddings = centres[labels]
+    embeddings += 1.7 * draw.standard_normal((len(labels), d), dtype=np.float32)
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    return embeddings, labels
+
+
+def like(real: np.ndarray, real_labels: np.ndarray, name: str, scale: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return unit embeddings drawn with the covariances of real ones, between and within classes, and sorted labels.
+
+    There are as many as a data set has, 1/scale of its images and classes.
+    """
+    draw = np.random.default_rng(0)
+    labels = _sorted_labels(name, scale, draw)
+    unit = real.astype(np.float64) / np.linalg.norm(real.astype(np.float64), axis=1, keepdims=True)
+    _, kind, sizes = np.unique(real_labels, return_inverse=True, return_counts=True)
+    means = np.zeros((len(sizes), unit.shape[1]))
+    np.add.at(means, kind, unit)
+    means /= sizes[:, None]
+    deviations = unit - means[kind]
+    within = deviations.T @ deviations / (len(unit) - len(sizes))
+    # Means of few images scatter by themselves, which is not a difference between classes.
+    between = np.cov(means.T) - within * (1 / sizes).mean()
+    classes = draw.standard_normal((labels[-1] + 1, len(within))) @ _root(between).T
+    rows = means.mean(0) + classes[labels] + draw.standard_normal((len(labels), len(within))) @ _root(within).T
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows.astype(np.float32), labels
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    """Return a matrix whose product with its transpose is the covariance, negative directions left out."""
+    values, axes = np.linalg.eigh(covariance)
+    return axes * np.sqrt(np.maximum(values, 0))
+
+
+def _sorted_labels(name: str, scale: int, draw: np.random.Generator) -> np.ndarray:
     n, n_classes, smallest, largest = SIZES[name]
     n, n_classes = n // scale, n_classes // scale
-    draw = np.random.default_rng(0)
     sizes = np.full(n_classes, n // n_classes)
     sizes[: n - sizes.sum()] += 1
     for _ in range(20):
@@ -25,12 +62,7 @@ def synthetic(name: str, d: int, scale: int = 1) -> tuple[np.ndarray, np.ndarray
             if sizes[a] > smallest and sizes[b] < largest:
                 sizes[a] -= 1
                 sizes[b] += 1
-    labels = np.repeat(np.arange(n_classes), sizes)
-    centres = draw.standard_normal((n_classes, d), dtype=np.float32)
-    embeddings = centres[labels]
-    embeddings += 1.7 * draw.standard_normal((n, d), dtype=np.float32)
-    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    return embeddings, labels
+    return np.repeat(np.arange(n_classes), sizes)
 
 
 def plain_product(embeddings: np.ndarray) -> None:

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric
+from fairground.contracts.metric import Ranking, RankingMetric, Reach
 
 
 class MapAtCMetric(RankingMetric):
@@ -31,3 +31,7 @@ class MapAtCMetric(RankingMetric):
             ranking.class_sizes, 1
         )
         return values
+
+    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach:
+        """Return the class size of each query."""
+        return Reach(class_sizes, class_sizes)
