@@ -3,11 +3,23 @@
 from collections.abc import Sequence
 
 import numpy as np
-from studies.results.arithmetic import Spread, rank_correlation, spread_of
+from studies.results.arithmetic import Spread, median_gap, rank_correlation, spread_of
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
+from studies.results.page import (
+    DATA,
+    SHORT,
+    Answer,
+    Page,
+    Picture,
+    Section,
+    interval,
+    listed,
+    points,
+    table,
+    verdict_of,
+)
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, unfinished, untrained, values
+from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, values
 
 from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison
@@ -20,7 +32,7 @@ METRIC = "map@r"
 
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of the runs of `STUDIES`."""
-    found = {data: finals(some) for data, some in by_data(runs, DATA).items() if finals(some)}
+    found = finals_by_data(runs, DATA)
     if not found:
         return None
     tables = {data: values(some, METRIC) for data, some in found.items()}
@@ -43,6 +55,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "runs cannot tell."
         ),
         short=_short(compared),
+        headline=_headline(compared),
         answers=[_answer(data, compared[data], spreads[data]) for data in found],
         sections=[
             Section(heading="How much of the spread is the seed", text=_spread_table(spreads, frozen)),
@@ -84,18 +97,12 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
 
 
 def _answer(data: str, compared: Comparison, spread: Spread) -> Answer:
-    best, median = compared.methods[0], compared.methods[len(compared.methods) // 2]
-    pair = compared.pair(best.name, median.name)
-    assert pair.low is not None
-    assert pair.high is not None
-    low, high = (
-        sorted((abs(pair.low), abs(pair.high))) if pair.low * pair.high > 0 else (0.0, max(-pair.low, pair.high))
-    )
-    verdict = verdict_of(holds=high < BOUND, fails=low > BOUND)
+    gap = median_gap(compared)
+    verdict = verdict_of(holds=gap.most < BOUND, fails=gap.least > BOUND)
     sentence = (
-        f"The median method ({median.name}) lies {points(pair.difference)} points of MAP@R below the best "
-        f"({best.name}), "
-        f"interval {interval(pair.low, pair.high)}; {spread.n_methods} methods, {spread.n_seeds} seeds; best to worst "
+        f"The median method ({gap.median}) lies {points(gap.difference)} points of MAP@R below the best "
+        f"({gap.best}), "
+        f"interval {interval(gap.low, gap.high)}; {spread.n_methods} methods, {spread.n_seeds} seeds; best to worst "
         f"{points(spread.best - spread.worst)} points."
     )
     return Answer(data=data, verdict=verdict, sentence=sentence)
@@ -107,6 +114,12 @@ def _short(compared: dict[str, Comparison]) -> str:
         gap = one.methods[0].mean - one.methods[len(one.methods) // 2].mean
         parts.append(f"{SHORT[data]} {points(gap)} ({len(one.best)} of {len(one.methods)} methods unbeaten)")
     return f"The median method lies so many points of MAP@R below the best: {', '.join(parts)}."
+
+
+def _headline(compared: dict[str, Comparison]) -> str:
+    gaps = [f"{points(median_gap(one).difference)} on {SHORT[data]}" for data, one in compared.items()]
+    n_methods = max(len(one.methods) for one in compared.values())
+    return f"The best of {n_methods} methods lies above the median one, in points of MAP@R: {listed(gaps)}."
 
 
 def _table(compared: Comparison, runs: Sequence[ExportedRun]) -> str:
