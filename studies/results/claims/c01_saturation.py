@@ -21,6 +21,8 @@ from studies.results.page import (
 from studies.results.records import ExportedRun
 from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, values
 
+from fairground.spec.jobs import LOSS_RATE
+from fairground.spec.space import end_of
 from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison
 
@@ -89,6 +91,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "icons is small (0.09 million weights) and its training short.",
             "Batches of 128 (112 on icons) with 4 images of a class for every method; the papers have other batches.",
             "Runs share their split, so the intervals speak of seeds, not of other classes.",
+            *(_on_the_bound(data, some) for data, some in found.items()),
             *unfinished(runs),
         ],
         studies=sorted({run.study for run in runs}),
@@ -106,6 +109,18 @@ def _answer(data: str, compared: Comparison, spread: Spread) -> Answer:
         f"{points(spread.best - spread.worst)} points."
     )
     return Answer(data=data, verdict=verdict, sentence=sentence)
+
+
+def _on_the_bound(data: str, runs: Sequence[ExportedRun]) -> str:
+    """Return for how many methods the search chose the highest rate of the loss' own weights that it could try."""
+    rates = {run.method: run.settings.get("optimiser.loss_lr") for run in runs}
+    searched = [method for method, rate in rates.items() if rate is not None]
+    ended = [method for method in searched if end_of(LOSS_RATE, rates[method]) == "upper"]
+    names = f": {listed(ended)}" if ended else ""
+    return (
+        f"On {SHORT[data]} the search chose the upper end of its range ({LOSS_RATE.high:g}) for the rate of the loss' "
+        f"own weights in {len(ended)} of {len(searched)} methods that have any{names}."
+    )
 
 
 def _short(compared: dict[str, Comparison]) -> str:
