@@ -86,7 +86,7 @@ def page(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> Page | No
         ),
         source=(
             "Both papers fine-tune: Musgrave et al., 4.2, and Roth et al., 4.4, find losses close together. Whether a "
-            "study that costs a hundredth gives the same order is what every cheap comparison rests on."
+            "study of heads, at a small part of the cost, gives the same order is what every cheap comparison rests on."
         ),
         counts=(
             "heads foretell fine-tuning if Spearman's correlation of the methods' mean test MAP@R in both is above 0 "
@@ -176,7 +176,7 @@ def _gap_in_words(gap: Gap, one: _Set) -> str:
 def _gain_in_words(gain: Mean, one: _Set) -> str:
     n_below = sum(value < one.frozen for value in one.means.values())
     return (
-        f"The mean method gains {signed(gain.mean)} points of MAP@R over the frozen network at the same size, interval "
+        f"Methods gain {signed(gain.mean)} points of MAP@R on average over the frozen network at this size, interval "
         f"{interval(gain.low, gain.high)}; {n_below} of {len(one.tuned)} methods end below it."
     )
 
