@@ -1,8 +1,8 @@
-"""Pooled features of a frozen EfficientNet-Lite0 for sets that the other scripts have laid out.
+"""Pooled features of a frozen network, EfficientNet-Lite0 unless said, for sets that the other scripts have laid out.
 
 Formula
-    features = mean over the image of the trunk's last layer (1280 numbers), of the central 224 x 224 of the picture
-    with its shorter side resized to 256, scaled as the weights expect; kept as float16
+    features = mean over the image of the trunk's last layer (1280 numbers of EfficientNet-Lite0), of the central
+    224 x 224 of the picture with its shorter side resized to 256, scaled as the weights expect; kept as float16
 
 For each folder `NAME.npz` is written (`features`, `labels`, `class_names`, `split`, `files` and perhaps `groups`), for
 `data=features`, and `NAME.json`, which says what it was made of. Killed at any moment, the same command goes on where
@@ -27,6 +27,7 @@ from layout import DESCRIPTION, TABLE
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from fairground.catalogue import find
 from fairground.contracts.model import Trunk
 from fairground.contracts.table import ImageTable
 from fairground.datasets.table import TableDataset
@@ -34,8 +35,8 @@ from fairground.errors import DataError, FairgroundError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.arrays import write_arrays
 from fairground.transforms.plain import PlainTransform
-from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 
+TRUNK = "efficientnet_lite0"
 SIDE, SHORTER_SIDE = 224, 256
 #: seconds between two notes of what is done
 NOTE_SECONDS = 5.0
@@ -52,12 +53,12 @@ class Recipe:
     shorter_side: int
 
 
-def write_features(folder: Path, out: Path, *, trunk: EfficientnetLite0Trunk, console: Console) -> Path:
+def write_features(folder: Path, out: Path, *, name: str = TRUNK, trunk: Trunk, console: Console) -> Path:
     """Write the features of one folder laid out, and return the file; nothing is computed again that is there."""
     described = read_description(folder)
     recipe = Recipe(
         data_sha256=described["sha256"],
-        trunk="efficientnet_lite0",
+        trunk=name,
         weights_sha256=trunk.weights_fingerprint,
         side=SIDE,
         shorter_side=SHORTER_SIDE,
@@ -170,6 +171,8 @@ def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     made.add_argument("folders", metavar="DATA_FOLDER", nargs="+", type=Path, help="a folder that a script has made")
     made.add_argument("-o", "--out", metavar="FEATURES_FOLDER", type=Path, required=True, help="where files go")
+    made.add_argument("--trunk", default=TRUNK, help="the network (default: %(default)s), with weights from ImageNet")
+    made.add_argument("--weights", default="imagenet", help="its file, where it is in no installed package")
     made.add_argument("--threads", type=int, default=0, help="threads that compute and read pictures; 0 for all")
     return made
 
@@ -184,9 +187,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         for folder in asked.folders:
             read_description(folder)
-        trunk = EfficientnetLite0Trunk(channels=3)
+        trunk = find("trunks", asked.trunk)(channels=3, weights=asked.weights)
         for folder in asked.folders:
-            print(write_features(folder, asked.out, trunk=trunk, console=console))
+            print(write_features(folder, asked.out, name=asked.trunk, trunk=trunk, console=console))
     except FairgroundError as error:
         console.print(f"Refused: {error}", markup=False, soft_wrap=True)
         sys.exit(error.exit_code)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 from studies.results.select import Table
 
+from fairground.statistics.comparison import Comparison
 from fairground.statistics.intervals import t_interval
 
 N_DRAWS = 4000
@@ -86,6 +87,39 @@ def resampled(n: int, statistic: Callable[[np.ndarray], float], *, level: float 
         return float("nan"), float("nan")
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """How far the median method lies below the best, with both ends of the interval that holds for all pairs.
+
+    `least` and `most` are the ends of the distance itself, which has no sign.
+    """
+
+    best: str
+    median: str
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def least(self) -> float:
+        """The least distance the interval allows."""
+        return 0.0 if self.low * self.high <= 0 else min(abs(self.low), abs(self.high))
+
+    @property
+    def most(self) -> float:
+        """The greatest distance the interval allows."""
+        return max(abs(self.low), abs(self.high))
+
+
+def median_gap(compared: Comparison) -> Gap:
+    """Return how far the median method lies below the best."""
+    best, median = compared.methods[0], compared.methods[len(compared.methods) // 2]
+    pair = compared.pair(best.name, median.name)
+    assert pair.low is not None
+    assert pair.high is not None
+    return Gap(best=best.name, median=median.name, difference=pair.difference, low=pair.low, high=pair.high)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from studies.results.claims import (
     c14_tuning,
     c15_transfer,
     c16_search,
+    c17_finetuning,
 )
 from studies.results.front_page import front_page
 from studies.results.page import Page
@@ -27,7 +28,7 @@ from studies.results.records import ExportedRun, read_runs
 
 def pages_of(records: Path) -> list[Page]:
     """Return every page whose records are there, in the order of the claims."""
-    field = _runs(records, c01_saturation.STUDIES)
+    field, tuned = _runs(records, c01_saturation.STUDIES), _runs(records, c17_finetuning.STUDIES)
     found = (
         c01_saturation.page(field),
         c02_structure.page(field),
@@ -43,8 +44,9 @@ def pages_of(records: Path) -> list[Page]:
         c12_selection_on_test.page(field),
         c13_single_seeds.page(field),
         c14_tuning.page(_runs(records, c14_tuning.STUDIES), field),
-        c15_transfer.page(field),
+        c15_transfer.page(field, tuned),
         c16_search.page(_runs(records, c16_search.STUDIES), field),
+        c17_finetuning.page(tuned, field),
     )
     return [page for page in found if page is not None]
 

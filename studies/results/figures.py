@@ -32,22 +32,36 @@ def dot_rows(panels: Mapping[str, Sequence[Dot]], lines: Mapping[str, float | No
             if lines.get(data) is not None:
                 axes.axvline(lines[data], color=palette.ink, linewidth=1, linestyle=(0, (4, 2)))
             axes.set_yticks(places, [dot[0] for dot in dots], fontsize=8)
-            axes.set_title(SHORT[data], fontsize=10, color=palette.ink)
+            axes.set_title(SHORT.get(data, data), fontsize=10, color=palette.ink)
             axes.set_xlabel(label, fontsize=9, color=palette.soft)
 
     return draw
 
 
 def scatter_panels(
-    panels: Mapping[str, tuple[Sequence[float], Sequence[float]]], x_label: str, y_label: str, names: Mapping[str, str]
+    panels: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    x_label: str,
+    y_label: str,
+    names: Mapping[str, str],
+    *,
+    scale: tuple[float, float] = (100, 100),
 ) -> Draw:
-    """Return a drawing of one scatter a panel, one mark a method; `names` are the panels' headings."""
+    """Return a drawing of one scatter a panel, one mark a method; `names` are the panels' headings.
+
+    Both columns are multiplied by `scale`: shares of one become per cent.
+    """
 
     def draw(figure: "Figure", palette: Palette) -> None:
         found = axes_in(figure, len(panels), is_narrow=False, columns=3)
         for number, (axes, (key, (x, y))) in enumerate(zip(found, panels.items(), strict=True)):
             plain_axes(axes, palette)
-            axes.plot(x, y, sign_of(number % 7), color=palette.colour(number % 7), markersize=5)
+            axes.plot(
+                scale[0] * np.asarray(x),
+                scale[1] * np.asarray(y),
+                sign_of(number % 7),
+                color=palette.colour(number % 7),
+                markersize=5,
+            )
             axes.set_title(names[key], fontsize=10, color=palette.ink)
             axes.set_xlabel(x_label, fontsize=9, color=palette.soft)
             axes.set_ylabel(y_label, fontsize=9, color=palette.soft)

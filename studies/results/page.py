@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
+from studies.results.arithmetic import Mean
 from studies.results.records import ExportedRun
 
 from fairground.report.drawing import Draw, Size, write_figure
@@ -18,8 +19,18 @@ DATA = {
     "pets": "Oxford pets, head on frozen features",
     "fruits360": "Fruits-360, head on frozen features",
     "icons": "icons, network from scratch",
+    "cub200_photographs": "CUB-200-2011 photographs, network fine-tuned",
+    "cars196_photographs": "Cars196 photographs, network fine-tuned",
 }
-SHORT = {"cub200": "CUB", "cars196": "Cars", "pets": "pets", "fruits360": "fruits", "icons": "icons"}
+SHORT = {
+    "cub200": "CUB",
+    "cars196": "Cars",
+    "pets": "pets",
+    "fruits360": "fruits",
+    "icons": "icons",
+    "cub200_photographs": "CUB photographs",
+    "cars196_photographs": "Cars photographs",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +64,8 @@ class Section:
 class Page:
     """One claim. `runs` are all runs it rests on, those of the search too; `short` is its line on the first page.
 
-    `fixed` says when the rule of `counts` was written.
+    `fixed` says when the rule of `counts` was written; `headline` is for the project's README, if it is one of its
+    findings.
     """
 
     name: str
@@ -69,6 +81,7 @@ class Page:
     studies: Sequence[str]
     runs: Sequence[ExportedRun] = field(repr=False)
     fixed: str = "fixed before the runs"
+    headline: str = ""
 
     @property
     def verdicts(self) -> str:
@@ -99,6 +112,11 @@ class Page:
         names = ", ".join(f"`{study}`" for study in self.studies)
         lines += ["", f"Made by `make results` from the records of {names} in `docs/results/records`.", ""]
         return "\n".join(lines)
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return parts as a list in a sentence: "a, b and c"."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
 def verdict_of(*, holds: bool, fails: bool) -> Verdict:
@@ -142,6 +160,16 @@ def points(value: float) -> str:
 def signed(value: float) -> str:
     """Return a difference of shares in points, with its sign."""
     return f"{100 * value:+.2f}"
+
+
+def gain_in_words(gain: Mean) -> str:
+    """Return a mean difference in points with its interval, as cells of tables have it."""
+    return f"{signed(gain.mean)} {interval(gain.low, gain.high)}"
+
+
+def panel_size(n: int, width: float = 3.2, height: float = 2.9) -> Size:
+    """Return the size of a figure of `n` panels, three in a row."""
+    return width * min(3, n), height * -(-n // 3)
 
 
 def interval(low: float, high: float) -> str:

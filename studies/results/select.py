@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 from studies.results.records import ExportedRun
 
 #: rows of tables that nothing was trained for
@@ -41,6 +42,12 @@ def by_data(runs: Sequence[ExportedRun], order: Mapping[str, str]) -> dict[str, 
     return found
 
 
+def finals_by_data(runs: Sequence[ExportedRun], order: Mapping[str, str]) -> dict[str, list[ExportedRun]]:
+    """Return the runs after selection by data set, of the sets that have any."""
+    found = {data: finals(some) for data, some in by_data(runs, order).items()}
+    return {data: some for data, some in found.items() if some}
+
+
 def values(runs: Sequence[ExportedRun], metric: str, split: str = "test") -> Table:
     """Return one metric of the selected epoch by method and seed."""
     found: Table = {}
@@ -66,6 +73,12 @@ def means(table: Table) -> dict[str, float]:
     """Return each method's mean, best first."""
     found = {method: sum(row.values()) / len(row) for method, row in table.items()}
     return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def columns(x: Mapping[str, float], y: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return two measures of the methods that both have, in the order of the first."""
+    shared = [method for method in x if method in y]
+    return np.array([x[method] for method in shared], float), np.array([y[method] for method in shared], float)
 
 
 def untrained(runs: Sequence[ExportedRun], metric: str) -> float | None:

@@ -8,7 +8,7 @@ from fairground.heads.linear import LinearHead
 from fairground.training.model import EmbeddingModel
 
 
-@pytest.mark.parametrize("name", ["resnet50", "googlenet", "bn_inception", "efficientnet_lite0"])
+@pytest.mark.parametrize("name", ["resnet50", "googlenet", "bn_inception", "efficientnet_lite0", "mobilenet_v2"])
 @pytest.mark.parametrize("freeze", ["none", "stats", "stats_and_affine"])
 def test_a_step_moves_what_is_not_frozen_and_nothing_else(name: str, freeze: str) -> None:
     trunk = find("trunks", name)(channels=3, weights=None)

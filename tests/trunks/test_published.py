@@ -28,6 +28,7 @@ def seeded(*size: int) -> torch.Tensor:
         ("googlenet", 6_624_904, 1024 * 1000 + 1000, 1024),
         ("bn_inception", 11_295_240, 1024 * 1000 + 1000, 1024),
         ("efficientnet_lite0", 4_652_008, 1280 * 1000 + 1000, 1280),
+        ("mobilenet_v2", 3_504_872, 1280 * 1000 + 1000, 1280),
     ],
 )
 def test_as_many_weights_as_published(name: str, with_classifier: int, classifier: int, n_features: int) -> None:
@@ -45,6 +46,7 @@ def test_as_many_weights_as_published(name: str, with_classifier: int, classifie
         ("googlenet", [112, 56, 28, 14, 7]),
         ("bn_inception", [112, 56, 14, 7, 7]),
         ("efficientnet_lite0", [112, 112, 56, 28, 14, 14, 7, 7, 7]),
+        ("mobilenet_v2", [112, 112, 56, 28, 14, 14, 7, 7, 7]),
     ],
 )
 def test_each_stage_leaves_the_image_as_large_as_it_should(name: str, sizes: list[int]) -> None:

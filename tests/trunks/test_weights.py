@@ -193,7 +193,7 @@ def test_cadenes_file_fits_as_old_as_it_is(tmp_path: Path) -> None:
     assert all(torch.equal(value, second.state_dict()[key]) for key, value in first.state_dict().items())
 
 
-@pytest.mark.parametrize("trunk", ["resnet50", "bn_inception", "googlenet", "efficientnet_lite0"])
+@pytest.mark.parametrize("trunk", ["resnet50", "bn_inception", "googlenet", "efficientnet_lite0", "mobilenet_v2"])
 def test_a_refusal_names_the_key_a_user_writes(trunk: str) -> None:
     with pytest.raises(InputError, match=rf"^trunk\.weights of {trunk} must be none, imagenet or the path of a file"):
         find("trunks", trunk)(channels=3, weights="/no/such.pth")

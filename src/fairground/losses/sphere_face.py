@@ -13,7 +13,10 @@ Departures from the paper
     The paper has no `cosine_weight`. The authors' code lets it fall from 1,000 to 5 in the course of training; here it
     is 5 from the first step, and `margin` is 2 by default, not 4. By the letter of the paper (weight 0) a network that
     is trained from scratch shrinks its embeddings to nothing: the multiplied angle makes the own class' logit the
-    lowest, and length is the quickest way out. `scale` is added.
+    lowest, and length is the quickest way out. In the setting of `docs/benchmarks.md`, learning (icons, 200 steps,
+    validation MAP@R): 26.2 % as here, 13.8 % with margin 4, 9.2 % with weight 0 and 9.4 % with both, which is hardly
+    more than the 8.6 % of the untrained network; 31.3 % with a rate of 0.1 for the class weights, where all losses of
+    that table have 0.01. `scale` is added.
     Angles stay a little away from 0 and pi, where the slope of arccos is infinite.
 """
 

@@ -10,13 +10,15 @@ from fairground.spec.load import load_run
 from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec
 from fairground.spec.search_procedure import SearchProcedure
 from fairground.spec.settings import Value
-from fairground.spec.space import LogReal, Range, range_for
+from fairground.spec.space import LogReal, Range, contains, range_for
 from fairground.spec.study import DataSpec, MethodSpec, StudySpec
 
 #: as MLRC searched the rate of a loss' own weights
 LOSS_RATE = LogReal(low=1e-6, high=1.0)
 #: stands for what only the user can say
 UNSAID = "(yours to say)"
+#: rates that are the trunk's where they are left out
+_FOLLOWING_RATES = ("optimiser.head_lr", "optimiser.loss_lr")
 _SEARCHED_PARTS = ("loss", "miner", "regulariser")
 
 
@@ -88,6 +90,16 @@ class StudyJob:
         kept = [key for key in sorted(found) if here.get(key, found[key]) is not None]
         return {key: range_for(key, found[key], _unit_of(spec, key)) for key in kept}
 
+    def defaults(self) -> dict[str, Value]:
+        """Return the searched settings as the method's own words and defaults have them.
+
+        One that its range does not have, such as a weight of 0 on a logarithmic scale, is left out: a run without it
+        is the method's own all the same.
+        """
+        spec = self.spec(seed=self.study.search_seed, fold=self.study.folds.used[0], test=False, unsaid=UNSAID)
+        found = {key: _value_of(spec, key) for key in self.ranges()}
+        return {key: found[key] for key, span in self.ranges().items() if contains(span, found[key])}
+
     def search_procedure(self) -> SearchProcedure | None:
         """Return how the cell's settings are searched; None where its words say them."""
         study = self.study
@@ -97,6 +109,7 @@ class StudyJob:
             trials=self.n_trials(),
             sampler=study.search.sampler,
             startup=study.search.startup,
+            defaults_first=study.search.defaults_first,
             pruning=study.search.pruning,
             metric=study.selection.metric,
             over=study.selection.over,
@@ -133,6 +146,16 @@ def _tunable(spec: RunSpec) -> dict[str, Range]:
     if is_learnable(spec.loss.name) and spec.loss.settings.get("learn_beta") is not False:
         found["optimiser.loss_lr"] = LOSS_RATE
     return found
+
+
+def _value_of(spec: RunSpec, key: str) -> Value:
+    """Return what a run has for a dotted setting; a rate that is left out is the trunk's."""
+    part, _, setting = key.partition(".")
+    section = getattr(spec, part)
+    if isinstance(section, ComponentSpec):
+        return section.settings.get(setting)
+    found: Value = getattr(section, setting)
+    return spec.optimiser.lr if found is None and key in _FOLLOWING_RATES else found
 
 
 def _unit_of(spec: RunSpec, key: str) -> str | None:

@@ -24,6 +24,7 @@ class SearchProcedure:
     n_folds: int = 1
     folds: tuple[int, ...] = (0,)
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    defaults_first: bool = False
 
     @property
     def sentence(self) -> str:
@@ -32,15 +33,16 @@ class SearchProcedure:
         if not self.sampler:
             return trials
         n = len(self.folds)
+        first = ", the method's own settings first" if self.defaults_first else ""
         folds = f", {self.over} over {n} of {self.n_folds} folds" if self.n_folds > 1 else ""
-        return (
-            f"{trials} ({self.sampler}) of {', '.join(self.ranges) or 'nothing'}; best validation {self.metric}{folds}"
-        )
+        searched = ", ".join(self.ranges) or "nothing"
+        return f"{trials} ({self.sampler}{first}) of {searched}; best validation {self.metric}{folds}"
 
     def to_plain(self) -> dict[str, Any]:
-        """Return JSON-ready data; a range carries its kind."""
+        """Return JSON-ready data; a range carries its kind. What came later is left out where it is not used."""
         ranges = {key: range_to_plain(span) for key, span in self.ranges.items()}
-        return {**vars(self), "folds": list(self.folds), "ranges": ranges}
+        plain = {**vars(self), "folds": list(self.folds), "ranges": ranges}
+        return plain if self.defaults_first else {key: plain[key] for key in plain if key != "defaults_first"}
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "SearchProcedure":

@@ -78,6 +78,15 @@ def end_of(searched: Range | None, value: object) -> str | None:
     return "lower" if at <= low + slack else "upper" if at >= high - slack else None
 
 
+def contains(searched: Range, value: object) -> bool:
+    """Tell whether a search of the range could try the value."""
+    if isinstance(searched, Choice):
+        return any(value == option and type(value) is type(option) for option in searched.options)
+    if isinstance(value, bool) or not isinstance(value, int if isinstance(searched, Integer) else int | float):
+        return False
+    return searched.low <= value <= searched.high
+
+
 def range_for(key: str, searched: Range, unit: str | None) -> Range:
     """Return the range of a setting in the unit its run states; both must have a unit, or neither."""
     given = searched.unit if isinstance(searched, Real) else None

@@ -50,10 +50,12 @@ class SearchSpec:
     """How settings are found; `trials` 0 means that the methods' words say them.
 
     `space` tunable takes the ranges of the components a method uses, and the rate of the loss' own weights; explicit
-    takes `ranges` and the method's own alone. The first `startup` trials are Sobol points. Trials are asked `wave` at a
-    time, each wave knowing all earlier ones: how many workers there are never changes what is asked. With `pruning`
-    median, a trial below the median of the finished ones on each of its first `prune_after` folds stops there. The
-    `sampler` grid tries every point of the largest grid of at most `trials` points, and nothing else.
+    takes `ranges` and the method's own alone. The first `startup` trials are Sobol points; with `defaults_first` the
+    very first is the method as its words and defaults have it (off unless asked for, since searches that have names
+    must keep their digits). Trials are asked `wave` at a time, each wave knowing all earlier ones: how many workers
+    there are never changes what is asked. With `pruning` median, a trial below the median of the finished ones on each
+    of its first `prune_after` folds stops there. The `sampler` grid tries every point of the largest grid of at most
+    `trials` points, and nothing else.
     """
 
     trials: int = 0
@@ -64,8 +66,13 @@ class SearchSpec:
     prune_after: int = 1
     space: Literal["tunable", "explicit"] = "tunable"
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    defaults_first: bool = False
 
     def __post_init__(self) -> None:
+        require(
+            not self.defaults_first or self.sampler != "grid",
+            "search.defaults_first is for the samplers gp, tpe and random; a grid has its own points and no others",
+        )
         _at_least("search.trials", self.trials, 0)
         _at_least("search.startup", self.startup, 1)
         _at_least("search.wave", self.wave, 1)
@@ -194,6 +201,8 @@ def study_to_plain(study: StudySpec) -> dict[str, Any]:
     assert isinstance(plain, dict)
     if study.until_settled is None:
         del plain["until_settled"]
+    if not study.search.defaults_first:
+        del plain["search"]["defaults_first"]
     for entry in plain["data"]:
         if not entry["ranges"]:
             del entry["ranges"]

@@ -141,6 +141,7 @@ def _first(job: StudyJob, *, unsaid: str | None) -> RunSpec | None:
             seed=study.seed,
             label=job.label,
             n_trials=job.n_trials(),
+            defaults=job.defaults() if search.defaults_first else None,
         )
         return job.spec(seed=study.search_seed, fold=fold, settings=settings, test=False, unsaid=unsaid)
     seeds: Sequence[int] = study.repeat_seeds

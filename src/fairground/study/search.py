@@ -37,6 +37,7 @@ def search(job: StudyJob, trial_store: TrialStore) -> "Requests[list[Trial]]":
                 seed=job.study.seed,
                 label=job.label,
                 n_trials=n_trials,
+                defaults=job.defaults() if plan.defaults_first else None,
             )
             trial_store.enter(job.label, ranges, settings)
             trials.append(Trial(number=len(trials), settings=settings))

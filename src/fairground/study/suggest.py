@@ -34,15 +34,21 @@ def suggest(
     seed: int,
     label: str,
     n_trials: int,
+    defaults: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
-    """Return the settings of the next trial of `n_trials`; unfinished `trials` count as under way."""
+    """Return the settings of the next trial of `n_trials`; unfinished `trials` count as under way.
+
+    `defaults`, where given, are the first trial, and Sobol points follow.
+    """
     number = len(trials)
     if not ranges:
         return {}
     if sampler == "grid":
         return grid_of(ranges, n_trials)[number]
     if number < startup:
-        return _sobol(ranges, number, _seed(seed, label, "sobol"))
+        if defaults is not None and number == 0:
+            return dict(defaults)
+        return _sobol(ranges, number - (defaults is not None), _seed(seed, label, "sobol"))
     if sampler == "random":
         return _uniform(ranges, _seed(seed, label, number))
     return _model(ranges, trials, sampler, _seed(seed, label, number))
@@ -109,6 +115,7 @@ def _rounded(span: Real | LogReal, value: float) -> float:
 
 
 def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: Sampler, seed: int) -> dict[str, Value]:
+    """Return what a model of the trials would try next; defaults outside the ranges have no place in it."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -116,7 +123,8 @@ def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: Sample
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         study = optuna.create_study(direction=direction_of(trials), sampler=kind(n_startup_trials=1, seed=seed))
-        study.add_trials([frozen(ranges, trial) for trial in _as_taught(trials, sampler)])
+        placed = [trial for trial in trials if trial.settings.keys() == ranges.keys()]
+        study.add_trials([frozen(ranges, trial) for trial in _as_taught(placed, sampler)])
         params = study.ask(distributions(ranges)).params
     spans = {key: (ranges[key], params[key]) for key in ranges}
     return {key: _rounded(span, at) if isinstance(span, Real | LogReal) else at for key, (span, at) in spans.items()}
@@ -151,7 +159,7 @@ def frozen(ranges: Mapping[str, Range], trial: Trial) -> "optuna.trial.FrozenTri
         state=states.get(trial.state, optuna.trial.TrialState.FAIL),
         value=trial.score,
         params=dict(trial.settings),
-        distributions=distributions(ranges),
+        distributions=distributions({key: span for key, span in ranges.items() if key in trial.settings}),
         # What Optuna sees of a fold is the mean so far, which is what its samplers compare.
         intermediate_values={step: math.fsum(folds[: step + 1]) / (step + 1) for step in range(len(folds))},
     )

@@ -4,6 +4,7 @@ from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from fairground.trunks.features import FeaturesTrunk
 from fairground.trunks.folded_conv import FoldedConvTrunk
 from fairground.trunks.googlenet import GooglenetTrunk
+from fairground.trunks.mobilenet_v2 import MobilenetV2Trunk
 from fairground.trunks.resnet50 import Resnet50Trunk
 from fairground.trunks.resnet50_original import Resnet50OriginalTrunk
 from fairground.trunks.small_conv import SmallConvTrunk
@@ -15,6 +16,7 @@ __all__ = [
     "FeaturesTrunk",
     "FoldedConvTrunk",
     "GooglenetTrunk",
+    "MobilenetV2Trunk",
     "Resnet50OriginalTrunk",
     "Resnet50Trunk",
     "SmallConvTrunk",

@@ -3,12 +3,26 @@
 from collections.abc import Sequence
 
 import numpy as np
-from studies.results.arithmetic import Spread, rank_correlation, spread_of
+from studies.results.arithmetic import Spread, median_gap, rank_correlation, spread_of
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
+from studies.results.page import (
+    DATA,
+    SHORT,
+    Answer,
+    Page,
+    Picture,
+    Section,
+    interval,
+    listed,
+    points,
+    table,
+    verdict_of,
+)
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, unfinished, untrained, values
+from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, values
 
+from fairground.spec.jobs import LOSS_RATE
+from fairground.spec.space import end_of
 from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison
 
@@ -20,7 +34,7 @@ METRIC = "map@r"
 
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of the runs of `STUDIES`."""
-    found = {data: finals(some) for data, some in by_data(runs, DATA).items() if finals(some)}
+    found = finals_by_data(runs, DATA)
     if not found:
         return None
     tables = {data: values(some, METRIC) for data, some in found.items()}
@@ -43,6 +57,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "runs cannot tell."
         ),
         short=_short(compared),
+        headline=_headline(compared),
         answers=[_answer(data, compared[data], spreads[data]) for data in found],
         sections=[
             Section(heading="How much of the spread is the seed", text=_spread_table(spreads, frozen)),
@@ -76,6 +91,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "icons is small (0.09 million weights) and its training short.",
             "Batches of 128 (112 on icons) with 4 images of a class for every method; the papers have other batches.",
             "Runs share their split, so the intervals speak of seeds, not of other classes.",
+            *(_on_the_bound(data, some) for data, some in found.items()),
             *unfinished(runs),
         ],
         studies=sorted({run.study for run in runs}),
@@ -84,21 +100,27 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
 
 
 def _answer(data: str, compared: Comparison, spread: Spread) -> Answer:
-    best, median = compared.methods[0], compared.methods[len(compared.methods) // 2]
-    pair = compared.pair(best.name, median.name)
-    assert pair.low is not None
-    assert pair.high is not None
-    low, high = (
-        sorted((abs(pair.low), abs(pair.high))) if pair.low * pair.high > 0 else (0.0, max(-pair.low, pair.high))
-    )
-    verdict = verdict_of(holds=high < BOUND, fails=low > BOUND)
+    gap = median_gap(compared)
+    verdict = verdict_of(holds=gap.most < BOUND, fails=gap.least > BOUND)
     sentence = (
-        f"The median method ({median.name}) lies {points(pair.difference)} points of MAP@R below the best "
-        f"({best.name}), "
-        f"interval {interval(pair.low, pair.high)}; {spread.n_methods} methods, {spread.n_seeds} seeds; best to worst "
+        f"The median method ({gap.median}) lies {points(gap.difference)} points of MAP@R below the best "
+        f"({gap.best}), "
+        f"interval {interval(gap.low, gap.high)}; {spread.n_methods} methods, {spread.n_seeds} seeds; best to worst "
         f"{points(spread.best - spread.worst)} points."
     )
     return Answer(data=data, verdict=verdict, sentence=sentence)
+
+
+def _on_the_bound(data: str, runs: Sequence[ExportedRun]) -> str:
+    """Return for how many methods the search chose the highest rate of the loss' own weights that it could try."""
+    rates = {run.method: run.settings.get("optimiser.loss_lr") for run in runs}
+    searched = [method for method, rate in rates.items() if rate is not None]
+    ended = [method for method in searched if end_of(LOSS_RATE, rates[method]) == "upper"]
+    names = f": {listed(ended)}" if ended else ""
+    return (
+        f"On {SHORT[data]} the search chose the upper end of its range ({LOSS_RATE.high:g}) for the rate of the loss' "
+        f"own weights in {len(ended)} of {len(searched)} methods that have any{names}."
+    )
 
 
 def _short(compared: dict[str, Comparison]) -> str:
@@ -107,6 +129,12 @@ def _short(compared: dict[str, Comparison]) -> str:
         gap = one.methods[0].mean - one.methods[len(one.methods) // 2].mean
         parts.append(f"{SHORT[data]} {points(gap)} ({len(one.best)} of {len(one.methods)} methods unbeaten)")
     return f"The median method lies so many points of MAP@R below the best: {', '.join(parts)}."
+
+
+def _headline(compared: dict[str, Comparison]) -> str:
+    gaps = [f"{points(median_gap(one).difference)} on {SHORT[data]}" for data, one in compared.items()]
+    n_methods = max(len(one.methods) for one in compared.values())
+    return f"The best of {n_methods} methods lies above the median one, in points of MAP@R: {listed(gaps)}."
 
 
 def _table(compared: Comparison, runs: Sequence[ExportedRun]) -> str:

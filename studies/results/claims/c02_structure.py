@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from studies.results.arithmetic import Correlation, rank_correlation
 from studies.results.figures import scatter_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, table, verdict_of
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, panel_size, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import by_data, finals, means, values
+from studies.results.select import columns, finals_by_data, means, values
 
 MEASURES = {
     "rho": "ρ, spectral decay",
@@ -22,12 +22,15 @@ MEASURES = {
 
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of runs with analyses."""
-    found = {data: finals(some) for data, some in by_data(runs, DATA).items()}
-    found = {data: some for data, some in found.items() if some and ("train", "rho") in some[0].scores}
+    found = {data: some for data, some in finals_by_data(runs, DATA).items() if ("train", "rho") in some[0].scores}
     if not found:
         return None
     measured = {
-        data: {measure: _correlation(some, measure) for measure in MEASURES if values(some, measure, "train")}
+        data: {
+            measure: rank_correlation(*_columns(some, measure))
+            for measure in MEASURES
+            if values(some, measure, "train")
+        }
         for data, some in found.items()
     }
     return Page(
@@ -58,8 +61,14 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                 caption=(
                     "Test Recall@1 in per cent against ρ of the training classes, one mark a method (mean over seeds)."
                 ),
-                draw=scatter_panels({data: _pairs(some) for data, some in found.items()}, "ρ", "Recall@1, %", SHORT),
-                size=(3.2 * min(3, len(found)), 2.9 * -(-len(found) // 3)),
+                draw=scatter_panels(
+                    {data: _columns(some, "rho") for data, some in found.items()},
+                    "ρ",
+                    "Recall@1, %",
+                    SHORT,
+                    scale=(1, 100),
+                ),
+                size=panel_size(len(found)),
             )
         ],
         limits=[
@@ -73,17 +82,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
 
 
 def _columns(runs: Sequence[ExportedRun], measure: str) -> tuple[np.ndarray, np.ndarray]:
-    x, y = means(values(runs, measure, "train")), means(values(runs, "recall@1"))
-    return np.array([x[method] for method in y]), np.array(list(y.values()))
-
-
-def _correlation(runs: Sequence[ExportedRun], measure: str) -> Correlation:
-    return rank_correlation(*_columns(runs, measure))
-
-
-def _pairs(runs: Sequence[ExportedRun]) -> tuple[list[float], list[float]]:
-    x, y = _columns(runs, "rho")
-    return x.tolist(), (100 * y).tolist()
+    recall, measured = columns(means(values(runs, "recall@1")), means(values(runs, measure, "train")))
+    return measured, recall
 
 
 def _answer(data: str, rho: Correlation) -> Answer:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from studies.results.arithmetic import Mean, over_losses, paired_gains
-from studies.results.figures import Dot, dot_rows
-from studies.results.page import DATA, Answer, Page, Picture, Section, interval, points, signed, table, verdict_of
+from studies.results.arithmetic import Mean
+from studies.results.figures import dot_rows
+from studies.results.page import DATA, Answer, Page, Picture, Section, interval, points, signed, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, seeds_in_words, split_label, values
+from studies.results.select import Table, finals_by_data, means, seeds_in_words, split_label, values
+from studies.results.variants import Variants
 
 STUDIES = ("c4_features_cub200",)
 SAMPLERS = ("SPC-2", "SPC-4", "SPC-8", "SPC-R", "GC", "DDM", "FRD")
@@ -19,15 +20,12 @@ BOUND = 0.005
 
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of the runs of `STUDIES`."""
-    found = {data: finals(some) for data, some in by_data(runs, DATA).items()}
-    recall = {data: values(some, "recall@1") for data, some in found.items() if some}
-    gains = {data: sampler_gains(one) for data, one in recall.items()}
-    gains = {data: one for data, one in gains.items() if all(sampler in one for sampler in CLAIMED)}
-    if not gains:
+    found = {data: samplers_of(values(some, "recall@1")) for data, some in finals_by_data(runs, DATA).items()}
+    found = {data: one for data, one in found.items() if all(sampler in one.changes for sampler in CLAIMED)}
+    if not found:
         return None
-    ((data, one),) = gains.items()
-    overall = {sampler: over_losses(some) for sampler, some in one.items()}
-    apart = _range(recall[data])
+    ((data, one),) = found.items()
+    overall, apart = one.overall, _range(one.scores)
     return Page(
         name="c04_samplers",
         title="C4. Does it matter how a batch is filled?",
@@ -48,7 +46,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         ),
         answers=[_answer(sampler, overall[sampler]) for sampler in CLAIMED],
         sections=[
-            Section(heading="Recall@1 by loss and sampler", text=_table(recall[data], overall)),
+            Section(heading="Recall@1 by loss and sampler", text=one.table("sampler", "mean gain over SPC-4")),
         ],
         pictures=[
             Picture(
@@ -57,7 +55,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                     "Recall@1 gained over SPC-4 in points: mean over losses with its 95 % interval, single losses as "
                     "dots."
                 ),
-                draw=dot_rows({data: _dots(one, overall)}, {data: 0.0}, "Recall@1 less that of SPC-4, points"),
+                draw=dot_rows({data: one.dots()}, {data: 0.0}, "Recall@1 less that of SPC-4, points"),
                 size=(5.2, 3.2),
             )
         ],
@@ -65,23 +63,16 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "Settings were searched with SPC-4, which favours it if anything.",
             "A linear head on features: what a loss sees in a batch matters less than where a network is trained.",
             "Batches of 128 from 80 training classes: SPC-2 has 64 of them in a batch, SPC-4 32.",
-            seeds_in_words(recall[data].values()),
+            seeds_in_words(one.scores.values()),
         ],
         studies=sorted({run.study for run in runs}),
         runs=runs,
     )
 
 
-def sampler_gains(recall: Table) -> dict[str, dict[str, Mean]]:
-    """Return by sampler what each loss gains over SPC-4 on shared seeds."""
-    losses = list(dict.fromkeys(split_label(label)[0] for label in recall))
-    found = {}
-    for sampler in SAMPLERS:
-        pairs = {loss: (f"{loss}, {BASE}", f"{loss}, {sampler}") for loss in losses}
-        one = paired_gains(recall, pairs)
-        if sampler != BASE and one:
-            found[sampler] = one
-    return found
+def samplers_of(recall: Table) -> Variants:
+    """Return what each sampler gains over SPC-4, by loss."""
+    return Variants(scores=recall, base=BASE, names={sampler: sampler for sampler in SAMPLERS})
 
 
 def _range(recall: Table) -> float:
@@ -102,28 +93,3 @@ def _answer(sampler: str, gain: Mean) -> Answer:
         verdict=verdict,
         sentence=f"Mean gain in Recall@1 over the losses: {signed(gain.mean)} points, interval {ends}.",
     )
-
-
-def _table(recall: Table, overall: dict[str, Mean]) -> str:
-    found = means(recall)
-    losses = list(dict.fromkeys(split_label(label)[0] for label in recall))
-    rows = []
-    for sampler in SAMPLERS:
-        cells = [found.get(f"{loss}, {sampler}") for loss in losses]
-        gain = overall.get(sampler)
-        last = "" if gain is None else f"{signed(gain.mean)} {interval(gain.low, gain.high)}"
-        rows.append([sampler, *("" if cell is None else points(cell) for cell in cells), last])
-    return table(["sampler", *losses, "mean gain over SPC-4"], rows)
-
-
-def _dots(gains: dict[str, dict[str, Mean]], overall: dict[str, Mean]) -> list[Dot]:
-    return [
-        (
-            sampler,
-            100 * overall[sampler].mean,
-            100 * overall[sampler].low,
-            100 * overall[sampler].high,
-            [100 * gain.mean for gain in one.values()],
-        )
-        for sampler, one in gains.items()
-    ]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from studies.results.arithmetic import Mean, over_losses, paired_gains
-from studies.results.figures import Dot, dot_rows
+from studies.results.arithmetic import Mean, over_losses
+from studies.results.figures import dot_rows
 from studies.results.page import (
     DATA,
     Answer,
@@ -12,17 +12,17 @@ from studies.results.page import (
     Section,
     Verdict,
     interval,
-    points,
     signed,
-    table,
     verdict_of,
 )
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, seeds_in_words, split_label, values
+from studies.results.select import finals_by_data, seeds_in_words, values
+from studies.results.variants import Variants
 
 STUDIES = ("c5_features_cub200",)
 BASE = "base"
 VARIANTS = {
+    BASE: "base",
     "batch 32": "batches of 32",
     "batch 256": "batches of 256",
     "decay 0.001": "weight decay 0.001",
@@ -38,15 +38,15 @@ BOUND = 0.005
 
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of the runs of `STUDIES`."""
-    found = {data: finals(some) for data, some in by_data(runs, DATA).items()}
-    recall = {data: values(some, "recall@1") for data, some in found.items() if some}
-    changes = {data: _changes(one) for data, one in recall.items()}
-    changes = {data: one for data, one in changes.items() if all(variant in one for variant in VARIANTS)}
-    if not changes:
+    found = {
+        data: Variants(scores=values(some, "recall@1"), base=BASE, names=VARIANTS)
+        for data, some in finals_by_data(runs, DATA).items()
+    }
+    found = {data: one for data, one in found.items() if len(one.changes) == len(VARIANTS) - 1}
+    if not found:
         return None
-    ((data, one),) = changes.items()
-    overall = {variant: over_losses(some) for variant, some in one.items()}
-    batches = over_losses(_between(recall[data], "batch 32", "batch 256"))
+    ((data, one),) = found.items()
+    overall, batches = one.overall, over_losses(one.between("batch 32", "batch 256"))
     return Page(
         name="c05_factors",
         title="C5. What do batch size, weight decay and dimension change?",
@@ -78,7 +78,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                 "weight decay matters", "From none to 0.01", overall["decay 0.01"], _moves([overall[d] for d in DECAYS])
             ),
         ],
-        sections=[Section(heading="Recall@1 by loss and setting", text=_table(recall[data], overall))],
+        sections=[Section(heading="Recall@1 by loss and setting", text=one.table("setting", "mean change"))],
         pictures=[
             Picture(
                 name="c05_factors",
@@ -86,7 +86,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                     "Change of Recall@1 in points from the base (batches of 128, no weight decay, 128 dimensions): "
                     "mean over losses with its 95 % interval, single losses as dots."
                 ),
-                draw=dot_rows({data: _dots(one, overall)}, {data: 0.0}, "change of Recall@1, points"),
+                draw=dot_rows({data: one.dots()}, {data: 0.0}, "change of Recall@1, points"),
                 size=(5.6, 3.4),
             )
         ],
@@ -94,24 +94,11 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "All have 320 batches, so that larger batches also see more images.",
             "Settings were searched at the base, which favours it if anything.",
             "Augmentation cannot be told on features; weight decay pulls a linear head alone.",
-            seeds_in_words(recall[data].values()),
+            seeds_in_words(one.scores.values()),
         ],
         studies=sorted({run.study for run in runs}),
         runs=runs,
     )
-
-
-def _losses(recall: Table) -> list[str]:
-    return list(dict.fromkeys(split_label(label)[0] for label in recall))
-
-
-def _between(recall: Table, before: str, after: str) -> dict[str, Mean]:
-    return paired_gains(recall, {loss: (f"{loss}, {before}", f"{loss}, {after}") for loss in _losses(recall)})
-
-
-def _changes(recall: Table) -> dict[str, dict[str, Mean]]:
-    found = {variant: _between(recall, BASE, variant) for variant in VARIANTS}
-    return {variant: one for variant, one in found.items() if len(one) > 1}
 
 
 def _rises(change: Mean) -> Verdict:
@@ -130,27 +117,3 @@ def _answer(name: str, what: str, change: Mean, verdict: Verdict) -> Answer:
     return Answer(
         data=name, verdict=verdict, sentence=f"{what}: {signed(change.mean)} points of Recall@1, interval {ends}."
     )
-
-
-def _table(recall: Table, overall: dict[str, Mean]) -> str:
-    found, losses = means(recall), _losses(recall)
-    rows = [["base", *(points(found[f"{loss}, {BASE}"]) for loss in losses), ""]]
-    for variant, name in VARIANTS.items():
-        cells = [found.get(f"{loss}, {variant}") for loss in losses]
-        change = overall[variant]
-        last = f"{signed(change.mean)} {interval(change.low, change.high)}"
-        rows.append([name, *("" if cell is None else points(cell) for cell in cells), last])
-    return table(["setting", *losses, "mean change"], rows)
-
-
-def _dots(changes: dict[str, dict[str, Mean]], overall: dict[str, Mean]) -> list[Dot]:
-    return [
-        (
-            VARIANTS[variant],
-            100 * overall[variant].mean,
-            100 * overall[variant].low,
-            100 * overall[variant].high,
-            [100 * gain.mean for gain in one.values()],
-        )
-        for variant, one in changes.items()
-    ]

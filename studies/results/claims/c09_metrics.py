@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from studies.results.arithmetic import Correlation, rank_correlation, spearman
 from studies.results.figures import scatter_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, table, verdict_of
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, panel_size, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import by_data, finals, means, values
+from studies.results.select import columns, finals_by_data, means, values
 
 METRICS = {
     "recall@1": "Recall@1",
@@ -22,12 +22,11 @@ METRICS = {
 
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of runs with clustering metrics."""
-    found = {data: finals(some) for data, some in by_data(runs, DATA).items()}
-    found = {data: some for data, some in found.items() if some and ("test", "nmi") in some[0].scores}
+    found = {data: some for data, some in finals_by_data(runs, DATA).items() if ("test", "nmi") in some[0].scores}
     if not found:
         return None
-    recall = {data: _correlation(some, "recall@1", "map@r") for data, some in found.items()}
-    clusters = {data: _correlation(some, "recall@1", "nmi") for data, some in found.items()}
+    recall = {data: rank_correlation(*_columns(some, "recall@1", "map@r")) for data, some in found.items()}
+    clusters = {data: rank_correlation(*_columns(some, "recall@1", "nmi")) for data, some in found.items()}
     return Page(
         name="c09_metrics",
         title="C9. Do the metrics of the field rank methods alike?",
@@ -52,8 +51,10 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             Picture(
                 name="c09_metrics",
                 caption="Test NMI against test MAP@R in per cent, one mark a method (mean over seeds).",
-                draw=scatter_panels({data: _pairs(some) for data, some in found.items()}, "MAP@R, %", "NMI, %", SHORT),
-                size=(3.2 * min(3, len(found)), 2.9 * -(-len(found) // 3)),
+                draw=scatter_panels(
+                    {data: _columns(some, "map@r", "nmi") for data, some in found.items()}, "MAP@R, %", "NMI, %", SHORT
+                ),
+                size=panel_size(len(found)),
             )
         ],
         limits=[
@@ -66,17 +67,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
 
 
 def _columns(runs: Sequence[ExportedRun], x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
-    left, right = means(values(runs, x)), means(values(runs, y))
-    return np.array(list(left.values())), np.array([right[method] for method in left])
-
-
-def _correlation(runs: Sequence[ExportedRun], x: str, y: str) -> Correlation:
-    return rank_correlation(*_columns(runs, x, y))
-
-
-def _pairs(runs: Sequence[ExportedRun]) -> tuple[list[float], list[float]]:
-    x, y = _columns(runs, "map@r", "nmi")
-    return (100 * x).tolist(), (100 * y).tolist()
+    return columns(means(values(runs, x)), means(values(runs, y)))
 
 
 def _answer(data: str, one: Correlation) -> Answer:
@@ -87,10 +78,6 @@ def _answer(data: str, one: Correlation) -> Answer:
 def _table(runs: Sequence[ExportedRun]) -> str:
     rows = []
     for metric, name in METRICS.items():
-        cells = ["1" if other == metric else f"{_plain(runs, metric, other):+.2f}" for other in METRICS]
+        cells = ["1" if other == metric else f"{spearman(*_columns(runs, metric, other)):+.2f}" for other in METRICS]
         rows.append([name, *cells])
     return table(["Spearman's correlation over methods", *METRICS.values()], rows)
-
-
-def _plain(runs: Sequence[ExportedRun], x: str, y: str) -> float:
-    return spearman(*_columns(runs, x, y))

@@ -6,7 +6,7 @@ from studies.results.arithmetic import Mean, over_losses, paired_gains
 from studies.results.figures import scatter_panels
 from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, signed, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, seeds_in_words, values
+from studies.results.select import Table, columns, finals_by_data, seeds_in_words, values
 
 STUDIES = ("c10_features_cub200", "c10_icons")
 #: of the training classes: decay of all embeddings, of those within classes, and the rank that goes with it
@@ -15,8 +15,8 @@ SPECTRA = {"rho": "ρ", "class_rho": "ρ within classes", "effective_rank": "eff
 
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of the runs of `STUDIES`."""
-    found = {data: finals(some) for data, some in by_data(runs, DATA).items()}
-    recall = {data: _changes(values(some, "recall@1")) for data, some in found.items() if some}
+    found = finals_by_data(runs, DATA)
+    recall = {data: _changes(values(some, "recall@1")) for data, some in found.items()}
     recall = {data: one for data, one in recall.items() if len(one) > 1}
     if not recall:
         return None
@@ -54,10 +54,11 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                     "mark a loss: the claim has them below and to the right of 0."
                 ),
                 draw=scatter_panels(
-                    {data: _pairs(spectra[data]["rho"], recall[data]) for data in recall},
+                    {data: columns(_means(spectra[data]["rho"]), _means(recall[data])) for data in recall},
                     "change of ρ",
                     "change of Recall@1, points",
                     SHORT,
+                    scale=(1, 100),
                 ),
                 size=(3.4 * len(recall), 2.9),
             )
@@ -98,6 +99,5 @@ def _table(recall: dict[str, dict[str, Mean]], spectra: dict[str, dict[str, dict
     return table(["loss", "Recall@1, points", *SPECTRA.values()], rows)
 
 
-def _pairs(rho: dict[str, Mean], recall: dict[str, Mean]) -> tuple[list[float], list[float]]:
-    shared = [loss for loss in recall if loss in rho]
-    return [rho[loss].mean for loss in shared], [100 * recall[loss].mean for loss in shared]
+def _means(changes: dict[str, Mean]) -> dict[str, float]:
+    return {loss: change.mean for loss, change in changes.items()}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, points, table, verdict_of
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, listed, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import by_data, finals, means, split_label, values
 
@@ -11,7 +11,7 @@ STUDIES = ("c11_untrained",)
 #: as the paper has it
 WAY = "512 axes of judged pictures"
 WAYS = ("512 axes of training classes", "128 axes of training classes", WAY, "128 axes of judged pictures")
-TRUNKS = {"efficientnet_lite0": "EfficientNet-Lite0", "resnet50": "ResNet-50"}
+TRUNKS = {"efficientnet_lite0": "EfficientNet-Lite0", "mobilenet_v2": "MobileNetV2", "resnet50": "ResNet-50"}
 #: Recall@1 of untrained trunks, Musgrave et al., table 1
 PUBLISHED = {"cub200": {"GoogleNet": 0.411, "BN-Inception": 0.511, "ResNet50": 0.487}}
 JUDGED = "cub200"
@@ -46,6 +46,7 @@ def page(runs: Sequence[ExportedRun], trained: Sequence[ExportedRun]) -> Page | 
             "they lie closer; with one trunk nothing can be told."
         ),
         short=_short(recall, after),
+        headline=_headline(recall[JUDGED], after.get(JUDGED, [])),
         answers=[_answer(recall[JUDGED], after.get(JUDGED, []))],
         sections=[
             Section(heading="Recall@1 of untrained trunks", text=_table(recall)),
@@ -68,7 +69,7 @@ def page(runs: Sequence[ExportedRun], trained: Sequence[ExportedRun]) -> Page | 
         limits=[
             "One deterministic measurement a row: no seeds, no interval.",
             "Most breeds of pets are among the classes of ImageNet-1k, which the weights were trained on.",
-            "MobileNetV2 is outstanding.",
+            *(f"{name} is outstanding." for trunk, name in TRUNKS.items() if trunk not in _untrained(recall[JUDGED])),
         ],
         studies=STUDIES,
         runs=runs,
@@ -97,6 +98,20 @@ def _answer(one: dict[str, float], after: Sequence[float]) -> Answer:
             f"Untrained Recall@1: {told}, {points(apart)} points apart; the best trained method and the median one are "
             f"{points(gap)} apart."
         ),
+    )
+
+
+def _headline(one: dict[str, float], after: Sequence[float]) -> str:
+    found = sorted(_untrained(one).items(), key=lambda item: -item[1])
+    answer = _answer(one, after)
+    if answer.verdict == "cannot tell":
+        return ""
+    names = listed([TRUNKS[trunk] for trunk, _ in (found[0], found[-1])])
+    more = "more" if answer.verdict == "holds" else "less"
+    apart = points(found[0][1] - found[-1][1])
+    return (
+        f"The network matters {more} than the loss: untrained {names} are {apart} points of Recall@1 apart on "
+        f"{SHORT[JUDGED]}, the best and the median trained method {points(_median_gap(after))}."
     )
 
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 from studies.results.arithmetic import SEED, seeds_to_separate, spread_of
 from studies.results.figures import line_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, points, table, verdict_of
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, listed, points, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, values
+from studies.results.select import Table, finals_by_data, means, values
 
 #: more than one table in five
 BOUND = 0.2
@@ -22,8 +22,8 @@ GAPS = (0.0, 0.0025, 0.005, 0.01, 0.02)
 
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of runs with at least three seeds a method."""
-    found = {data: finals(some) for data, some in by_data(runs, DATA).items()}
-    tables = {data: values(some, "recall@1") for data, some in found.items() if some}
+    found = finals_by_data(runs, DATA)
+    tables = {data: values(some, "recall@1") for data, some in found.items()}
     tables = {data: one for data, one in tables.items() if min(len(row) for row in one.values()) >= 3}
     if not tables:
         return None
@@ -48,6 +48,9 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         ),
         short="Single-run tables whose winner is not that of all seeds: "
         + ", ".join(f"{SHORT[data]} {100 * one[0]:.0f} %" for data, one in wrong.items())
+        + ".",
+        headline="A table of single runs names another winner than all seeds do in "
+        + listed([f"{100 * one[0]:.0f} % of draws on {SHORT[data]}" for data, one in wrong.items()])
         + ".",
         answers=[_answer(data, *wrong[data], min(map(len, tables[data].values()))) for data in tables],
         sections=[

@@ -8,7 +8,16 @@ from studies.results.arithmetic import Mean, mean_of
 from studies.results.figures import Dot, dot_rows
 from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, seeds_in_words, split_label, untrained, values
+from studies.results.select import (
+    Table,
+    by_data,
+    finals,
+    finals_by_data,
+    seeds_in_words,
+    split_label,
+    untrained,
+    values,
+)
 
 STUDIES = ("c14_features_cub200",)
 KINDS = ("default", "published", "searched")
@@ -17,8 +26,7 @@ METRIC = "map@r"
 
 def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page | None:
     """Return the page of the runs of `STUDIES`, and of C1 for what was searched."""
-    found = {data: finals(some) for data, some in by_data(runs, DATA).items()}
-    found = {data: some for data, some in found.items() if some}
+    found = finals_by_data(runs, DATA)
     tables = {data: _by_kind(values(some, METRIC)) for data, some in found.items()}
     for data in list(tables):
         one = values(finals(by_data(searched, DATA).get(data, [])), METRIC)

@@ -12,6 +12,7 @@ from studies.results.page import (
     Page,
     Picture,
     Section,
+    gain_in_words,
     interval,
     points,
     signed,
@@ -112,7 +113,7 @@ def _table(one: Table, gains: dict[str, Mean]) -> str:
     rows = []
     for name, gain in sorted(gains.items(), key=lambda item: -item[1].mean):
         cells = [points(fmean(one[f"{name}, {kind}"].values())) for kind in (SHORT_SEARCH, LONG_SEARCH)]
-        rows.append([name, *cells, f"{signed(gain.mean)} {interval(gain.low, gain.high)}"])
+        rows.append([name, *cells, gain_in_words(gain)])
     return table(["method, test MAP@R", SHORT_SEARCH, LONG_SEARCH, "gain, points"], rows)
 
 

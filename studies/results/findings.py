@@ -1,0 +1,46 @@
+"""The findings in the project's README: one sentence a page that has a headline, written by `make results`."""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from studies.results.page import Page
+
+BEGIN, END = "<!-- findings: written by make results -->", "<!-- end of findings -->"
+#: pages in the order of the README
+ORDER = (
+    "c01_saturation",
+    "c13_single_seeds",
+    "c11_untrained",
+    "c03_rho_regularisation",
+    "c15_transfer",
+    "c17_finetuning",
+)
+WIDTH = 118
+
+
+def findings(pages: Sequence[Page]) -> str:
+    """Return the findings as a list in Markdown, each with a link to its page."""
+    known = {page.name: page for page in pages}
+    lines = []
+    for name in ORDER:
+        if name in known and known[name].headline:
+            claim = known[name].title.partition(".")[0]
+            said = f"{known[name].headline} ([{claim}](docs/results/{name}.md))"
+            wrapped = textwrap.wrap(said, WIDTH - 2, break_on_hyphens=False, break_long_words=False)
+            lines.append("- " + "\n  ".join(wrapped))
+    return "\n".join(lines)
+
+
+def with_findings(readme: str, pages: Sequence[Page]) -> str:
+    """Return the README with its findings renewed."""
+    block = f"{BEGIN}\n{findings(pages)}\n{END}"
+    renewed, n = re.subn(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, readme, flags=re.DOTALL)
+    assert n == 1, "the README must have one place for findings"
+    return renewed
+
+
+def write_findings(readme: Path, pages: Sequence[Page]) -> None:
+    """Renew the findings of a README in its place."""
+    readme.write_text(with_findings(readme.read_text(encoding="utf-8"), pages), encoding="utf-8")
