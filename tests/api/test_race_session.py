@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from fairground.api.ending_forecast import EndingForecast
 from fairground.api.load_model import load_model
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_ending import RaceEnding
@@ -46,7 +47,7 @@ def test_work_stops_when_only_the_ending_is_left_however_slow_a_step_is(tmp_path
 @pytest.fixture
 def quick_ending(monkeypatch):
     """Let what the ending takes of the real clock not count on the one of the test."""
-    monkeypatch.setattr(RaceSession, "_ending_seconds", lambda _: 1.0)
+    monkeypatch.setattr(EndingForecast, "seconds", lambda _: 1.0)
 
 
 def test_training_that_does_not_help_hands_over_the_features_as_they_are(tmp_path, quick_ending):

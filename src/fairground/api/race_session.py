@@ -9,18 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from fairground.adaptation.adapter import AdaptedModel
 from fairground.adaptation.class_folds import ClassFolds
 from fairground.adaptation.cross_validation import CrossValidation
 from fairground.adaptation.embedding import BLOCK
 from fairground.adaptation.workbench import Workbench
+from fairground.api.ending_forecast import EndingForecast
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_ending import RaceEnding
 from fairground.api.race_stages import StageProbe
 from fairground.api.torch_threads import torch_threads
-from fairground.evaluation.scores import evaluate
+from fairground.deploy.calibration import thresholds_of
+from fairground.evaluation.scores import evaluate_in_detail
+from fairground.evaluation.view import EmbeddingView
 from fairground.recommend.candidates import Candidate, frozen_candidates, head_candidates, network_candidates
 from fairground.recommend.decision import Decision, decide
 from fairground.recommend.measurements import Measurement, Measurements
+from fairground.recommend.pace import Pace
 from fairground.recommend.protocol_choice import ProtocolChoice
 from fairground.recommend.race import Race
 from fairground.recommend.race_clock import RaceClock
@@ -28,7 +33,7 @@ from fairground.recommend.race_state import RaceState
 from fairground.records.store import Store
 from fairground.report.advice import UnsealedScores
 from fairground.report.headings import size
-from fairground.spec.adaptation import ALL, AdaptationSpec
+from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.load import load_run
 from fairground.spec.metric_words import declared_metric
 from fairground.spec.study import MethodSpec
@@ -40,8 +45,6 @@ from fairground.study.select import OPENED
 EMBEDDING = 0.65
 #: before anything is measured, this share of the time is kept for the ending
 FIRST_RESERVE = 0.15
-#: what is kept for the ending beyond what it should take
-SLACK = 1.15
 #: of the time, at most this share is kept
 MOST_RESERVE = 0.6
 #: decides where the metric that was asked for shows no difference
@@ -104,10 +107,8 @@ class RaceSession:
             on_measured=self._on_measured,
         )
         self.race.finalists = [self.race.frozen[0]]
-        #: what deciding and writing the page took, once measured
-        self.ending = 0.0
-        #: what ranking and embedding took on all folds of an untrained method
-        self._ranking, self._embedding = 0.0, 0.0
+        self.pace = Pace()
+        self.forecast = EndingForecast(self)
         self._best = float("-inf")
         clock.reserve = FIRST_RESERVE * clock.limit
 
@@ -124,7 +125,7 @@ class RaceSession:
                 tell=counted,
             )
         self._say_embedded(counted.speed)
-        self.speed = counted.speed or self._embedding_speed()
+        self.speed = (counted.speed or self._embedding_speed()) if bench.trunk is not None else 0.0
         self.folds: ClassFolds = bench.folds(self.rows)
         scope = hashlib.sha256(np.sort(self.rows).tobytes()).hexdigest()[:16]
         self.race.known = self.known = Measurements(self.state.path, scope=scope)
@@ -162,41 +163,29 @@ class RaceSession:
 
     def _on_measured(self, candidate: Candidate, found: Measurement) -> None:
         self.say_candidate(candidate, found)
-        if self.ending == 0.0:
-            # Everything that an ending does, done once: it leaves a page, and says what it costs.
-            begun = time.monotonic()
-            for values in found.blocks.values():
-                compare_values({"a": dict(enumerate(values)), "b": dict(enumerate(values))})
-            RaceEnding(self).write_page(self.decision(), UnsealedScores(), is_stopped=True)
-            self.ending = time.monotonic() - begun
-        # Test images that are late are left out and counted, so that they need no slack.
-        kept = self._test_seconds() + SLACK * self._ending_seconds() + 1.0
-        self.clock.reserve = min(MOST_RESERVE * self.clock.limit, kept)
+        if self.forecast.page == 0.0:
+            # Everything that an ending decides and writes, done once: it leaves a page, and says what it costs.
+            with self.pace.measured() as writing:
+                for values in found.blocks.values():
+                    compare_values({"a": dict(enumerate(values)), "b": dict(enumerate(values))})
+                RaceEnding(self).write_page(self.decision(), UnsealedScores(), is_stopped=True)
+            self.forecast.page = writing.work
+        self.clock.reserve = min(MOST_RESERVE * self.clock.limit, self.forecast.seconds())
 
-    def _ending_seconds(self) -> float:
-        """Return what the ending should take: two trainings, scores, comparisons, model and page."""
-        n_folds = self.folds.n_folds
-        fits = [
-            one.seconds / n_folds
-            for candidate in self.race.finalists
-            if (one := self.known.get(candidate.key, 1) or self.known.get(candidate.key, 0)) is not None
-        ]
-        # Ranking holds everything against everything, and grows with the square; embedding grows with the images.
-        grown = self.bench.n_test / max(len(self.rows), 1)
-        scoring = 2 * (n_folds * grown**2 * self._ranking + grown * self._embedding)
-        return 2 * max(fits, default=0.0) + scoring + 2.5 * max(self.ending, 0.5)
-
-    def _test_seconds(self) -> float:
-        """Return what embedding the test images should take; the complete network reads all of them once more."""
-        passes = 2 if any(one.depth == ALL for one in self.race.finalists) else 1
-        return passes * self.bench.n_test / self.speed if self.speed else 0.0
+    def fit(self, candidate: Candidate) -> AdaptedModel:
+        """Return a method trained on all seen classes."""
+        threads = self.threads(candidate)
+        with torch_threads(threads), self.pace.measured(threads):
+            return self.bench.adapter.fit(self.spec(candidate), np.sort(self.rows))
 
     def _measure(self, candidate: Candidate, repeat: int) -> Measurement:
         self.progress.doing(f"{self.race.stage}: {candidate.label}")
-        with torch_threads(self.threads(candidate)):
+        threads = self.threads(candidate)
+        with torch_threads(threads), self.pace.measured(threads) as measured:
             found = self.validation.score(self.spec(candidate, repeat), repeat)
-        if not candidate.is_trained:
-            self._ranking, self._embedding = found.ranking_seconds, found.seconds - found.ranking_seconds
+        if candidate.key == self.race.frozen[0].key:
+            ranking = measured.work * found.ranking_seconds / max(found.seconds, 1e-9)
+            self.forecast.hear_frozen(ranking=ranking, embedding=measured.work - ranking)
         return Measurement(
             scope=self.known.scope,
             method=candidate.key,
@@ -204,6 +193,7 @@ class RaceSession:
             scores=found.scores,
             blocks=found.blocks,
             seconds=found.seconds,
+            work=measured.work,
         )
 
     def threads(self, candidate: Candidate) -> int:
@@ -217,7 +207,10 @@ class RaceSession:
     def _warm_up(self) -> None:
         """Score a handful of rows: what is compiled at first use shall not count as what ranking takes."""
         points = torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
-        evaluate(points, np.arange(8) // 2, list(self.asked.metrics))
+        with self.pace.measured():
+            view = EmbeddingView(points, np.arange(8) // 2)
+            evaluate_in_detail(view, self.asked.metrics)
+            thresholds_of(view)
 
     def _embedding_speed(self) -> float:
         """Return images per second by a block that is in the cache already; nothing where none are embedded."""

@@ -23,6 +23,8 @@ class UnsealedScores:
     comparison: Comparison | None = None
     n_classes: int = 0
     n_images: int = 0
+    #: images that there was no time for, or that cannot be read
+    n_left_out: int = 0
     n_openings: int = 1
 
     @property
@@ -181,9 +183,10 @@ def _on_test(found: Decision, test: UnsealedScores, metric: str) -> list[str]:
         return ["The test classes are still sealed: they are opened once, when the time is over."]
     own = test.scores[found.chosen.label][metric]
     seen = "" if test.n_openings < 2 else f" They were opened {test.n_openings} times by now, and never chose anything."
+    late = f" of {test.n_images + test.n_left_out}" if test.n_left_out else ""
     first = (
-        f"On {test.n_images} images of {test.n_classes} test classes, opened after this choice, {found.chosen.label} "
-        f"has {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
+        f"On {test.n_images}{late} images of {test.n_classes} test classes, opened after this choice, "
+        f"{found.chosen.label} has {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
     )
     pair = _test_pair(found, test)
     return [first] if pair is None else [first, _agreement(found, pair, metric)]

@@ -1,0 +1,61 @@
+"""How fast the machine is just now: how many seconds a second of work takes beside everything else that runs.
+
+Formula
+    work = processor seconds of all threads / number of threads: about what the same would take on an idle machine
+    pace = sum of seconds / sum of work, over the last pieces of work that took `WINDOW` seconds together; 1 at least
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+#: seconds of work that the pace is read from: long enough to be steady, short enough to follow the load
+WINDOW = 8.0
+
+
+@dataclass
+class Stretch:
+    """A piece of work: the seconds it took, and what it would have taken on an idle machine."""
+
+    seconds: float = 0.0
+    work: float = 0.0
+
+
+class Pace:
+    """Measures pieces of work and says how long others would take at the same pace."""
+
+    def __init__(
+        self, *, now: Callable[[], float] = time.monotonic, work: Callable[[], float] = time.process_time
+    ) -> None:
+        self._now, self._work = now, work
+        self._recent: deque[Stretch] = deque()
+
+    @contextmanager
+    def measured(self, threads: int = 1) -> Iterator[Stretch]:
+        """Yield what holds, after the block, what the block took on so many threads."""
+        begun, worked = self._now(), self._work()
+        found = Stretch()
+        try:
+            yield found
+        finally:
+            found.seconds = self._now() - begun
+            found.work = (self._work() - worked) / threads
+            self._note(found)
+
+    @property
+    def value(self) -> float:
+        """The seconds that a second of work takes."""
+        work = sum(one.work for one in self._recent)
+        return max(1.0, sum(one.seconds for one in self._recent) / work) if work > 0 else 1.0
+
+    def seconds(self, work: float) -> float:
+        """Return how long so much work takes at this pace."""
+        return self.value * work
+
+    def _note(self, found: Stretch) -> None:
+        self._recent.append(found)
+        total = sum(one.seconds for one in self._recent)
+        while len(self._recent) > 1 and total - self._recent[0].seconds >= WINDOW:
+            total -= self._recent.popleft().seconds
