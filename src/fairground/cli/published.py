@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.api.terminal import print_fitted
 from fairground.cli.options import HOME, AsJson, Home
 
 HELP_ORDER = 170
@@ -69,7 +70,7 @@ def published(
     for found in tables:
         _print_table(found, [row for row in rows if row.table_name == found.name])
     for verdict in verdicts:
-        print(f"{verdict['runs']}: {verdict['sentence']}")
+        print_fitted(f"{verdict['runs']}: {verdict['sentence']}")
 
 
 def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRow"], *, as_json: bool) -> None:
@@ -83,10 +84,10 @@ def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRo
     for paper, citation in published_papers().items():
         mine = [found for found in tables if found.paper == paper]
         if mine:
-            print(f"{paper}: {citation}")
+            print_fitted(f"{paper}: {citation}")
         for found in mine:
             mark = "  (selected on the test set)" if found.selected_on == "test" else ""
-            print(f"  {found.name:<{width}}  {counts[found.name]:>4}  {found.title}{mark}")
+            print_fitted(f"  {found.name:<{width}}  {counts[found.name]:>4}  {found.title}{mark}", indent=width + 8)
 
 
 def _plain(row: "PublishedRow", tables: Iterable["PublishedTable"]) -> dict[str, object]:
@@ -103,8 +104,8 @@ def _errata(rows: Iterable["PublishedRow"]) -> dict[str, str]:
 
 def _print_table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> None:
     """Print one line for each method and data set, the metrics side by side, then everything a reader must know."""
-    print(f"{table.name}: {table.title}")
-    print(_SELECTION[table.selected_on])
+    print_fitted(f"{table.name}: {table.title}")
+    print_fitted(_SELECTION[table.selected_on])
     metrics = list(dict.fromkeys(row.metric for row in rows))
     lines: dict[tuple[str, ...], dict[str, PublishedRow]] = {}
     for row in rows:
@@ -118,11 +119,11 @@ def _print_table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> Non
     _print_columns(texts)
     meanings = dict.fromkeys(row.spread_meaning for row in rows if row.spread_meaning)
     for meaning in meanings:
-        print(f"± {meaning}")
+        print_fitted(f"± {meaning}")
     for erratum, about in _errata(rows).items():
-        print(f"{erratum}: {about}")
+        print_fitted(f"{erratum}: {about}")
     for note, where in _notes(rows).items():
-        print(f"note ({where}): {note}")
+        print_fitted(f"note ({where}): {note}")
     print()
 
 
