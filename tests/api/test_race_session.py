@@ -9,7 +9,8 @@ from fairground.api.ending_forecast import EndingForecast
 from fairground.api.load_model import load_model
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_ending import RaceEnding
-from fairground.api.race_session import RaceRequest, RaceSession
+from fairground.api.race_request import RaceRequest
+from fairground.api.race_session import RaceSession
 from fairground.recommend.protocol_choice import choose_protocol
 from fairground.recommend.race_clock import RaceClock
 from fairground.recommend.race_state import RaceState

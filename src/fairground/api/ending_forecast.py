@@ -1,6 +1,7 @@
 """What the ending of a recommendation should take: measured on the way, said in seconds at the machine's pace."""
 
 import math
+import os
 from typing import TYPE_CHECKING
 
 from fairground.recommend.candidates import Candidate
@@ -20,6 +21,10 @@ THRESHOLDS = 2.5
 MOST_ROWS, LEAST_ROWS = 5000, 200
 #: of the time, at most this share is kept for embedding test images: they only judge
 MOST_TEST = 0.3
+#: however fast thresholds were found, scoring takes this share of its forecast
+LEAST_FOUND = 0.3
+#: how much faster all threads rank than one does
+SHARED = 1.5 if (os.cpu_count() or 1) > 1 else 1.0
 #: methods that the test classes are opened for whatever it takes: frozen and chosen
 OPENED = 2
 
@@ -31,10 +36,16 @@ class EndingForecast:
         self.session = session
         #: work of writing the page, and of ranking and embedding all folds of the frozen network, once measured
         self.page, self._ranking, self._embedding = 0.0, math.inf, math.inf
+        #: what thresholds took, of what they were to take: the first measurement has much to load
+        self._found = 1.0
 
     def hear_frozen(self, *, ranking: float, embedding: float) -> None:
         """Take the work that all folds of the frozen network took; the first time has more to load."""
         self._ranking, self._embedding = min(self._ranking, ranking), min(self._embedding, embedding)
+
+    def hear_thresholds(self, candidate: Candidate, n: int, work: float) -> None:
+        """Take the work of finding thresholds on n rows: it shows what ranking takes by now."""
+        self._found = min(1.0, max(LEAST_FOUND, self._found * work / self.thresholds(candidate, n)))
 
     def fit(self, candidate: Candidate) -> float:
         """Return the work of training a method once; nothing where it was never measured."""
@@ -48,7 +59,7 @@ class EndingForecast:
         if math.isinf(self._ranking):
             return LEAST_RANKING
         grown = n / rows
-        return LEAST_RANKING + n_folds * grown**2 * self._ranking + grown * self._embedding
+        return LEAST_RANKING + self._found * (n_folds * grown**2 * self._ranking + grown * self._embedding)
 
     def thresholds(self, candidate: Candidate, n: int) -> float:
         """Return the work of finding thresholds on n rows, by a method trained without their classes."""
@@ -67,16 +78,13 @@ class EndingForecast:
     def seconds(self) -> float:
         """Return what to keep for everything: training, thresholds, test classes, model and page."""
         session = self.session
-        dearest = max(session.race.finalists, key=self.fit)
+        ready = "" if session.prepared is None else session.prepared.key
+        waiting = [one for one in session.race.finalists if one.key != ready]
         n_fold = min(MOST_ROWS, len(session.rows) // session.folds.n_folds)
-        work = (
-            DECIDING
-            + PER_METHOD * len(session.known.methods())
-            + self.fit(dearest)
-            + self.thresholds(dearest, n_fold)
-            + self.writing()
-        )
-        work += OPENED * self.scoring(session.bench.n_test)
+        dearest = max((self.fit(one) + self.thresholds(one, n_fold) for one in waiting), default=0.0)
+        work = DECIDING + PER_METHOD * len(session.known.methods()) + dearest + self.writing()
+        # Test classes are scored on all threads, validation classes on one.
+        work += OPENED * self.scoring(session.bench.n_test) / SHARED
         # Test images that are late are left out and counted, so that they need no slack.
         return self.embedding() + SLACK * session.pace.seconds(work)
 
@@ -89,7 +97,7 @@ class EndingForecast:
 
     def rows_in(self, seconds: float, *, most: int, methods: int = OPENED) -> int:
         """Return how many of `most` rows can be scored in so many seconds for so many methods."""
-        fits = SLACK * methods * self.session.pace.value
+        fits = SLACK * methods * self.session.pace.value / SHARED
 
         def is_too_dear(n: int) -> bool:
             return fits * self.scoring(n) > seconds
@@ -103,5 +111,5 @@ class EndingForecast:
     def rows_for_thresholds(self, candidate: Candidate, seconds: float) -> int:
         """Return on how many rows thresholds can be found in so many seconds, `LEAST_ROWS` in any case."""
         left = seconds - SLACK * self.session.pace.seconds(self.fit(candidate))
-        found = self.rows_in(left / THRESHOLDS, most=MOST_ROWS, methods=1)
+        found = self.rows_in(left / THRESHOLDS / SHARED, most=MOST_ROWS, methods=1)
         return max(LEAST_ROWS, found)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairground.adaptation.adapter import AdaptedModel
-from fairground.adaptation.final_model import find_thresholds, write_final_model
+from fairground.adaptation.final_model import write_final_model
+from fairground.api.ending_rehearsal import EndingRehearsal
 from fairground.api.unsealing import Unsealing
 from fairground.deploy.metadata import Threshold
 from fairground.recommend.decision import Decision
@@ -34,7 +35,6 @@ class RaceEnding:
         self.session = session
         self.asked, self.bench = session.asked, session.bench
         self.state, self.clock, self.progress = session.state, session.clock, session.progress
-        self.forecast = session.forecast
 
     def end(self, *, is_stopped: bool) -> dict[str, Any]:
         """Choose, train the chosen method on all seen classes, open the test classes, and write everything."""
@@ -46,21 +46,12 @@ class RaceEnding:
         test = UnsealedScores()
         if len(self.session.rows):
             self.progress.news(f"training the model to hand over: {found.chosen.label}")
-            model = self.session.fit(found.chosen.candidate)
-            thresholds = self._thresholds(found)
+            prepared = EndingRehearsal(self.session).prepare(found.chosen.candidate)
+            model, thresholds = prepared.model, prepared.thresholds
             if not is_stopped:
                 test = Unsealing(self.session, found, model).open()
         self._write_model(found, model, thresholds, test)
         return self.write_page(found, test, is_stopped=is_stopped)
-
-    def _thresholds(self, found: Decision) -> tuple[Threshold, ...]:
-        """Return thresholds of the chosen method, on as many rows as half of the time left allows."""
-        left = self.clock.limit - self.forecast.tail() - self.clock.seconds()
-        rows = self.forecast.rows_for_thresholds(found.chosen.candidate, 0.5 * left)
-        with self.session.pace.measured():
-            return find_thresholds(
-                self.bench, self.session.spec(found.chosen.candidate), self.session.folds, most_rows=rows
-            )
 
     def _write_model(
         self, found: Decision, model: AdaptedModel | None, thresholds: Sequence[Threshold], test: UnsealedScores

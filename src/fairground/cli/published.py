@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.api.terminal import print_fitted
+from fairground.api.terminal import print_fitted, screen_width
 from fairground.cli.options import HOME, AsJson, Home
 
 HELP_ORDER = 170
+
+#: columns of a table that name a row, and which of them is the method's name in configs
+_N_NAMES, _METHOD = 6, 1
 
 if TYPE_CHECKING:
     from fairground.records.published import PublishedRow, PublishedTable
@@ -134,11 +137,36 @@ def _cell(row: "PublishedRow | None") -> str:
 
 
 def _print_columns(texts: Sequence[Sequence[str]]) -> None:
-    """Print rows of text in columns as wide as they need; a column that says nothing is left out."""
+    """Print rows of text in columns as wide as they need; a column that says nothing is left out.
+
+    In a narrow terminal, what is the same in all rows is said once, and the numbers stand in several tables.
+    """
     kept = [column for column in range(len(texts[0])) if any(text[column] for text in texts[1:])]
     widths = {column: max(len(text[column]) for text in texts) for column in kept}
-    for text in texts:
-        print("  ".join(f"{text[column]:<{widths[column]}}" for column in kept).rstrip())
+    screen = screen_width()
+
+    def fits(columns: Sequence[int]) -> bool:
+        return screen is None or sum(widths[column] + 2 for column in columns) - 2 <= screen
+
+    if not fits(kept):
+        same = [column for column in kept[1:] if len({text[column] for text in texts[1:]}) == 1]
+        if same:
+            print_fitted(", ".join(f"{texts[0][column]} {texts[1][column]}" for column in same))
+        kept = [column for column in kept if column not in same]
+    # The method's name in configs repeats the name of the row.
+    if not fits(kept) and _METHOD in kept:
+        kept.remove(_METHOD)
+    named = [column for column in kept if column < _N_NAMES]
+    groups: list[list[int]] = [[*named]]
+    for column in (column for column in kept if column >= _N_NAMES):
+        if len(groups[-1]) > len(named) and not fits([*groups[-1], column]):
+            groups.append([*named])
+        groups[-1].append(column)
+    for place, columns in enumerate(groups):
+        if place:
+            print()
+        for text in texts:
+            print("  ".join(f"{text[column]:<{widths[column]}}" for column in columns).rstrip())
 
 
 def _notes(rows: Sequence["PublishedRow"]) -> dict[str, str]:

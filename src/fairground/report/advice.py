@@ -150,7 +150,8 @@ def _how_sure(found: Decision, metric: str) -> list[str]:
     pair = found.against_frozen(shown)
     assert pair is not None
     how = (
-        f"{found.chosen.n_repeats} fresh {'repeat' if found.chosen.n_repeats == 1 else 'repeats'} of the folds"
+        f"{found.chosen.n_repeats} fresh {'repeat' if found.chosen.n_repeats == 1 else 'repeats'} of the folds, "
+        f"corrected for the {found.n_tried} methods tried"
         if found.is_confirmed
         else f"one repeat of the folds, corrected for the {found.n_tried} methods tried: there was no time for more"
     )
@@ -224,6 +225,8 @@ def _gap(found: Decision, test: UnsealedScores, folds: FoldSummary, metric: str)
         if folds.per_fold != test.n_classes
         else "the test classes are of another difficulty"
     )
+    if test.n_left_out:
+        why += f", and only {test.n_images} of {test.n_images + test.n_left_out} test images were in time"
     return [
         f"The {found.frozen.label} {_itself_has(found.frozen)} {show(metric, validation)} on validation and "
         f"{show(metric, tested)} on test classes: {why}, so compare methods within a column, not columns."

@@ -111,8 +111,8 @@ def compare_with_control(
     require(control in values, f"no control '{control}' among {', '.join(values)}")
     tables = {name: np.asarray(repeats, dtype=np.float64) for name, repeats in values.items()}
     by_unit = {name: dict(enumerate(table.mean(axis=0))) for name, table in tables.items()}
-    level, margin = 1 - 2 * error, default_margin(Runs.from_values(by_unit))
-    base = compare_values(by_unit, level=level, margin=margin, higher_is_better=higher_is_better, is_planned=False)
+    margin = default_margin(Runs.from_values(by_unit))
+    base = compare_values(by_unit, margin=margin, higher_is_better=higher_is_better, is_planned=False)
     sign = 1.0 if higher_is_better else -1.0
     names = [name for name in tables if name != control]
     repeats = sign * np.stack([tables[name] - tables[control] for name in names], axis=2)
