@@ -179,6 +179,7 @@ def test_table_verdicts_and_advice_have_one_source() -> None:
 def test_the_page_says_what_the_advice_says(tmp_path) -> None:
     found, test = decided(0.06), opened(0.56, 0.5)
     page = RacePage(
+        frozen="frozen network",
         title="Which method for <b>birds</b>?",
         advice=advice(found, test),
         columns=table_columns(("recall@1",), is_open=True),

@@ -121,6 +121,7 @@ class RaceEnding:
         rows = table_rows(found, test, self.asked.shown)
         page = RacePage(
             title=self.asked.title,
+            frozen=found.frozen.label,
             advice=advice,
             columns=columns,
             rows=rows,

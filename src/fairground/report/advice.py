@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fairground.recommend.candidates import RAW
 from fairground.recommend.decision import Decision, RankedMethod
 from fairground.report.headings import duration, heading, show, unit
 from fairground.statistics.comparison import Comparison, Pair
@@ -57,7 +58,7 @@ def advice_of(found: Decision, test: UnsealedScores, folds: FoldSummary, *, firs
         *_few_classes(folds),
         *_on_test(found, test, metric),
         *_gap(found, test, folds, metric),
-        f"{found.n_tried} methods were tried in {duration(elapsed)}.",
+        f"{found.n_tried} {'method was' if found.n_tried == 1 else 'methods were'} tried in {duration(elapsed)}.",
     ]
 
 
@@ -138,6 +139,11 @@ def _as_is(frozen: RankedMethod) -> str:
     return "as they are" if frozen.label.endswith("s") else "as it is"
 
 
+def _has(method: RankedMethod) -> str:
+    """Say who has a score; raw features are several."""
+    return f"{method.label} {'have' if method.label == RAW else 'has'}"
+
+
 def _itself_has(frozen: RankedMethod) -> str:
     return "themselves have" if frozen.label.endswith("s") else "itself has"
 
@@ -187,7 +193,7 @@ def _on_test(found: Decision, test: UnsealedScores, metric: str) -> list[str]:
     late = f" of {test.n_images + test.n_left_out}" if test.n_left_out else ""
     first = (
         f"On {test.n_images}{late} images of {test.n_classes} test classes, opened after this choice, "
-        f"{found.chosen.label} has {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
+        f"{_has(found.chosen)} {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
     )
     pair = _test_pair(found, test)
     return [first] if pair is None else [first, _agreement(found, pair, metric)]

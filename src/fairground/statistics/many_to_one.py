@@ -91,7 +91,8 @@ class Picking:
         rest = (every - common) * self.kept
         spread = np.sqrt(self.kept * (1 - self.kept) * ((self.tried - self.common) ** 2).sum() / (max(1, n - 2) * k))
         again = common + rest + math.sqrt(spread**2 + self.noise) * random.standard_normal((size, n, m))
-        return _signed_statistics(again.mean(axis=1), standard_errors(again)).max(axis=1)
+        highest: Array = _signed_statistics(again.mean(axis=1), standard_errors(again)).max(axis=1)
+        return highest
 
 
 def compare_with_control(
