@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairground.recommend.pace import WINDOW, Pace
+from fairground.recommend.pace import LONG, SHORT, Pace
 from fairground.recommend.race_clock import TimeUpError
 
 
@@ -42,13 +42,22 @@ def test_two_threads_do_two_seconds_of_work_in_one():
 
 def test_the_pace_follows_the_load_and_never_promises_more_than_an_idle_machine():
     machine = Machine()
-    machine.works(seconds=WINDOW, processor=WINDOW / 8)
+    machine.works(seconds=LONG, processor=LONG)
+    machine.works(seconds=SHORT, processor=SHORT / 8)
     assert machine.pace.value == 8.0
     for _ in range(4):
-        machine.works(seconds=WINDOW / 4, processor=WINDOW / 4)
+        machine.works(seconds=LONG / 4, processor=LONG / 4)
     assert machine.pace.value == 1.0
-    machine.works(seconds=WINDOW, processor=3 * WINDOW)
+    machine.works(seconds=LONG, processor=3 * LONG)
     assert machine.pace.value == 1.0
+
+
+def test_a_lucky_moment_is_not_believed():
+    machine = Machine()
+    machine.works(seconds=30.0, processor=5.0)
+    machine.works(seconds=SHORT, processor=SHORT)
+    # 38 seconds for 13 of work
+    assert machine.pace.value == pytest.approx(38 / 13)
 
 
 def test_work_that_is_stopped_counts_too():

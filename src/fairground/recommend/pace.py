@@ -2,7 +2,8 @@
 
 Formula
     work = processor seconds of all threads / number of threads: about what the same would take on an idle machine
-    pace = sum of seconds / sum of work, over the last pieces of work that took `WINDOW` seconds together; 1 at least
+    pace = sum of seconds / sum of work, over the last pieces of work that took `SHORT` seconds together, or over those
+    that took `LONG`, whichever is slower; 1 at least
 """
 
 import time
@@ -11,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-#: seconds of work that the pace is read from: long enough to be steady, short enough to follow the load
-WINDOW = 8.0
+#: seconds that the pace is read from: short enough to follow the load, long enough not to believe in a lucky moment
+SHORT, LONG = 8.0, 40.0
 
 
 @dataclass
@@ -47,15 +48,24 @@ class Pace:
     @property
     def value(self) -> float:
         """The seconds that a second of work takes."""
-        work = sum(one.work for one in self._recent)
-        return max(1.0, sum(one.seconds for one in self._recent) / work) if work > 0 else 1.0
+        return max(1.0, self._over(SHORT), self._over(LONG))
 
     def seconds(self, work: float) -> float:
         """Return how long so much work takes at this pace."""
         return self.value * work
 
+    def _over(self, window: float) -> float:
+        """Return the pace of the last pieces that took so many seconds together."""
+        seconds = work = 0.0
+        for one in reversed(self._recent):
+            if seconds >= window:
+                break
+            seconds += one.seconds
+            work += one.work
+        return seconds / work if work > 0 else 1.0
+
     def _note(self, found: Stretch) -> None:
         self._recent.append(found)
         total = sum(one.seconds for one in self._recent)
-        while len(self._recent) > 1 and total - self._recent[0].seconds >= WINDOW:
+        while total - self._recent[0].seconds >= LONG:
             total -= self._recent.popleft().seconds
