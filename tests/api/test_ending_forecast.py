@@ -8,10 +8,11 @@ from fairground.api.ending_forecast import (
     DECIDING,
     FOLDER,
     LEAST_RANKING,
-    LEAST_ROWS,
     LEAVING,
+    MOST_SLACK,
     MOST_TEST,
     PER_METHOD,
+    PER_PACE,
     SHARED,
     SLACK,
     THRESHOLDS,
@@ -66,8 +67,10 @@ def test_the_sum_is_what_the_ending_does_one_after_another():
     assert forecast().seconds() == pytest.approx(SLACK * work)
 
 
-def test_a_machine_that_is_three_times_as_slow_keeps_three_times_as_much():
-    assert forecast(pace=3.0).seconds() == pytest.approx(3 * forecast().seconds())
+def test_a_machine_that_is_three_times_as_slow_keeps_three_times_as_much_and_a_little_more():
+    kept = 3 * forecast().seconds() * (SLACK + 2 * PER_PACE) / SLACK
+    assert forecast(pace=3.0).seconds() == pytest.approx(kept)
+    assert forecast(pace=100.0).slack == MOST_SLACK
 
 
 def test_test_images_are_embedded_at_the_speed_measured_and_read_again_for_trained_stages():
@@ -80,15 +83,15 @@ def test_test_images_are_embedded_at_the_speed_measured_and_read_again_for_train
 def test_as_many_rows_are_scored_as_fit_and_no_more(seconds):
     found = forecast(pace=2.0)
     n = found.rows_in(seconds, most=800)
-    each = SLACK * 2 * 2.0 / SHARED
+    each = (SLACK + PER_PACE) * 2 * 2.0 / SHARED
     assert each * found.scoring(n) <= seconds
     assert n == 800 or each * found.scoring(n + 1) > seconds
 
 
 def test_thresholds_are_found_on_fewer_rows_where_the_time_is_short():
     found = forecast()
-    assert found.rows_for_thresholds(HEAD, 0.1) == LEAST_ROWS
-    assert LEAST_ROWS < found.rows_for_thresholds(HEAD, 10.0) < found.rows_for_thresholds(HEAD, 40.0)
+    assert found.rows_for_thresholds(HEAD, 2.0) == 0
+    assert 0 < found.rows_for_thresholds(HEAD, 10.0) < found.rows_for_thresholds(HEAD, 40.0)
 
 
 def test_what_is_prepared_is_not_kept_for_again():

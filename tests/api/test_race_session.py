@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fairground.api.ending_forecast import EndingForecast
+from fairground.api.ending_rehearsal import EndingRehearsal
 from fairground.api.load_model import load_model
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_ending import RaceEnding
@@ -72,3 +73,18 @@ def test_training_that_helps_is_handed_over_and_the_test_classes_agree(tmp_path,
     assert any(sentence.startswith("The test classes agree") for sentence in result["advice"])
     model = load_model(session.state.model)
     assert any(result["chosen"] in note for note in model.metadata.notes)
+
+
+def test_what_was_rehearsed_is_handed_over_and_not_trained_again(tmp_path, quick_ending, monkeypatch):
+    session = made_session(tmp_path, limit=24.0, n_noise=2, spread=0.8)
+    candidate = session.decision().chosen.candidate
+    prepared = EndingRehearsal(session).prepare(candidate)
+    monkeypatch.setattr(session, "fit", lambda _: pytest.fail("trained again"))
+    assert EndingRehearsal(session).prepare(candidate) is prepared
+    assert session.prepared is prepared
+
+
+def test_without_time_a_model_has_no_thresholds(tmp_path, quick_ending):
+    session = made_session(tmp_path)
+    session.prepared, session.clock.limit = None, 0.0
+    assert EndingRehearsal(session).prepare(session.race.frozen[0]).thresholds == ()

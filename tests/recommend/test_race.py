@@ -226,6 +226,25 @@ def test_what_is_dearer_is_tried_after_the_first_repeats_and_joins_if_it_beats_t
     assert decide(found).chosen.candidate.name == "b, stages"
 
 
+def test_called_again_it_goes_on_and_asks_for_what_is_dearer_once():
+    asked = []
+
+    def deeper(leader):
+        asked.append(leader.name)
+        return [Candidate(name="b, stages", words=leader.words, depth=2, depth_steps=50, depth_lr=1e-4)]
+
+    machine = Machine({"b": 0.6})
+    found = race(machine, limit=120.0, deeper=deeper)
+    before = len(machine.measured)
+    assert asked == ["b"]
+    found.clock.limit = 240.0
+    assert found.run()
+    assert len(machine.measured) > before
+    assert len(machine.measured) == len(set(machine.measured))
+    assert asked.count("b") == len(set(asked)) == 1
+    assert decide(found).chosen.candidate.name == "b"
+
+
 def test_more_images_are_another_scope(tmp_path):
     kept = Measurements(tmp_path, scope="few")
     kept.add(Measurement(scope="few", method="m", repeat=0, scores={}, blocks={}, seconds=1.0))

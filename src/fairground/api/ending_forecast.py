@@ -9,16 +9,16 @@ from fairground.recommend.candidates import Candidate
 if TYPE_CHECKING:
     from fairground.api.race_session import RaceSession
 
-#: what is kept beyond what the ending should take
-SLACK = 1.1
-#: seconds of work: comparisons, and beyond that for each method tried; the least of a ranking; the program's own end
-DECIDING, PER_METHOD, LEAST_RANKING, LEAVING = 0.2, 0.004, 0.03, 0.25
+#: what is kept beyond what the ending should take, on an idle machine and at most; a busy one is less steady
+SLACK, PER_PACE, MOST_SLACK = 1.1, 0.05, 1.6
+#: seconds of work: two decisions, and beyond that for each method tried; the least of a ranking; the program's own end
+DECIDING, PER_METHOD, LEAST_RANKING, LEAVING = 0.4, 0.008, 0.03, 0.25
 #: seconds of work for the model's folder, and beyond that for each byte of weights: hashed, copied and written
 FOLDER, PER_BYTE = 0.05, 2e-8
 #: verification looks at every pair, as ranking does, and sorts what it sees
 THRESHOLDS = 2.5
-#: rows that thresholds are found on, at most and at least: pairs grow with their square
-MOST_ROWS, LEAST_ROWS = 5000, 200
+#: rows that thresholds are found on, at most: pairs grow with their square
+MOST_ROWS = 5000
 #: of the time, at most this share is kept for embedding test images: they only judge
 MOST_TEST = 0.3
 #: however fast thresholds were found, scoring takes this share of its forecast
@@ -38,6 +38,11 @@ class EndingForecast:
         self.page, self._ranking, self._embedding = 0.0, math.inf, math.inf
         #: what thresholds took, of what they were to take: the first measurement has much to load
         self._found = 1.0
+
+    @property
+    def slack(self) -> float:
+        """How many times its forecast is kept for the ending."""
+        return min(MOST_SLACK, SLACK + PER_PACE * (self.session.pace.value - 1))
 
     def hear_frozen(self, *, ranking: float, embedding: float) -> None:
         """Take the work that all folds of the frozen network took; the first time has more to load."""
@@ -73,7 +78,7 @@ class EndingForecast:
 
     def tail(self) -> float:
         """Return the seconds to keep for what follows the test classes."""
-        return SLACK * self.session.pace.seconds(self.writing())
+        return self.slack * self.session.pace.seconds(self.writing())
 
     def seconds(self) -> float:
         """Return what to keep for everything: training, thresholds, test classes, model and page."""
@@ -86,7 +91,7 @@ class EndingForecast:
         # Test classes are scored on all threads, validation classes on one.
         work += OPENED * self.scoring(session.bench.n_test) / SHARED
         # Test images that are late are left out and counted, so that they need no slack.
-        return self.embedding() + SLACK * session.pace.seconds(work)
+        return self.embedding() + self.slack * session.pace.seconds(work)
 
     def embedding(self) -> float:
         """Return the seconds to embed the test images; trained stages read all of them once more."""
@@ -97,7 +102,7 @@ class EndingForecast:
 
     def rows_in(self, seconds: float, *, most: int, methods: int = OPENED) -> int:
         """Return how many of `most` rows can be scored in so many seconds for so many methods."""
-        fits = SLACK * methods * self.session.pace.value / SHARED
+        fits = self.slack * methods * self.session.pace.value / SHARED
 
         def is_too_dear(n: int) -> bool:
             return fits * self.scoring(n) > seconds
@@ -109,7 +114,6 @@ class EndingForecast:
         return low
 
     def rows_for_thresholds(self, candidate: Candidate, seconds: float) -> int:
-        """Return on how many rows thresholds can be found in so many seconds, `LEAST_ROWS` in any case."""
-        left = seconds - SLACK * self.session.pace.seconds(self.fit(candidate))
-        found = self.rows_in(left / THRESHOLDS / SHARED, most=MOST_ROWS, methods=1)
-        return max(LEAST_ROWS, found)
+        """Return on how many rows thresholds can be found in so many seconds; a training comes first."""
+        left = seconds - self.slack * self.session.pace.seconds(self.fit(candidate))
+        return self.rows_in(left / THRESHOLDS / SHARED, most=MOST_ROWS, methods=1)

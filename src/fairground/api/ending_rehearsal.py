@@ -8,6 +8,9 @@ from fairground.adaptation.final_model import find_thresholds
 from fairground.deploy.metadata import Threshold
 from fairground.recommend.candidates import Candidate
 
+#: thresholds of fewer rows than this say too little
+LEAST_ROWS = 200
+
 if TYPE_CHECKING:
     from fairground.api.race_session import RaceSession
 
@@ -38,16 +41,21 @@ class EndingRehearsal:
         self.session.keep_for_the_ending()
 
     def prepare(self, candidate: Candidate) -> PreparedMethod:
-        """Return a method trained on all seen classes; thresholds take half of the time left at most."""
+        """Return a method trained on all seen classes, with thresholds if half of the time left is enough for them."""
+        session = self.session
+        if session.prepared is None or session.prepared.key != candidate.key:
+            model = session.fit(candidate)
+            session.prepared = PreparedMethod(key=candidate.key, model=model, thresholds=self._thresholds(candidate))
+        return session.prepared
+
+    def _thresholds(self, candidate: Candidate) -> tuple[Threshold, ...]:
         session, forecast = self.session, self.session.forecast
-        if session.prepared is not None and session.prepared.key == candidate.key:
-            return session.prepared
-        model = session.fit(candidate)
         left = session.clock.limit - forecast.tail() - session.clock.seconds()
         most = forecast.rows_for_thresholds(candidate, 0.5 * left)
+        if most < LEAST_ROWS:
+            return ()
         with session.pace.measured() as finding:
-            thresholds = find_thresholds(session.bench, session.spec(candidate), session.folds, most_rows=most)
+            found = find_thresholds(session.bench, session.spec(candidate), session.folds, most_rows=most)
         n_fold = len(session.rows) // session.folds.n_folds
         forecast.hear_thresholds(candidate, min(most, n_fold), finding.work)
-        session.prepared = PreparedMethod(key=candidate.key, model=model, thresholds=thresholds)
-        return session.prepared
+        return found
