@@ -17,7 +17,7 @@ from fairground.statistics.layout import Array
 from fairground.statistics.many_to_one import compare_with_control
 
 PAGE = Path(__file__).parent.parent / "docs" / "recommend.md"
-STUDIES, REPEATS, PICKED = 400, 3, 3
+STUDIES, REPEATS, PICKED = 300, 3, 3
 #: of the 5 % of a recommendation, each of the two metrics that decide has half
 ERROR = 0.025
 #: fewer than a recommendation draws, so that thousands of races can be simulated
