@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 
 from fairground.adaptation.adapter import AdaptedModel
 from fairground.adaptation.final_model import find_thresholds
+from fairground.api.torch_threads import torch_threads
 from fairground.deploy.metadata import Threshold
 from fairground.recommend.candidates import Candidate
 
-#: thresholds of fewer rows than this say too little
-LEAST_ROWS = 200
-
 if TYPE_CHECKING:
     from fairground.api.race_session import RaceSession
+
+#: thresholds of fewer rows than this say too little
+LEAST_ROWS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,8 @@ class EndingRehearsal:
         most = forecast.rows_for_thresholds(candidate, 0.5 * left)
         if most < LEAST_ROWS:
             return ()
-        with session.pace.measured() as finding:
+        threads = session.threads(candidate)
+        with torch_threads(threads), session.pace.measured(threads) as finding:
             found = find_thresholds(session.bench, session.spec(candidate), session.folds, most_rows=most)
         n_fold = len(session.rows) // session.folds.n_folds
         forecast.hear_thresholds(candidate, min(most, n_fold), finding.work)

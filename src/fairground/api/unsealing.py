@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: of the rows that trained stages could read in the time left, this share is taken
 READ = 0.9
+#: from this pace on the machine has other work for every processor
+BUSY = 2.0
 #: whatever the time, as many images of each test class are looked at on average
 LEAST_PER_CLASS = 4
 
@@ -103,7 +105,9 @@ class Unsealing:
         session.progress.doing(f"test classes: {method.label}")
         begun = self.clock.seconds()
         fitted = self.model if method.label == found.chosen.label else session.fit(method.candidate)
-        with suppress(DivergedError), torch_threads(os.cpu_count() or 1):
+        # On a busy machine a second thread is one more that waits for the others.
+        threads = 1 if session.pace.value > BUSY else os.cpu_count() or 1
+        with suppress(DivergedError), torch_threads(threads):
             evaluated = scores_of_rows(
                 self.bench.table, fitted.embed(rows), rows, session.asked.metrics, normalise=fitted.normalise
             )
