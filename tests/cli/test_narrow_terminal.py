@@ -25,7 +25,9 @@ def lines_of(*words: str, cwd: Path) -> list[str]:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    environment = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
+    environment = {
+        name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES", "FAIRGROUND_HOME")
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "fairground", *words],
         cwd=cwd,

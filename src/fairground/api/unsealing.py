@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.adaptation.adapter import AdaptedModel
+from fairground.adaptation.embedding import round_robin
 from fairground.adaptation.scores import scores_of_rows
 from fairground.api.torch_threads import torch_threads
 from fairground.errors import DivergedError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 READ = 0.9
 #: from this pace on the machine has other work for every processor
 BUSY = 2.0
-#: whatever the time, as many images of each test class are looked at on average
+#: as many images of each test class are wanted before the time for scoring them is thought of
 LEAST_PER_CLASS = 4
 
 
@@ -64,9 +65,9 @@ class Unsealing:
         return self.clock.limit - self.forecast.tail() - self.clock.seconds()
 
     def _rows(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows that are embedded and can be ranked in time, drawn by the seed."""
+        """Return the rows that are embedded and can be ranked in time, about as many of each class."""
         session, bench = self.session, self.bench
-        rows = rows[np.random.default_rng([session.asked.seed, 11]).permutation(len(rows))]
+        rows = round_robin(rows, bench.table.labels[rows], session.asked.seed + 11)
         tell = session.progress.counted("test images")
         least = min(len(rows), LEAST_PER_CLASS * bench.n_test_classes)
         is_read_twice = self.model.depth != 0 and bench.trunk is not None
@@ -80,7 +81,8 @@ class Unsealing:
         first = 0.5 * self._left() if is_read_twice else 0.0
 
         def is_time() -> bool:
-            return n_done < least or self._left() - first > self._scoring_seconds(n_done)
+            needed = first + self._scoring_seconds(n_done) if n_done >= least else 0.0
+            return self._left() > needed
 
         with torch_threads(os.cpu_count() or 1):
             rows = bench.embed(rows, is_time=is_time, tell=heard)
