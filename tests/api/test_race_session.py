@@ -5,10 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
+from fairground.api.ending_forecast import EndingForecast
+from fairground.api.ending_rehearsal import EndingRehearsal
 from fairground.api.load_model import load_model
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_ending import RaceEnding
-from fairground.api.race_session import RaceRequest, RaceSession
+from fairground.api.race_request import RaceRequest
+from fairground.api.race_session import RaceSession
 from fairground.recommend.protocol_choice import choose_protocol
 from fairground.recommend.race_clock import RaceClock
 from fairground.recommend.race_state import RaceState
@@ -46,7 +49,7 @@ def test_work_stops_when_only_the_ending_is_left_however_slow_a_step_is(tmp_path
 @pytest.fixture
 def quick_ending(monkeypatch):
     """Let what the ending takes of the real clock not count on the one of the test."""
-    monkeypatch.setattr(RaceSession, "_ending_seconds", lambda _: 1.0)
+    monkeypatch.setattr(EndingForecast, "seconds", lambda _: 1.0)
 
 
 def test_training_that_does_not_help_hands_over_the_features_as_they_are(tmp_path, quick_ending):
@@ -70,3 +73,18 @@ def test_training_that_helps_is_handed_over_and_the_test_classes_agree(tmp_path,
     assert any(sentence.startswith("The test classes agree") for sentence in result["advice"])
     model = load_model(session.state.model)
     assert any(result["chosen"] in note for note in model.metadata.notes)
+
+
+def test_what_was_rehearsed_is_handed_over_and_not_trained_again(tmp_path, quick_ending, monkeypatch):
+    session = made_session(tmp_path, limit=24.0, n_noise=2, spread=0.8)
+    candidate = session.decision().chosen.candidate
+    prepared = EndingRehearsal(session).prepare(candidate)
+    monkeypatch.setattr(session, "fit", lambda _: pytest.fail("trained again"))
+    assert EndingRehearsal(session).prepare(candidate) is prepared
+    assert session.prepared is prepared
+
+
+def test_without_time_a_model_has_no_thresholds(tmp_path, quick_ending):
+    session = made_session(tmp_path)
+    session.prepared, session.clock.limit = None, 0.0
+    assert EndingRehearsal(session).prepare(session.race.frozen[0]).thresholds == ()

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.quick_race import write_features
+from tests.cli.test_study import STUDY
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +25,9 @@ def lines_of(*words: str, cwd: Path) -> list[str]:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    environment = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
+    environment = {
+        name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES", "FAIRGROUND_HOME")
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "fairground", *words],
         cwd=cwd,
@@ -72,8 +76,33 @@ def test_training_fits_and_measuring_is_shown(place):
 
 @pytest.mark.parametrize(
     "words",
-    [("list", "runs"), ("protocol", "photographs"), ("compare",), ("data", "check", "--dataset", "synthetic")],
-    ids=lambda words: words[0],
+    [
+        ("list", "runs"),
+        ("list", "losses"),
+        ("protocol", "photographs"),
+        ("compare",),
+        ("data", "check", "--dataset", "synthetic"),
+        ("published", "mlrc2020/table4"),
+        ("study", "list"),
+    ],
+    ids=" ".join,
 )
 def test_commands_fit(place, words):
     assert too_wide(lines_of(*words, cwd=place[0])) == []
+
+
+def test_a_study_its_plan_and_its_status_fit(tmp_path):
+    (tmp_path / "mine.toml").write_text(STUDY)
+    lines = lines_of("study", "mine.toml", "--executor", "inline", cwd=tmp_path)
+    page = [line for line in lines if line.startswith(("page:", "    /"))]
+    assert too_wide([line for line in lines if line not in page]) == []
+    assert any("selected, validation map@r" in line and "%" in line for line in lines)
+    assert too_wide(lines_of("study", "plan", "mine.toml", cwd=tmp_path)) == []
+    assert too_wide(lines_of("study", "status", "mine.toml", cwd=tmp_path)) == []
+
+
+def test_a_recommendation_fits(tmp_path):
+    features = write_features(tmp_path / "made.npz")
+    lines = lines_of("recommend", features.name, "--time", "12s", cwd=tmp_path)
+    assert too_wide([line for line in lines if str(tmp_path) not in line]) == []
+    assert any(line.startswith("raw features") for line in lines)

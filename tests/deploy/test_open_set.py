@@ -70,6 +70,8 @@ def test_confidence_by_hand():
     )
     # At 0.3: three quarters of the unknown and a quarter of the known queries score so low.
     assert trials.unknown_confidence(0.3) == pytest.approx(0.75)
+    lowest = min(trials.unknown.min(), trials.known[trials.has_own].min())
+    assert trials.unknown_confidence(-1.0) == trials.unknown_confidence(lowest) is not None
     # Two answers with five votes, both right; one of each is added.
     assert trials.right_share(0.4, 5) == pytest.approx(3 / 4)
     assert trials.right_share(0.4, 2) is None

@@ -71,14 +71,21 @@ def advice(found: Decision, test: UnsealedScores, folds: FoldSummary = FOLDS) ->
     return advice_of(found, test, folds, first="recall@1", elapsed=60.0)
 
 
+def test_test_images_that_were_late_are_counted() -> None:
+    late = replace(opened(0.56, 0.5), n_left_out=21)
+    assert any(sentence.startswith("On 99 of 120 images of 12 test") for sentence in advice(decided(0.06), late))
+    assert any(sentence.startswith("On 99 images of") for sentence in advice(decided(0.06), opened(0.56, 0.5)))
+
+
 def test_a_gain_beyond_noise_is_recommended_and_the_test_classes_agree() -> None:
     found = advice(decided(0.06), opened(0.56, 0.5))
     assert found[0].startswith("Take SupCon, 90 steps: Recall@1 5")
     assert "points better than the frozen network" in found[0]
     assert found[1].startswith("SupCon, 90 steps is better than frozen network by")
     assert "] points, over " in found[1]
-    assert found[1].endswith("3 fresh repeats of the folds.")
-    assert advice(decided(0.06, repeats=1), opened(0.56, 0.5))[1].endswith("1 fresh repeat of the folds.")
+    tried = "corrected for the 2 methods tried."
+    assert found[1].endswith(f"3 fresh repeats of the folds, {tried}")
+    assert advice(decided(0.06, repeats=1), opened(0.56, 0.5))[1].endswith(f"1 fresh repeat of the folds, {tried}")
     assert any(sentence.startswith("The test classes agree") for sentence in found)
 
 
@@ -172,6 +179,7 @@ def test_table_verdicts_and_advice_have_one_source() -> None:
 def test_the_page_says_what_the_advice_says(tmp_path) -> None:
     found, test = decided(0.06), opened(0.56, 0.5)
     page = RacePage(
+        frozen="frozen network",
         title="Which method for <b>birds</b>?",
         advice=advice(found, test),
         columns=table_columns(("recall@1",), is_open=True),

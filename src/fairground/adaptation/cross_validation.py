@@ -46,6 +46,7 @@ class CrossValidation:
                 embeddings = adapted.embed(fold.validation, self.adapter.tick)
                 if not bool(torch.isfinite(embeddings).all()):
                     raise DivergedError("the embeddings are not finite")
+                self.adapter.tick()
                 ranked = time.monotonic()
                 found = scores_of_rows(
                     self.adapter.table, embeddings, fold.validation, self.metrics, normalise=adapted.normalise

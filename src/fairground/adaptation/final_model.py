@@ -19,15 +19,18 @@ from fairground.deploy.model_folder import write_model
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.training.checkpoint import to_bytes
 
-#: rows that thresholds are found on, at most: pairs grow with their square
-_ROWS = 5000
 _LOOKED_AT = 512
 
 
-def find_thresholds(bench: Workbench, spec: AdaptationSpec, folds: ClassFolds) -> tuple[Threshold, ...]:
-    """Return thresholds found on classes of the first fold by the same method trained without them."""
+def find_thresholds(
+    bench: Workbench, spec: AdaptationSpec, folds: ClassFolds, *, most_rows: int
+) -> tuple[Threshold, ...]:
+    """Return thresholds found on classes of the first fold by the same method trained without them.
+
+    Pairs grow with the square of the rows, so that every second or third row is taken where there are too many.
+    """
     fold = next(folds.repeat(0))
-    rows = fold.validation[:: max(1, len(fold.validation) // _ROWS)]
+    rows = fold.validation[:: max(1, -(-len(fold.validation) // most_rows))]
     adapted = bench.adapter.fit(spec, fold.train)
     return thresholds_of(view_of_rows(bench.table, adapted.embed(rows), rows, normalise=adapted.normalise))
 

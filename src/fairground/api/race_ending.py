@@ -1,18 +1,17 @@
 """The end of a session: the chosen method trained on all seen classes, the test classes opened, everything written."""
 
 import json
-import os
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairground.adaptation.adapter import AdaptedModel
-from fairground.adaptation.final_model import find_thresholds, write_final_model
-from fairground.adaptation.scores import scores_of_rows
-from fairground.api.torch_threads import torch_threads
-from fairground.errors import DivergedError
-from fairground.recommend.decision import Decision, RankedMethod
+from fairground.adaptation.final_model import write_final_model
+from fairground.api.ending_rehearsal import EndingRehearsal
+from fairground.api.unsealing import Unsealing
+from fairground.deploy.metadata import Threshold
+from fairground.recommend.decision import Decision
 from fairground.records.artefacts import write_atomically
 from fairground.report.advice import (
     FoldSummary,
@@ -24,14 +23,9 @@ from fairground.report.advice import (
 )
 from fairground.report.headings import duration
 from fairground.report.race_page import RacePage, write_race_page
-from fairground.statistics.compare import compare_values
-from fairground.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
     from fairground.api.race_session import RaceSession
-
-#: what is kept for page and model once the test images are embedded, in endings as measured
-KEPT = 2.0
 
 
 class RaceEnding:
@@ -48,71 +42,23 @@ class RaceEnding:
         self.bench.adapter.tick = lambda: None
         found = self.session.decision()
         model: AdaptedModel | None = None
+        thresholds: tuple[Threshold, ...] = ()
         test = UnsealedScores()
         if len(self.session.rows):
             self.progress.news(f"training the model to hand over: {found.chosen.label}")
-            model = self._fit(found.chosen)
+            prepared = EndingRehearsal(self.session).prepare(found.chosen.candidate)
+            model, thresholds = prepared.model, prepared.thresholds
             if not is_stopped:
-                test = self._open_test(found, model)
-        self._write_model(found, model, test)
+                test = Unsealing(self.session, found, model).open()
+        self._write_model(found, model, thresholds, test)
         return self.write_page(found, test, is_stopped=is_stopped)
 
-    def _fit(self, method: RankedMethod) -> AdaptedModel:
-        with torch_threads(self.session.threads(method.candidate)):
-            return self.bench.adapter.fit(self.session.spec(method.candidate), np.sort(self.session.rows))
-
-    def _open_test(self, found: Decision, model: AdaptedModel) -> UnsealedScores:
-        """Open the test classes for the frozen network, the chosen method and, while there is time, the others."""
-        bench, clock = self.bench, self.clock
-        bench.sealed.end_selection(f"the race chose {found.chosen.label}")
-        self.state.n_openings += 1
-        self.state.write()
-        rows = bench.sealed.open()
-        order = np.random.default_rng([self.asked.seed, 11]).permutation(len(rows))
-        ending = clock.limit - KEPT * max(self.session.ending, 0.7)
-        tell = self.progress.counted("test images")
-
-        def is_time() -> bool:
-            return clock.seconds() < ending
-
-        with torch_threads(os.cpu_count() or 1):
-            rows = bench.embed(rows[order], is_time=is_time, tell=tell)
-            depth = model.depth
-            if depth > 0:
-                bench.embed_maps(rows, depth=depth, views=1, is_time=lambda: True, tell=tell)
-        rows = np.sort(rows)
-        scores: dict[str, dict[str, float]] = {}
-        blocks: dict[str, dict[int, float]] = {}
-        untrained = [one for one in found.methods if not one.candidate.is_trained]
-        others = [one for one in found.methods if one.candidate.is_trained and one.label != found.chosen.label]
-        for method in (*untrained, found.chosen, *others):
-            is_own = method.label == found.chosen.label
-            is_needed = is_own or method.label == found.frozen.label
-            if method.label in scores or not (is_needed or (is_time() and method.candidate.depth == 0)):
-                continue
-            fitted = model if is_own else self._fit(method)
-            with suppress(DivergedError), torch_threads(os.cpu_count() or 1):
-                evaluated = scores_of_rows(
-                    bench.table, fitted.embed(rows), rows, self.asked.metrics, normalise=fitted.normalise
-                )
-                scores[method.label] = dict(evaluated.scores)
-                values = np.nan_to_num(evaluated.per_class[found.metric])
-                blocks[method.label] = dict(enumerate(self.session.folds.blocks(values)))
-        return UnsealedScores(
-            scores=scores,
-            comparison=_test_comparison(
-                found, blocks, is_higher=self.session.is_higher or found.metric != self.asked.by
-            ),
-            n_classes=len(np.unique(bench.table.labels[rows])),
-            n_images=len(rows),
-            n_openings=self.state.n_openings,
-        )
-
-    def _write_model(self, found: Decision, model: AdaptedModel | None, test: UnsealedScores) -> None:
+    def _write_model(
+        self, found: Decision, model: AdaptedModel | None, thresholds: Sequence[Threshold], test: UnsealedScores
+    ) -> None:
         """Write the model folder and the plan that makes it again."""
         spec = self.session.spec(found.chosen.candidate)
         adapted = self._untouched() if model is None else model
-        thresholds = find_thresholds(self.bench, spec, self.session.folds) if model is not None else ()
         scores = {"validation": found.chosen.scores, "test": dict(test.scores.get(found.chosen.label, {}))}
         rows = np.sort(self.session.rows)
         checksum = write_final_model(
@@ -147,7 +93,7 @@ class RaceEnding:
             write_final_model(
                 self.bench,
                 spec,
-                self._fit(found.frozen),
+                self.session.fit(found.frozen.candidate),
                 self.state.path / "frozen",
                 name=self.state.name,
                 scores={"validation": found.frozen.scores, "test": dict(test.scores[found.frozen.label])},
@@ -175,6 +121,7 @@ class RaceEnding:
         rows = table_rows(found, test, self.asked.shown)
         page = RacePage(
             title=self.asked.title,
+            frozen=found.frozen.label,
             advice=advice,
             columns=columns,
             rows=rows,
@@ -208,13 +155,3 @@ class RaceEnding:
             "n_measurements": len(self.session.known),
             "is_stopped": is_stopped,
         }
-
-
-def _test_comparison(found: Decision, blocks: dict[str, dict[int, float]], *, is_higher: bool) -> Comparison | None:
-    """Compare the chosen method with the frozen network on test classes; with the best other where it is chosen."""
-    rivals = [one.label for one in found.methods if one.label in blocks and one.label != found.frozen.label]
-    other = found.chosen.label if not found.is_frozen else next(iter(rivals), None)
-    if other is None or other not in blocks or found.frozen.label not in blocks:
-        return None
-    pair = {label: blocks[label] for label in (found.frozen.label, other)}
-    return compare_values(pair, higher_is_better=is_higher)

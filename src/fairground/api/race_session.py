@@ -2,37 +2,38 @@
 
 import hashlib
 import os
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from fairground.adaptation.adapter import AdaptedModel
 from fairground.adaptation.class_folds import ClassFolds
 from fairground.adaptation.cross_validation import CrossValidation
 from fairground.adaptation.embedding import BLOCK
 from fairground.adaptation.workbench import Workbench
+from fairground.api.ending_forecast import EndingForecast
+from fairground.api.ending_rehearsal import EndingRehearsal, PreparedMethod
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_ending import RaceEnding
+from fairground.api.race_request import RaceRequest
 from fairground.api.race_stages import StageProbe
 from fairground.api.torch_threads import torch_threads
-from fairground.evaluation.scores import evaluate
+from fairground.deploy.calibration import thresholds_of
+from fairground.evaluation.scores import evaluate_in_detail
+from fairground.evaluation.view import EmbeddingView
 from fairground.recommend.candidates import Candidate, frozen_candidates, head_candidates, network_candidates
 from fairground.recommend.decision import Decision, decide
 from fairground.recommend.measurements import Measurement, Measurements
-from fairground.recommend.protocol_choice import ProtocolChoice
+from fairground.recommend.pace import Pace
 from fairground.recommend.race import Race
 from fairground.recommend.race_clock import RaceClock
 from fairground.recommend.race_state import RaceState
 from fairground.records.store import Store
 from fairground.report.advice import UnsealedScores
 from fairground.report.headings import size
-from fairground.spec.adaptation import ALL, AdaptationSpec
+from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.load import load_run
 from fairground.spec.metric_words import declared_metric
-from fairground.spec.study import MethodSpec
-from fairground.spec.study_load import load_study
 from fairground.statistics.compare import compare_values
 from fairground.study.select import OPENED
 
@@ -40,38 +41,12 @@ from fairground.study.select import OPENED
 EMBEDDING = 0.65
 #: before anything is measured, this share of the time is kept for the ending
 FIRST_RESERVE = 0.15
-#: what is kept for the ending beyond what it should take
-SLACK = 1.15
 #: of the time, at most this share is kept
 MOST_RESERVE = 0.6
+#: how often the race may go on after a rehearsal of the ending, and the share of the time worth going on for
+MOST_RETURNS, GOES_ON = 5, 0.02
 #: decides where the metric that was asked for shows no difference
 SECOND = "map@r"
-ALWAYS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RaceRequest:
-    """What was asked: `base` are the words of the data, the split and the network, the user's own last."""
-
-    title: str
-    choice: ProtocolChoice
-    base: tuple[str, ...]
-    by: str
-    seed: int
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """All metrics that are measured."""
-        return tuple(dict.fromkeys((*ALWAYS, self.by)))
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The metrics of the table."""
-        return tuple(dict.fromkeys(("recall@1", "map@r", self.by)))
-
-    def methods(self) -> Sequence[MethodSpec]:
-        """Return the losses that are raced, with their settings."""
-        return load_study(self.choice.field).methods
 
 
 class RaceSession:
@@ -88,7 +63,8 @@ class RaceSession:
         )
         self.bench.adapter.tick = clock.tick
         self.rows = np.empty(0, np.int64)
-        self.speed = 0.0
+        #: seconds of work to embed an image, once measured; 0 where none are embedded
+        self.image_work = 0.0
         self.known = Measurements(None, scope="")
         declared = declared_metric(asked.by)
         self.is_higher = True if declared is None else declared.higher_is_better
@@ -104,10 +80,10 @@ class RaceSession:
             on_measured=self._on_measured,
         )
         self.race.finalists = [self.race.frozen[0]]
-        #: what deciding and writing the page took, once measured
-        self.ending = 0.0
-        #: what ranking and embedding took on all folds of an untrained method
-        self._ranking, self._embedding = 0.0, 0.0
+        self.pace = Pace()
+        self.forecast = EndingForecast(self)
+        #: the method that was trained last for the ending, with its thresholds
+        self.prepared: PreparedMethod | None = None
         self._best = float("-inf")
         clock.reserve = FIRST_RESERVE * clock.limit
 
@@ -117,14 +93,16 @@ class RaceSession:
         share = len(bench.seen) / (len(bench.seen) + bench.n_test)
         counted, start = self.progress.counted("embedding images"), self.clock.seconds()
         until = start + EMBEDDING * share * (self.clock.limit - start)
-        with torch_threads(os.cpu_count() or 1):
+        n_there = 0 if bench.cache is None else len(bench.seen) - len(bench.cache.missing(bench.seen))
+        threads = os.cpu_count() or 1
+        with torch_threads(threads), self.pace.measured(threads) as embedding:
             self.rows = bench.embed(
                 bench.seen,
                 is_time=lambda: self.clock.seconds() < until,
                 tell=counted,
             )
         self._say_embedded(counted.speed)
-        self.speed = counted.speed or self._embedding_speed()
+        self.image_work = self._image_work(embedding.work, len(self.rows) - n_there)
         self.folds: ClassFolds = bench.folds(self.rows)
         scope = hashlib.sha256(np.sort(self.rows).tobytes()).hexdigest()[:16]
         self.race.known = self.known = Measurements(self.state.path, scope=scope)
@@ -146,7 +124,13 @@ class RaceSession:
         self.progress.say(
             f"{len(self.folds.classes)} classes validate in turn, in {self.folds.n_folds} folds; fresh repeats decide."
         )
-        self.race.run()
+        for _ in range(MOST_RETURNS):
+            if not self.race.run():
+                return
+            # What was kept for the ending was a forecast: part of it is done now, and shows what the rest takes.
+            EndingRehearsal(self).run()
+            if self.clock.left() < GOES_ON * self.clock.limit:
+                return
 
     def decision(self) -> Decision:
         """Return what is to be taken by what is known now."""
@@ -162,41 +146,33 @@ class RaceSession:
 
     def _on_measured(self, candidate: Candidate, found: Measurement) -> None:
         self.say_candidate(candidate, found)
-        if self.ending == 0.0:
-            # Everything that an ending does, done once: it leaves a page, and says what it costs.
-            begun = time.monotonic()
-            for values in found.blocks.values():
-                compare_values({"a": dict(enumerate(values)), "b": dict(enumerate(values))})
-            RaceEnding(self).write_page(self.decision(), UnsealedScores(), is_stopped=True)
-            self.ending = time.monotonic() - begun
-        # Test images that are late are left out and counted, so that they need no slack.
-        kept = self._test_seconds() + SLACK * self._ending_seconds() + 1.0
-        self.clock.reserve = min(MOST_RESERVE * self.clock.limit, kept)
+        if self.forecast.page == 0.0:
+            # Everything that an ending decides and writes, done once: it leaves a page, and says what it costs.
+            with self.pace.measured() as writing:
+                for values in found.blocks.values():
+                    compare_values({"a": dict(enumerate(values)), "b": dict(enumerate(values))})
+                RaceEnding(self).write_page(self.decision(), UnsealedScores(), is_stopped=True)
+            self.forecast.page = writing.work
+        self.keep_for_the_ending()
 
-    def _ending_seconds(self) -> float:
-        """Return what the ending should take: two trainings, scores, comparisons, model and page."""
-        n_folds = self.folds.n_folds
-        fits = [
-            one.seconds / n_folds
-            for candidate in self.race.finalists
-            if (one := self.known.get(candidate.key, 1) or self.known.get(candidate.key, 0)) is not None
-        ]
-        # Ranking holds everything against everything, and grows with the square; embedding grows with the images.
-        grown = self.bench.n_test / max(len(self.rows), 1)
-        scoring = 2 * (n_folds * grown**2 * self._ranking + grown * self._embedding)
-        return 2 * max(fits, default=0.0) + scoring + 2.5 * max(self.ending, 0.5)
+    def keep_for_the_ending(self) -> None:
+        """Keep the time that the ending should take at the pace of now."""
+        self.clock.reserve = min(MOST_RESERVE * self.clock.limit, self.forecast.seconds())
 
-    def _test_seconds(self) -> float:
-        """Return what embedding the test images should take; the complete network reads all of them once more."""
-        passes = 2 if any(one.depth == ALL for one in self.race.finalists) else 1
-        return passes * self.bench.n_test / self.speed if self.speed else 0.0
+    def fit(self, candidate: Candidate) -> AdaptedModel:
+        """Return a method trained on all seen classes."""
+        threads = self.threads(candidate)
+        with torch_threads(threads), self.pace.measured(threads):
+            return self.bench.adapter.fit(self.spec(candidate), np.sort(self.rows))
 
     def _measure(self, candidate: Candidate, repeat: int) -> Measurement:
         self.progress.doing(f"{self.race.stage}: {candidate.label}")
-        with torch_threads(self.threads(candidate)):
+        threads = self.threads(candidate)
+        with torch_threads(threads), self.pace.measured(threads) as measured:
             found = self.validation.score(self.spec(candidate, repeat), repeat)
-        if not candidate.is_trained:
-            self._ranking, self._embedding = found.ranking_seconds, found.seconds - found.ranking_seconds
+        if candidate.key == self.race.frozen[0].key:
+            ranking = measured.work * found.ranking_seconds / max(found.seconds, 1e-9)
+            self.forecast.hear_frozen(ranking=ranking, embedding=measured.work - ranking)
         return Measurement(
             scope=self.known.scope,
             method=candidate.key,
@@ -204,6 +180,7 @@ class RaceSession:
             scores=found.scores,
             blocks=found.blocks,
             seconds=found.seconds,
+            work=measured.work,
         )
 
     def threads(self, candidate: Candidate) -> int:
@@ -217,17 +194,27 @@ class RaceSession:
     def _warm_up(self) -> None:
         """Score a handful of rows: what is compiled at first use shall not count as what ranking takes."""
         points = torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
-        evaluate(points, np.arange(8) // 2, list(self.asked.metrics))
+        with self.pace.measured():
+            view = EmbeddingView(points, np.arange(8) // 2)
+            evaluate_in_detail(view, self.asked.metrics)
+            thresholds_of(view)
 
-    def _embedding_speed(self) -> float:
-        """Return images per second by a block that is in the cache already; nothing where none are embedded."""
-        bench = self.bench
+    @property
+    def speed(self) -> float:
+        """Images per second at the machine's pace; 0 where none are embedded."""
+        return 1 / self.pace.seconds(self.image_work) if self.image_work else 0.0
+
+    def _image_work(self, work: float, n_new: int) -> float:
+        """Return the work of embedding an image; where all were in the cache, by a block that is embedded again."""
+        bench, threads = self.bench, os.cpu_count() or 1
         if bench.trunk is None or not len(self.rows):
             return 0.0
-        some, begun = self.rows[:BLOCK], time.monotonic()
-        with torch_threads(os.cpu_count() or 1), torch.no_grad():
+        if n_new >= BLOCK:
+            return work / n_new
+        some = self.rows[:BLOCK]
+        with torch_threads(threads), torch.no_grad(), self.pace.measured(threads) as embedding:
             bench.trunk(bench.transform.evaluate(bench.table.images, some))
-        return len(some) / (time.monotonic() - begun)
+        return embedding.work / len(some)
 
     def _say_embedded(self, rate: float) -> None:
         cache, bench = self.bench.cache, self.bench

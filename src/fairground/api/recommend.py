@@ -21,7 +21,7 @@ from fairground.spec.load import load_run
 if TYPE_CHECKING:
     from fairground.api.load_model import LoadedModel
     from fairground.api.progress.race import RaceProgress
-    from fairground.api.race_session import RaceRequest
+    from fairground.api.race_request import RaceRequest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -187,7 +187,7 @@ def _inspect(
     """Look at the data, say what was seen and chosen, and return what is asked."""
     is_named = data == "icons" and not Path(data).exists()
     named = data_words(None, "icons") if is_named else data_words(Path(data), None)
-    from fairground.api.race_session import RaceRequest
+    from fairground.api.race_request import RaceRequest
     from fairground.contracts.metric import RankingMetric
     from fairground.evaluation.metric_names import metric_named
     from fairground.training.dataset_profile import profile_dataset

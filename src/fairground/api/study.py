@@ -74,8 +74,12 @@ class StudyResult:
         """How many trials and final runs failed, and why."""
         return failures_of(self.results)
 
+    def text(self, *, width: int | None = None) -> str:
+        """Return the tables, what was selected and what a reader must be told, in lines of at most `width` signs."""
+        return results_text(self.results, width=width)
+
     def __str__(self) -> str:
-        return results_text(self.results)
+        return self.text()
 
     def __repr__(self) -> str:
         return f"<StudyResult {self.study.name} ({study_hash(self.study)}): {len(self.records)} final runs>"

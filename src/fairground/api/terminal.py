@@ -11,7 +11,7 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -39,14 +39,25 @@ def screen_width() -> int | None:
     return terminal_width(10_000) if sys.stdout.isatty() else None
 
 
-def print_fitted(line: str) -> None:
-    """Print a line, in several where the terminal is narrower, further ones set in."""
-    width = screen_width()
+def print_fitted(line: str, *, indent: int = 4) -> None:
+    """Print a line, in several where the terminal is narrower, further ones set in by `indent` more than the first."""
+    print(fitted(line, screen_width(), indent=indent))
+
+
+def fitted(line: str, width: int | None, *, indent: int = 4) -> str:
+    """Return a line in as many as a width needs; a path that is too long by itself is never torn."""
     if width is None or len(line) <= width:
-        print(line)
-        return
-    further = " " * (len(line) - len(line.lstrip()) + 4)
-    print("\n".join(textwrap.wrap(line, width, subsequent_indent=further, break_on_hyphens=False)))
+        return line
+    further = " " * (len(line) - len(line.lstrip()) + indent)
+    lines = textwrap.wrap(line, width, subsequent_indent=further, break_on_hyphens=False, break_long_words=False)
+    return "\n".join(lines)
+
+
+def print_listed(entries: Mapping[str, str]) -> None:
+    """Print names with a text beside each, the texts below one another."""
+    column = max((len(name) for name in entries), default=0)
+    for name, text in entries.items():
+        print_fitted(f"{name:<{column}}  {text}".rstrip(), indent=column + 2)
 
 
 def console() -> "Console":

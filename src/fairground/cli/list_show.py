@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.api.terminal import terminal_width
+from fairground.api.terminal import fitted, print_fitted, print_listed, screen_width, terminal_width
 from fairground.cli.options import HOME, AsJson, Home
 
 HELP_ORDER = 150
@@ -51,9 +51,7 @@ def list_things(
     if as_json:
         print(json.dumps(found))
         return
-    width = max((len(name) for name in found), default=0)
-    for name, line in found.items():
-        print(f"{name:<{width}}  {line}".rstrip())
+    print_listed(found)
 
 
 def _fairness(table: str) -> dict[str, str]:
@@ -82,15 +80,15 @@ def _list_runs(home: Path, as_json: bool) -> None:
         print(json.dumps(states, sort_keys=True))
         return
     if not states:
-        print(f"no runs in {home} yet; `fairground train` makes one, --home names another place")
+        print_fitted(f"no runs in {home} yet; `fairground train` makes one, --home names another place")
     some = [kind for kind in OWN_DATA if kind in kinds]
     own = {name: data_name(part) for name, part in store.data_of(some).items()} if some else {}
-    lines = []
+    lines, width = [], screen_width()
     for name, state in sorted(states.items()):
         about = (
             _about(runs[name], own.get(name), with_unit) if name in runs else f"go on with: fairground resume {name}"
         )
-        lines.append(f"{name}  {state:<10}  {about}")
+        lines.append(fitted(f"{name}  {state:<10}  {about}", width, indent=26))
     # At once: twenty thousand calls would take longer than reading the store.
     print("\n".join(lines), end="\n" if lines else "")
 
@@ -143,9 +141,9 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
     loss = record.spec["loss"]
     assert isinstance(loss, dict)
     where = data_name(record.spec["data"])
-    print(f"run {record.name}: {loss['name']} on {where}, seed {record.spec['seed']}, {record.state}")
+    print_fitted(f"run {record.name}: {loss['name']} on {where}, seed {record.spec['seed']}, {record.state}")
     if record.failure:
-        print(f"  {record.failure}")
+        print_fitted(f"  {record.failure}")
     for row in record.epochs:
         trained = "untrained" if row.loss is None else f"loss {row.loss:.4f}"
         mark = "<- selected" if row.epoch == record.best_epoch else ""
@@ -156,15 +154,15 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
         if scores:
             print_wrapped(f"  {split:<10}", scores)
     for note in record.notes:
-        print(f"  note: {note}")
+        print_fitted(f"  note: {note}")
     for finding in record.findings:
-        print(f"  doctor: {finding.text}")
+        print_fitted(f"  doctor: {finding.text}")
     origin = record.provenance
     memory = origin.peak_memory_bytes / 2**20
     took = f"{origin.wall_seconds:.1f} s" + (
         f" ({origin.cpu_seconds:.1f} s of processor)" if origin.cpu_seconds else ""
     )
-    print(f"  {took}, {memory:.0f} MB, {origin.threads} threads, fairground {origin.fairground}")
+    print_fitted(f"  {took}, {memory:.0f} MB, {origin.threads} threads, fairground {origin.fairground}")
 
 
 COMMANDS = {"list": list_things, "show": show}

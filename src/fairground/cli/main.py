@@ -4,6 +4,8 @@ A command is a file of this folder with a `HELP_ORDER`, which says where in the 
 imported here or at the top of a command's file, so that `--help` answers at once.
 """
 
+import atexit
+import gc
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -45,6 +47,8 @@ def main() -> None:
     """Run the command line; a mistake of the user's is a sentence and exit code 2, never a traceback."""
     guard_streams()
     note_start()
+    # Looking for garbage among all that torch and numba hold takes longer than many commands do.
+    atexit.register(gc.freeze)
     try:
         app()
     except FairgroundError as error:

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.api.terminal import print_fitted, screen_width
 from fairground.cli.options import HOME, AsJson, Home
 
 HELP_ORDER = 170
+
+#: columns of a table that name a row, and which of them is the method's name in configs
+_N_NAMES, _METHOD = 6, 1
 
 if TYPE_CHECKING:
     from fairground.records.published import PublishedRow, PublishedTable
@@ -69,7 +73,7 @@ def published(
     for found in tables:
         _print_table(found, [row for row in rows if row.table_name == found.name])
     for verdict in verdicts:
-        print(f"{verdict['runs']}: {verdict['sentence']}")
+        print_fitted(f"{verdict['runs']}: {verdict['sentence']}")
 
 
 def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRow"], *, as_json: bool) -> None:
@@ -83,10 +87,10 @@ def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRo
     for paper, citation in published_papers().items():
         mine = [found for found in tables if found.paper == paper]
         if mine:
-            print(f"{paper}: {citation}")
+            print_fitted(f"{paper}: {citation}")
         for found in mine:
             mark = "  (selected on the test set)" if found.selected_on == "test" else ""
-            print(f"  {found.name:<{width}}  {counts[found.name]:>4}  {found.title}{mark}")
+            print_fitted(f"  {found.name:<{width}}  {counts[found.name]:>4}  {found.title}{mark}", indent=width + 8)
 
 
 def _plain(row: "PublishedRow", tables: Iterable["PublishedTable"]) -> dict[str, object]:
@@ -103,8 +107,8 @@ def _errata(rows: Iterable["PublishedRow"]) -> dict[str, str]:
 
 def _print_table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> None:
     """Print one line for each method and data set, the metrics side by side, then everything a reader must know."""
-    print(f"{table.name}: {table.title}")
-    print(_SELECTION[table.selected_on])
+    print_fitted(f"{table.name}: {table.title}")
+    print_fitted(_SELECTION[table.selected_on])
     metrics = list(dict.fromkeys(row.metric for row in rows))
     lines: dict[tuple[str, ...], dict[str, PublishedRow]] = {}
     for row in rows:
@@ -118,11 +122,11 @@ def _print_table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> Non
     _print_columns(texts)
     meanings = dict.fromkeys(row.spread_meaning for row in rows if row.spread_meaning)
     for meaning in meanings:
-        print(f"± {meaning}")
+        print_fitted(f"± {meaning}")
     for erratum, about in _errata(rows).items():
-        print(f"{erratum}: {about}")
+        print_fitted(f"{erratum}: {about}")
     for note, where in _notes(rows).items():
-        print(f"note ({where}): {note}")
+        print_fitted(f"note ({where}): {note}")
     print()
 
 
@@ -133,11 +137,36 @@ def _cell(row: "PublishedRow | None") -> str:
 
 
 def _print_columns(texts: Sequence[Sequence[str]]) -> None:
-    """Print rows of text in columns as wide as they need; a column that says nothing is left out."""
+    """Print rows of text in columns as wide as they need; a column that says nothing is left out.
+
+    In a narrow terminal, what is the same in all rows is said once, and the numbers stand in several tables.
+    """
     kept = [column for column in range(len(texts[0])) if any(text[column] for text in texts[1:])]
     widths = {column: max(len(text[column]) for text in texts) for column in kept}
-    for text in texts:
-        print("  ".join(f"{text[column]:<{widths[column]}}" for column in kept).rstrip())
+    screen = screen_width()
+
+    def fits(columns: Sequence[int]) -> bool:
+        return screen is None or sum(widths[column] + 2 for column in columns) - 2 <= screen
+
+    if not fits(kept):
+        same = [column for column in kept[1:] if len({text[column] for text in texts[1:]}) == 1]
+        if same:
+            print_fitted(", ".join(f"{texts[0][column]} {texts[1][column]}" for column in same))
+        kept = [column for column in kept if column not in same]
+    # The method's name in configs repeats the name of the row.
+    if not fits(kept) and _METHOD in kept:
+        kept.remove(_METHOD)
+    named = [column for column in kept if column < _N_NAMES]
+    groups: list[list[int]] = [[*named]]
+    for column in (column for column in kept if column >= _N_NAMES):
+        if len(groups[-1]) > len(named) and not fits([*groups[-1], column]):
+            groups.append([*named])
+        groups[-1].append(column)
+    for place, columns in enumerate(groups):
+        if place:
+            print()
+        for text in texts:
+            print("  ".join(f"{text[column]:<{widths[column]}}" for column in columns).rstrip())
 
 
 def _notes(rows: Sequence["PublishedRow"]) -> dict[str, str]:

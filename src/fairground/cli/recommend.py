@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fairground.api.terminal import print_fitted
 from fairground.cli.command_start import command_start
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
@@ -67,9 +68,10 @@ def recommend(
         print(json.dumps(result.to_dict()))
     else:
         model = result.model.absolute()
-        print(result)
-        print(f"page:  {result.page.absolute()}  (open it in any browser)")
-        print(f"model: {model}  (try: fairground embed {model} YOUR_IMAGES -o embeddings.npz)")
+        for line in str(result).split("\n"):
+            print_fitted(line)
+        print_fitted(f"page:  {result.page.absolute()}  (open it in any browser)")
+        print_fitted(f"model: {model}  (try: fairground embed {model} YOUR_IMAGES -o embeddings.npz)")
     if result.is_stopped and result.is_new:
         print("stopped; nothing is lost. The same command goes on from here.", file=sys.stderr)
         raise typer.Exit(130)

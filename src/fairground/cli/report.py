@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fairground.api.terminal import print_fitted
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 
 HELP_ORDER = 70
@@ -69,7 +70,7 @@ def report(
         plain = {"page": str(written.page), "tables": tables, "figures": drawn, "runs": list(written.runs)}
         print(json.dumps(plain))
         return
-    print(f"page: {written.page.absolute()}  (open it in any browser)")
+    print_fitted(f"page: {written.page.absolute()}  (open it in any browser)")
     for path in written.tables:
         print(f"table: {path.absolute()}")
     if written.figures:

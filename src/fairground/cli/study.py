@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.api.terminal import print_fitted, print_listed, screen_width
 from fairground.cli.executors import Address, ExecutorName, Gpus, NodeWait, Storage, Workers, WorkerThreads
 from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet
 
@@ -117,9 +118,7 @@ def _list(home: Path, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"presets": presets, "begun": begun}))
         return
-    width = max(len(name) for name in presets)
-    for name, question in presets.items():
-        print(f"{name:<{width}}  {question}")
+    print_listed(presets)
     for hash_, name in begun.items():
         print(f"begun here: {name} ({hash_})")
 
@@ -154,21 +153,23 @@ def _plan(
     for row in plan.rows:
         cost = "" if row.seconds is None else f"  {row.seconds:.1f} s per run"
         settings = f"{row.n_settings} setting{'' if row.n_settings == 1 else 's'}"
-        print(f"{row.job:<{width}}  {row.n_search:>5} search + {row.n_final:>4} final  {settings}{cost}")
+        print_fitted(f"{row.job:<{width}}  {row.n_search:>5} search + {row.n_final:>4} final  {settings}{cost}")
     most = "at most " if plan.is_most else ""
-    print(f"{plan.n_search:,} trainings to search, {most}{plan.n_final:,} after selection")
+    print_fitted(f"{plan.n_search:,} trainings to search, {most}{plan.n_final:,} after selection")
     if seconds is not None and size is not None:
-        print(
+        print_fitted(
             f"at most {_hours(seconds)} on {options.workers} workers, {size / 2**20:,.0f} MB of disk, by measured runs"
         )
     elif plan.images() is None:
-        print("how long and how much disk is unknown here: --measure makes the first run of every method to measure it")
+        print_fitted(
+            "how long and how much disk is unknown here: --measure makes the first run of every method to measure it"
+        )
     else:
         _print_gpu(plan, device, gpu_seconds)
     if found.follows:
-        print(f"follows: {found.follows}")
+        print_fitted(f"follows: {found.follows}")
     if found.differs:
-        print(f"differs from the paper: {found.differs}")
+        print_fitted(f"differs from the paper: {found.differs}")
     print(f"command: {command}")
 
 
@@ -177,13 +178,17 @@ def _print_gpu(plan: "StudyPlan", device: GpuSpeed, seconds: float | None) -> No
     images, size = plan.images(), plan.bytes()
     assert images is not None
     assert size is not None
-    print(f"at most {images / 1e6:,.1f} million images through the network, {size / 1e9:,.0f} GB of disk")
+    print_fitted(f"at most {images / 1e6:,.1f} million images through the network, {size / 1e9:,.0f} GB of disk")
     if seconds is None:
-        print("how long is unknown here: give --images-per-second N --gpu NAME, or train one run of each network first")
+        print_fitted(
+            "how long is unknown here: give --images-per-second N --gpu NAME, or train one run of each network first"
+        )
     elif device.images_per_second is not None:
-        print(f"at most {_hours(seconds)} on one {device.name} at {device.images_per_second:g} images/s, as given")
+        print_fitted(
+            f"at most {_hours(seconds)} on one {device.name} at {device.images_per_second:g} images/s, as given"
+        )
     else:
-        print(f"at most {_hours(seconds)} at the images/s measured in this home on {plan.hardware}")
+        print_fitted(f"at most {_hours(seconds)} at the images/s measured in this home on {plan.hardware}")
 
 
 def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: bool) -> None:
@@ -204,21 +209,21 @@ def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: boo
         state["waves"] = {data: dict(vars(wave)) for data, wave in waves.items()}
         print(json.dumps({**state, "jobs": jobs, "events": [dict(vars(event)) for event in events]}))
         return
-    print(f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}")
+    print_fitted(f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}")
     for row in rows:
         states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "no trials"
-        print(f"  {row.job}: {states}, of {row.n_trials}; final runs {row.final_done} of {row.final_wanted}")
+        print_fitted(f"  {row.job}: {states}, of {row.n_trials}; final runs {row.final_done} of {row.final_wanted}")
     if found.seed_procedure is not None:
-        print(f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}")
+        print_fitted(f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}")
         for data, wave in waves.items():
-            print(f"  {data}: {wave.sentence}")
+            print_fitted(f"  {data}: {wave.sentence}")
     if openings:
         first = openings[0]
-        print(f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}")
+        print_fitted(f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}")
     else:
-        print("test split: sealed")
+        print_fitted("test split: sealed")
     for event in events:
-        print(f"  {event.at}  {event.who}  {event.kind}")
+        print_fitted(f"  {event.at}  {event.who}  {event.kind}")
 
 
 def run(
@@ -248,9 +253,9 @@ def run(
     if as_json:
         print(json.dumps(result.to_dict()))
     else:
-        print(result, end="")
+        print(result.text(width=screen_width()), end="")
         if result.page:
-            print(f"page: {result.page.absolute()}  (open it in any browser)")
+            print_fitted(f"page: {result.page.absolute()}  (open it in any browser)")
     if result.failures.exit_code:
         print(f"fairground: {result.failures.sentence()}", file=sys.stderr)
         raise typer.Exit(result.failures.exit_code)

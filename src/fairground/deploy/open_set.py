@@ -68,12 +68,16 @@ class OpenSetTrials:
         return float((self.is_right[alike].sum() + 1) / (alike.sum() + 2))
 
     def unknown_confidence(self, score: float) -> float | None:
-        """Return how often "unknown" is right at a score so low or lower, of as many known as unknown queries."""
+        """Return how often "unknown" is right at a score so low or lower, of as many known as unknown queries.
+
+        Below everything that was measured it is what it is at the lowest score measured.
+        """
         if not self.has_own.any():
             return None
+        score = max(score, min(float(self.unknown.min()), float(self.known[self.has_own].min())))
         unknown = class_mean((self.unknown <= score).astype(np.float64), self.classes)
         known = class_mean((self.known <= score)[self.has_own].astype(np.float64), self.classes[self.has_own])
-        return unknown / (unknown + known) if unknown + known > 0 else None
+        return unknown / (unknown + known)
 
 
 def untrained_classes(index: Index) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Every cross-validated score of a recommendation, in one file: a line is appended as soon as it is known.
 
 Hundreds of head trainings take a second each. As runs of the store each would cost more in checkpoints, locks and
-rows than
-in training, so they are kept here: `measurements.jsonl`, one JSON object a line.
+rows than in training, so they are kept here: `measurements.jsonl`, one JSON object a line.
 """
 
 import json
@@ -26,6 +25,8 @@ class Measurement:
     scores: Mapping[str, float]
     blocks: Mapping[str, tuple[float, ...]]
     seconds: float
+    #: of these seconds, what an idle machine would have taken
+    work: float = 0.0
 
 
 class Measurements:
@@ -48,6 +49,10 @@ class Measurements:
     def get(self, method: str, repeat: int) -> Measurement | None:
         """Return what is known of a method in a repeat."""
         return self._known.get((method, repeat))
+
+    def methods(self) -> list[str]:
+        """Return all methods that were measured, in the order they were."""
+        return list(dict.fromkeys(method for method, _ in self._known))
 
     def repeats(self, method: str) -> list[int]:
         """Return the repeats in which a method was measured."""

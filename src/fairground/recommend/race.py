@@ -58,9 +58,11 @@ class Race:
     #: what is confirmed on fresh repeats, the plain frozen network first
     finalists: list[Candidate] = field(default_factory=list)
     stage: str = "frozen"
+    #: what was found to be dearer than a leader, so that it is asked once
+    _deeper_than: dict[str, list[Candidate]] = field(default_factory=dict)
 
-    def run(self) -> None:
-        """Race until the time is over, or nothing is left to try."""
+    def run(self) -> bool:
+        """Race until the time is over, or nothing is left to try; return which. Called again, it goes on."""
         try:
             self._frozen()
             self._rounds()
@@ -69,7 +71,8 @@ class Race:
                 self._repeat(repeat)
             self._improve()
         except TimeUpError:
-            return
+            return True
+        return False
 
     @property
     def deciding(self) -> tuple[str, ...]:
@@ -157,7 +160,10 @@ class Race:
     def _improve(self) -> None:
         """Try what is dearer, then the leader changed; a further repeat after each, until the time is over."""
         self.stage = "challengers"
-        waiting = list(self.deeper(self._leader()))
+        leader = self._leader()
+        if leader.key not in self._deeper_than:
+            self._deeper_than[leader.key] = list(self.deeper(leader))
+        waiting = [one for one in self._deeper_than[leader.key] if self.known.get(one.key, 1) is None]
         tried = {candidate.key for candidate in (*self.entered.values(), *self.finalists)}
         repeats = FIRST_REPEATS
         while True:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fairground.recommend.candidates import RAW
 from fairground.recommend.decision import Decision, RankedMethod
 from fairground.report.headings import duration, heading, show, unit
 from fairground.statistics.comparison import Comparison, Pair
@@ -23,6 +24,8 @@ class UnsealedScores:
     comparison: Comparison | None = None
     n_classes: int = 0
     n_images: int = 0
+    #: images that there was no time for, or that cannot be read
+    n_left_out: int = 0
     n_openings: int = 1
 
     @property
@@ -55,7 +58,7 @@ def advice_of(found: Decision, test: UnsealedScores, folds: FoldSummary, *, firs
         *_few_classes(folds),
         *_on_test(found, test, metric),
         *_gap(found, test, folds, metric),
-        f"{found.n_tried} methods were tried in {duration(elapsed)}.",
+        f"{found.n_tried} {'method was' if found.n_tried == 1 else 'methods were'} tried in {duration(elapsed)}.",
     ]
 
 
@@ -136,6 +139,11 @@ def _as_is(frozen: RankedMethod) -> str:
     return "as they are" if frozen.label.endswith("s") else "as it is"
 
 
+def _has(method: RankedMethod) -> str:
+    """Say who has a score; raw features are several."""
+    return f"{method.label} {'have' if method.label == RAW else 'has'}"
+
+
 def _itself_has(frozen: RankedMethod) -> str:
     return "themselves have" if frozen.label.endswith("s") else "itself has"
 
@@ -148,7 +156,8 @@ def _how_sure(found: Decision, metric: str) -> list[str]:
     pair = found.against_frozen(shown)
     assert pair is not None
     how = (
-        f"{found.chosen.n_repeats} fresh {'repeat' if found.chosen.n_repeats == 1 else 'repeats'} of the folds"
+        f"{found.chosen.n_repeats} fresh {'repeat' if found.chosen.n_repeats == 1 else 'repeats'} of the folds, "
+        f"corrected for the {found.n_tried} methods tried"
         if found.is_confirmed
         else f"one repeat of the folds, corrected for the {found.n_tried} methods tried: there was no time for more"
     )
@@ -181,9 +190,10 @@ def _on_test(found: Decision, test: UnsealedScores, metric: str) -> list[str]:
         return ["The test classes are still sealed: they are opened once, when the time is over."]
     own = test.scores[found.chosen.label][metric]
     seen = "" if test.n_openings < 2 else f" They were opened {test.n_openings} times by now, and never chose anything."
+    late = f" of {test.n_images + test.n_left_out}" if test.n_left_out else ""
     first = (
-        f"On {test.n_images} images of {test.n_classes} test classes, opened after this choice, {found.chosen.label} "
-        f"has {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
+        f"On {test.n_images}{late} images of {test.n_classes} test classes, opened after this choice, "
+        f"{_has(found.chosen)} {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
     )
     pair = _test_pair(found, test)
     return [first] if pair is None else [first, _agreement(found, pair, metric)]
@@ -221,6 +231,8 @@ def _gap(found: Decision, test: UnsealedScores, folds: FoldSummary, metric: str)
         if folds.per_fold != test.n_classes
         else "the test classes are of another difficulty"
     )
+    if test.n_left_out:
+        why += f", and only {test.n_images} of {test.n_images + test.n_left_out} test images were in time"
     return [
         f"The {found.frozen.label} {_itself_has(found.frozen)} {show(metric, validation)} on validation and "
         f"{show(metric, tested)} on test classes: {why}, so compare methods within a column, not columns."

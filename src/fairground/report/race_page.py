@@ -15,6 +15,8 @@ class RacePage:
     """Everything on the page: sentences, and the cells of the table."""
 
     title: str
+    #: what all others are held against
+    frozen: str
     advice: Sequence[str]
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]

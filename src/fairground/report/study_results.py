@@ -9,9 +9,11 @@ from fairground.fairness.evidence import seed_of
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
 from fairground.report.compare_methods import MethodComparer
+from fairground.report.headings import with_unit
 from fairground.report.methods import methods_of
 from fairground.report.page import build_page
 from fairground.report.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
+from fairground.report.table_formats import folded
 from fairground.report.table_formats import text as table_text
 from fairground.report.tables import ResultTable, TableRow
 from fairground.spec.metric_words import declared_metric
@@ -54,12 +56,12 @@ def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
     return [table for table in tables if table.records]
 
 
-def results_text(results: Sequence[JobResult]) -> str:
-    """Return the tables of a study, what was selected, and what a reader must be told, for a terminal."""
+def results_text(results: Sequence[JobResult], *, width: int | None = None) -> str:
+    """Return the tables of a study, what was selected, and what a reader must be told, in lines of at most `width`."""
     lines = []
     for found in tables_of(results):
-        lines += [found.title, table_text(found.table)]
-    lines += [line for result in results for line in _search_lines(result)]
+        lines += [folded(found.title, width), table_text(found.table, width=width)]
+    lines += [folded(line, width) for result in results for line in _search_lines(result)]
     return "\n".join(lines) + "\n"
 
 
@@ -181,7 +183,9 @@ def _search_lines(result: JobResult) -> list[str]:
         return [*lines, f"{label}: no trial finished, so there is nothing to repeat"]
     if result.selected.trial is not None:
         settings = ", ".join(f"{key}={value}" for key, value in result.selected.settings.items())
-        lines.append(f"  trial {result.selected.trial} selected, validation {result.selected.score:.4f}: {settings}")
+        metric, score = result.job.study.selection.metric, result.selected.score
+        shown = "" if score is None else f", validation {metric} {with_unit(metric, score)}"
+        lines.append(f"  trial {result.selected.trial} selected{shown}: {settings}")
         lines += [f"  warning: {word}" for word in on_bounds(result.job.ranges(), result.selected.settings)]
     return [*lines, *(f"  warning: not joined: {word}" for word in dict.fromkeys(result.complaints))]
 
