@@ -2,11 +2,10 @@
 
 Formula
     a block is a class, or a group of classes where there are many; y_ib = the score of method i on block b, mean over
-    the fresh repeats. One comparison (`statistics.many_to_one`) holds all finalists against the frozen network with
-    blocks as its units: advice, ranking, verdicts and probabilities are read from it, and from it alone. Everything
-    that was ever tried counts in it: fresh repeats have other folds and seeds, but the same classes. Where the first
-    metric shows nothing better than the frozen network, the second decides among those that are at most half a point
-    below it by the first; each has half of `ERROR`.
+    the fresh repeats. One model (`statistics.compare`) compares all finalists with blocks as its units: advice,
+    ranking, verdicts and probabilities are read from it, and from it alone. Where the first metric shows nothing
+    better than the frozen network, the second decides among those that are at most half a point below it by the
+    first; each has half the error.
 """
 
 from collections.abc import Sequence
@@ -17,14 +16,14 @@ from fairground.recommend.candidates import Candidate
 from fairground.recommend.measurements import Measurements
 from fairground.recommend.race import Race
 from fairground.spec.metric_words import goodness
+from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison, Pair
 from fairground.statistics.intervals import LEVEL
-from fairground.statistics.many_to_one import compare_with_control
 
 #: by the first metric, so much below the frozen network does not matter where the second decides
 NOT_BELOW = 0.005
-#: how often something that is no better than the frozen network may be recommended
-ERROR = 1 - LEVEL
+#: the highest level a comparison can have
+MOST_LEVEL = 0.999
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +48,7 @@ class Decision:
     comparison: Comparison | None
     n_tried: int
     n_blocks: int
-    #: whether fresh repeats decided; otherwise repeat 0 did
+    #: whether fresh repeats decided; otherwise repeat 0 did, at a level corrected for all that were tried
     is_confirmed: bool
 
     @property
@@ -74,25 +73,27 @@ def decide(race: Race) -> Decision:
         finalists = _leading(race)
     if len(finalists) < 2:
         return _unmeasured(race)
+    # Of repeat 0 the best were picked, so that all that were tried count as compared.
+    n_looks = len(race.deciding) * (1 if is_confirmed else max(len(race.known.methods()), 1))
     repeats = range(1, min(counts[one.key] for one in finalists) + 1) if is_confirmed else range(1)
     methods = [_ranked(race.known, one, repeats) for one in finalists]
-    found = [_by_metric(race, metric, methods, repeats) for metric in race.deciding]
+    found = [
+        _by_metric(race, metric, methods, repeats, level=min(MOST_LEVEL, 1 - (1 - LEVEL) / n_looks))
+        for metric in race.deciding
+    ]
     decision = next((one for one in found if not one.is_frozen), found[0])
     return replace(decision, is_confirmed=is_confirmed)
 
 
-def _by_metric(race: Race, metric: str, methods: Sequence[RankedMethod], repeats: Sequence[int]) -> Decision:
+def _by_metric(
+    race: Race, metric: str, methods: Sequence[RankedMethod], repeats: Sequence[int], *, level: float
+) -> Decision:
     """Return what to take by one metric; where it is not the first, nothing that the first puts below frozen."""
     is_first = metric == race.metric
     higher = race.higher_is_better if is_first else True
+    values = {one.label: dict(enumerate(_blocks(race.known, one.candidate, repeats, metric))) for one in methods}
+    comparison = compare_values(values, level=level, higher_is_better=higher)
     frozen = methods[0]
-    comparison = compare_with_control(
-        {one.label: _blocks(race.known, one.candidate, repeats, metric) for one in methods},
-        frozen.label,
-        tried=_tried(race.known, frozen.candidate, metric),
-        error=ERROR / len(race.deciding),
-        higher_is_better=higher,
-    )
     better = [
         method
         for method in methods[1:]
@@ -109,7 +110,7 @@ def _by_metric(race: Race, metric: str, methods: Sequence[RankedMethod], repeats
         methods=(frozen, *sorted(methods[1:], key=lambda method: order[method.label])),
         comparison=comparison,
         n_tried=len(race.known.methods()),
-        n_blocks=comparison.pairs[0].n_a,
+        n_blocks=len(values[frozen.label]),
         is_confirmed=True,
     )
 
@@ -161,18 +162,7 @@ def _ranked(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -
     )
 
 
-def _blocks(known: Measurements, candidate: Candidate, repeats: Sequence[int], metric: str) -> list[Sequence[float]]:
-    """Return the blocks of each repeat."""
+def _blocks(known: Measurements, candidate: Candidate, repeats: Sequence[int], metric: str) -> list[float]:
     found = [known.get(candidate.key, repeat) for repeat in repeats]
-    return [one.blocks[metric] for one in found if one is not None]
-
-
-def _tried(known: Measurements, frozen: Candidate, metric: str) -> list[list[float]]:
-    """Return by how much everything that was tried differs from the frozen network, in the first repeat it was in."""
-    found = []
-    for method in known.methods():
-        first = next((repeat for repeat in known.repeats(method) if known.get(frozen.key, repeat) is not None), None)
-        own, plain = known.get(method, first or 0), known.get(frozen.key, first or 0)
-        if method != frozen.key and own is not None and plain is not None:
-            found.append([a - b for a, b in zip(own.blocks[metric], plain.blocks[metric], strict=True)])
-    return found
+    held = [one.blocks[metric] for one in found if one is not None]
+    return [fmean(values) for values in zip(*held, strict=True)]

@@ -156,8 +156,7 @@ def _how_sure(found: Decision, metric: str) -> list[str]:
     pair = found.against_frozen(shown)
     assert pair is not None
     how = (
-        f"{found.chosen.n_repeats} fresh {'repeat' if found.chosen.n_repeats == 1 else 'repeats'} of the folds, "
-        f"corrected for the {found.n_tried} methods tried"
+        f"{found.chosen.n_repeats} fresh {'repeat' if found.chosen.n_repeats == 1 else 'repeats'} of the folds"
         if found.is_confirmed
         else f"one repeat of the folds, corrected for the {found.n_tried} methods tried: there was no time for more"
     )

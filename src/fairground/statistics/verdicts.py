@@ -100,11 +100,7 @@ class _Pairs:
         known = self._known(i, j)
         half, p, p_alone, needed = (0.0, 1.0, 1.0, 0) if known is None else known
         ends = sorted((self.sign * (ahead - half), self.sign * (ahead + half)))
-        verdict, reason = (
-            verdict_of(ahead, half, p_alone=p_alone, margin=self.margin, level=self.level)
-            if known
-            else ("unsettled", "too few runs")
-        )
+        verdict, reason = self._verdict(ahead, half, p_alone) if known else ("unsettled", "too few runs")
         return Pair(
             a=a,
             b=b,
@@ -139,11 +135,9 @@ class _Pairs:
         """How many methods the model has."""
         return sum(place is not None for place in self.places)
 
-
-def verdict_of(ahead: float, half: float, *, p_alone: float, margin: float, level: float) -> tuple[Verdict, Reason]:
-    """Return what is concluded of a lead of `ahead` ± `half`, and why; `p_alone` is that of the pair alone."""
-    if ahead - half > 0:
-        return "better", "interval leaves out 0"
-    if ahead + half < margin and half - ahead < margin:
-        return "equivalent", "within margin"
-    return "unsettled", "separated alone" if p_alone <= 1 - level else "interval holds 0"
+    def _verdict(self, ahead: float, half: float, p_alone: float) -> tuple[Verdict, Reason]:
+        if ahead - half > 0:
+            return "better", "interval leaves out 0"
+        if ahead + half < self.margin and half - ahead < self.margin:
+            return "equivalent", "within margin"
+        return "unsettled", "separated alone" if p_alone <= 1 - self.level else "interval holds 0"
