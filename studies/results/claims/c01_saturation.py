@@ -70,7 +70,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                 caption=(
                     "Test MAP@R in per cent of every method after an equal search: mean with its 95 % interval, "
                     "single seeds "
-                    "as dots; the dashed line is the network before training (frozen features on their principal axes)."
+                    "as dots; the dashed line is the network before training (of frozen features, their principal axes)."
                 ),
                 draw=dot_rows(
                     {data: _dots(compared[data], tables[data]) for data in found},
