@@ -6,7 +6,7 @@ Formula
     intervals          percentiles of 4,000 draws of methods with replacement, from one fixed seed
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 from statistics import fmean, variance
@@ -76,17 +76,6 @@ def seeds_to_separate(difference: float, sd: float, *, power: float = 0.8, level
         if stats.nct.sf(critical, freedom, shift) >= power:
             return n
     return ceil(float("1e4"))
-
-
-def resampled(n: int, statistic: Callable[[np.ndarray], float], *, level: float = 0.95) -> tuple[float, float]:
-    """Return the percentile interval of a statistic of row numbers 0..n-1, drawn with replacement."""
-    generator = np.random.default_rng(SEED)
-    drawn = np.array([statistic(generator.integers(0, n, n)) for _ in range(N_DRAWS)])
-    drawn = drawn[np.isfinite(drawn)]
-    if not len(drawn):
-        return float("nan"), float("nan")
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,15 +155,24 @@ class Correlation:
         return f"{self.value:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
 
 
-def rank_correlation(x: np.ndarray, y: np.ndarray) -> Correlation:
-    """Return Spearman's correlation of two columns, methods resampled."""
-    low, high = resampled(len(x), lambda rows: spearman(x[rows], y[rows]))
-    return Correlation(value=spearman(x, y), low=low, high=high)
+def rank_correlation(x: np.ndarray, y: np.ndarray, *, level: float = 0.95) -> Correlation:
+    """Return Spearman's correlation of two columns, with its percentile interval, methods drawn with replacement."""
+    rows = np.random.default_rng(SEED).integers(0, len(x), (N_DRAWS, len(x)))
+    drawn = _spearman(x[rows], y[rows])
+    drawn = drawn[np.isfinite(drawn)]
+    ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]) if len(drawn) else (float("nan"), float("nan"))
+    return Correlation(value=spearman(x, y), low=float(ends[0]), high=float(ends[1]))
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:
     """Return Spearman's correlation; not a number where a column is constant."""
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return float("nan")
-    ranks = stats.rankdata(x), stats.rankdata(y)
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(_spearman(x[np.newaxis], y[np.newaxis])[0])
+
+
+def _spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the correlation of the ranks of every row of `x` with those of `y`."""
+    ranks = [stats.rankdata(values, axis=1) for values in (x, y)]
+    a, b = (each - each.mean(axis=1, keepdims=True) for each in ranks)
+    scale = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
+    found: np.ndarray = np.divide((a * b).sum(axis=1), scale, out=np.full(len(a), np.nan), where=scale > 0)
+    return found

@@ -4,7 +4,7 @@ Formula
     relu(g (conv(x, w) + c - mean) / sqrt(var + eps) + b + h)  =  relu(conv(x, w s) + b + (c - mean) s + h),
     s = g / sqrt(var + eps);  c is the convolution's bias and h a shortcut, where there are any
 
-Weights are far fewer than pixels, so s costs next to nothing; a norm of its own reads and writes the whole image once
+Weights are fewer than pixels, so w s costs little; a norm of its own reads and writes the whole image once
 forward and twice backward. Weights, names and gradients of both modules stay what they are.
 """
 

@@ -69,8 +69,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                 name="c01_methods",
                 caption=(
                     "Test MAP@R in per cent of every method after an equal search: mean with its 95 % interval, "
-                    "single seeds "
-                    "as dots; the dashed line is the network before training (of frozen features, their principal axes)."
+                    "single seeds as dots; the dashed line is the network before training (of frozen features, their "
+                    "principal axes)."
                 ),
                 draw=dot_rows(
                     {data: _dots(compared[data], tables[data]) for data in found},
