@@ -76,7 +76,8 @@ def _steps() -> Table:
         "(goal: 1e-5). In float64 both are equal to 1e-9 (tests). In float32 a value beside a corner of ReLU6 or of a "
         "maximum falls on one side or the other: with softplus in place of ReLU6, 6 images, the plain loop's error is "
         "5e-7 instead of 8e-4. Tried for resnet50, whose convolutions leave little below the peak: 1 x 1 convolutions "
-        "as matrix products (slower), and ReLU inside oneDNN's convolutions (it turns NaN into 0 and hides divergence).",
+        "as matrix products (slower), and ReLU inside oneDNN's convolutions (it turns NaN into 0 and hides "
+        "divergence).",
         header=[
             "network",
             "plain loop",
