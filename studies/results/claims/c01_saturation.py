@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from studies.results.arithmetic import Spread, median_gap, rank_correlation, spread_of
+from studies.results.coinciding import coinciding_table
 from studies.results.figures import Dot, dot_rows
 from studies.results.page import (
     DATA,
@@ -41,6 +42,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
     compared = {data: compare_values(one) for data, one in tables.items()}
     spreads = {data: spread_of(one) for data, one in tables.items()}
     frozen = {data: untrained(by_data(runs, DATA)[data], METRIC) for data in found}
+    alike = coinciding_table(found, METRIC)
     return Page(
         name="c01_saturation",
         title="C1. Are the losses of deep metric learning saturated?",
@@ -62,6 +64,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         sections=[
             Section(heading="How much of the spread is the seed", text=_spread_table(spreads, frozen)),
             Section(heading="How much may be the search and the budget", text=_search_table(runs, found)),
+            *([Section(heading="Losses that coincide", text=alike)] if alike else []),
             *(Section(heading=DATA[data], text=_table(compared[data], found[data])) for data in found),
         ],
         pictures=[
