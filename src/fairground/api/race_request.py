@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.recommend.protocol_choice import ProtocolChoice
+from fairground.spec.metric_words import declared_metric
 from fairground.spec.study import MethodSpec
 from fairground.spec.study_load import load_study
 
+#: decides where the metric that was asked for shows no difference
+SECOND = "map@r"
 ALWAYS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 
 
@@ -19,6 +22,17 @@ class RaceRequest:
     base: tuple[str, ...]
     by: str
     seed: int
+
+    @property
+    def is_higher(self) -> bool:
+        """Tell whether more of the metric that was asked for is better."""
+        declared = declared_metric(self.by)
+        return True if declared is None else declared.higher_is_better
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """The metrics that decide, in that order."""
+        return tuple(dict.fromkeys((self.by, SECOND)))
 
     @property
     def metrics(self) -> tuple[str, ...]:

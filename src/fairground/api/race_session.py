@@ -15,7 +15,7 @@ from fairground.api.ending_forecast import EndingForecast
 from fairground.api.ending_rehearsal import EndingRehearsal, PreparedMethod
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_ending import RaceEnding
-from fairground.api.race_request import RaceRequest
+from fairground.api.race_request import SECOND, RaceRequest
 from fairground.api.race_stages import StageProbe
 from fairground.api.torch_threads import torch_threads
 from fairground.deploy.calibration import thresholds_of
@@ -33,7 +33,6 @@ from fairground.report.advice import UnsealedScores
 from fairground.report.headings import size
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.load import load_run
-from fairground.spec.metric_words import declared_metric
 from fairground.statistics.compare import compare_values
 from fairground.study.select import OPENED
 
@@ -45,8 +44,6 @@ FIRST_RESERVE = 0.15
 MOST_RESERVE = 0.6
 #: how often the race may go on after a rehearsal of the ending, and the share of the time worth going on for
 MOST_RETURNS, GOES_ON = 5, 0.02
-#: decides where the metric that was asked for shows no difference
-SECOND = "map@r"
 
 
 class RaceSession:
@@ -66,8 +63,6 @@ class RaceSession:
         #: seconds of work to embed an image, once measured; 0 where none are embedded
         self.image_work = 0.0
         self.known = Measurements(None, scope="")
-        declared = declared_metric(asked.by)
-        self.is_higher = True if declared is None else declared.higher_is_better
         self.race = Race(
             frozen=[Candidate(name=asked.choice.frozen, words=("head=identity",))],
             trained=(),
@@ -75,7 +70,7 @@ class RaceSession:
             known=self.known,
             clock=clock,
             metric=asked.by,
-            higher_is_better=self.is_higher,
+            higher_is_better=asked.is_higher,
             second=SECOND,
             on_measured=self._on_measured,
         )

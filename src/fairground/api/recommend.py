@@ -149,15 +149,21 @@ def _session(asked: "RaceRequest", clock: RaceClock, state: RaceState, progress:
     """Race and end; Ctrl-C ends with the best so far, a second one leaves at once."""
     from fairground.api.race_ending import RaceEnding
     from fairground.api.race_session import RaceSession
+    from fairground.api.trunk_choice import with_trunk
 
-    session = RaceSession(asked, clock=clock, state=state, progress=progress)
+    session: RaceSession | None = None
     is_stopped = False
     try:
+        session = RaceSession(
+            with_trunk(asked, clock=clock, state=state, progress=progress), clock=clock, state=state, progress=progress
+        )
         session.prepare()
         session.run()
     except KeyboardInterrupt:
         is_stopped = True
         progress.news("Stopped. Ending with the best so far: model and page (Ctrl-C again leaves at once).")
+        if session is None:
+            session = RaceSession(asked, clock=clock, state=state, progress=progress)
     state.result = RaceEnding(session).end(is_stopped=is_stopped)
     state.spent += clock.seconds()
     state.write()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.adaptation.adapter import AdaptedModel
-from fairground.adaptation.embedding import round_robin
+from fairground.adaptation.embedding import BLOCK, round_robin
 from fairground.adaptation.scores import scores_of_rows
 from fairground.api.torch_threads import torch_threads
 from fairground.errors import DivergedError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 READ = 0.9
 #: from this pace on the machine has other work for every processor
 BUSY = 2.0
+#: of the time, what ranking may take however late it is: what is embedded shall be looked at
+RANKING = 0.01
 #: as many images of each test class are wanted before the time for scoring them is thought of
 LEAST_PER_CLASS = 4
 
@@ -81,7 +83,9 @@ class Unsealing:
         first = 0.5 * self._left() if is_read_twice else 0.0
 
         def is_time() -> bool:
-            needed = first + self._scoring_seconds(n_done) if n_done >= least else 0.0
+            # The next block ends only when all of it is embedded.
+            block = BLOCK / tell.speed if tell.speed else 0.0
+            needed = first + block + self._scoring_seconds(n_done) if n_done >= least else 0.0
             return self._left() > needed
 
         with torch_threads(os.cpu_count() or 1):
@@ -92,7 +96,7 @@ class Unsealing:
                 rows = rows[: max(least, n_read)]
                 if self.model.depth > 0:
                     bench.embed_maps(rows, depth=self.model.depth, views=1, is_time=lambda: True, tell=tell)
-        n_ranked = self.forecast.rows_in(self._left(), most=len(rows))
+        n_ranked = self.forecast.rows_in(max(self._left(), RANKING * self.clock.limit), most=len(rows))
         return np.sort(rows[: max(least, n_ranked)])
 
     def _scoring_seconds(self, n: int) -> float:
@@ -126,5 +130,5 @@ class Unsealing:
         if other is None or other not in blocks or found.frozen.label not in blocks:
             return None
         pair = {label: blocks[label] for label in (found.frozen.label, other)}
-        is_higher = self.session.is_higher or found.metric != self.session.asked.by
+        is_higher = self.session.asked.is_higher or found.metric != self.session.asked.by
         return compare_values(pair, higher_is_better=is_higher)

@@ -96,9 +96,8 @@ def choose_protocol(
         field="recommend/features-settings",
         words=("data.prepared=0", "training.batch_size=128", "optimiser.name=adam", "optimiser.weight_decay=0"),
         frozen=FROZEN,
-        sentence=f"Photographs of about {shorter_side} pixels: EfficientNet-Lite0 with its ImageNet weights embeds "
-        "each once. The frozen network comes first, then heads on its features, then its last stages as far as the "
-        "time allows.",
+        sentence=f"Photographs of about {shorter_side} pixels: a pretrained network embeds each once. The frozen "
+        "network comes first, then heads on its features, then its last stages as far as the time allows.",
     )
 
 

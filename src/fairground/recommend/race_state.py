@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ class RaceState:
     spent: float = 0.0
     n_openings: int = 0
     result: Mapping[str, Any] | None = None
-    steps: list[str] = field(default_factory=list)
+    #: the pretrained network that suits the data best; empty where there was no choice
+    trunk: str = ""
 
     @property
     def path(self) -> Path:
@@ -64,7 +65,12 @@ class RaceState:
 
     def write(self) -> None:
         """Write everything down."""
-        entry = {"spent": round(self.spent, 1), "n_openings": self.n_openings, "result": self.result}
+        entry = {
+            "spent": round(self.spent, 1),
+            "n_openings": self.n_openings,
+            "trunk": self.trunk,
+            "result": self.result,
+        }
         write_atomically(self.path / "race.json", json.dumps(entry, indent=1).encode())
 
     def _read(self) -> None:
@@ -74,7 +80,7 @@ class RaceState:
         try:
             entry = read_json(path, error=StoreError)
             self.spent, self.n_openings = float(entry["spent"]), int(entry["n_openings"])
-            self.result = entry["result"]
+            self.trunk, self.result = str(entry.get("trunk", "")), entry["result"]
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{path} is damaged ({error}); delete it to go on: measurements are kept") from error
 
