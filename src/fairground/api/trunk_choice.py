@@ -112,13 +112,13 @@ class TrunkTrial:
         if len(there) < (min(least, len(rows)) if self.sample is None else len(rows)):
             return None
         self.sample = there
-        return self._measured(trunk, bench, base)
+        return self._measured(trunk, bench, base, np.sort(there))
 
-    def _measured(self, trunk: str, bench: Workbench, base: tuple[str, ...]) -> TrunkScore:
+    def _measured(self, trunk: str, bench: Workbench, base: tuple[str, ...], rows: np.ndarray) -> TrunkScore:
         asked, deciding = self.asked, self.asked.deciding
         frozen = Candidate(name=asked.choice.frozen, words=("head=identity",))
         validation = CrossValidation(
-            adapter=bench.adapter, folds=bench.folds(np.sort(self.sample)), metrics=deciding, deciding=deciding
+            adapter=bench.adapter, folds=bench.folds(rows), metrics=deciding, deciding=deciding
         )
         scores = validation.score(frozen.spec(asked.choice.kind, base, asked.seed), 0).scores
         rank = fmean([goodness(scores[asked.by], asked.is_higher), *(scores[metric] for metric in deciding[1:])])
