@@ -16,7 +16,7 @@ CLAIMS = {
     "c02_structure": "C2. Recall@1 goes with a flat spectrum of the training classes (low ρ)",
     "c03_rho_regularisation": "C3. ρ-regularisation raises ranking losses",
     "c04_samplers": "C4. SPC-2 and FRD batches beat SPC-4",
-    "c05_factors": "C5. Batch size, weight decay and dimension matter",
+    "c05_factors": "C5. Batch size, weight decay, dimension and augmentation matter",
     "c06_selection_metric": "C6. MAP@R selects better epochs than Recall@1",
     "c07_nmi": "C7. NMI rewards many classes, AMI does not",
     "c08_concatenation": "C8. Joining the models of four folds adds",

@@ -47,10 +47,19 @@ def test_a_sampler_is_judged_by_what_it_gains_over_spc_4() -> None:
     [(0.02, ("holds", "holds")), (-0.02, ("does not hold", "holds")), (0.0, ("does not hold",) * 2)],
 )
 def test_factors_are_judged_from_the_base(shift: float, expected: tuple[str, str]) -> None:
-    changed = {"batch 256": shift, "decay 0.01": shift, "512 dimensions": shift}
+    changed = {"batch 256": shift, "decay 0.01": shift, "512 dimensions": shift, c05_factors.PLAIN: -shift}
     found = verdicts(c05_factors.page(variants(dict.fromkeys(c05_factors.VARIANTS, 0.0) | changed)))
-    assert found["larger batches help"] == found["more dimensions help"] == expected[0]
-    assert found["weight decay matters"] == expected[1]
+    rising = ("larger batches help", "more dimensions help", "augmentation helps")
+    assert {found[f"CUB: {part}"] for part in rising} == {expected[0]}
+    assert found["CUB: weight decay matters"] == expected[1]
+
+
+def test_features_say_nothing_of_augmentation() -> None:
+    shifts = {name: 0.01 for name in c05_factors.VARIANTS if name != c05_factors.PLAIN}
+    page = c05_factors.page(variants(shifts))
+    assert "CUB: augmentation helps" not in verdicts(page)
+    assert page is not None
+    assert "augmentation" not in page.short
 
 
 def test_joined_models_are_set_against_single_ones_of_both_widths() -> None:
