@@ -247,6 +247,13 @@ def test_a_study_runs_until_settled_and_says_who_got_how_many_seeds(begun, capsy
     assert "adds seeds in waves (until_settled)" in capsys.readouterr().err
 
 
+def test_a_plan_ends_with_the_command_as_it_was_typed(tmp_path, capsys):
+    mine = tmp_path / "my study.toml"
+    mine.write_text('extends = "tiny"\n', encoding="utf-8")
+    assert fairground("study", "plan", str(mine), "repeats=2", "--home", str(tmp_path)) == 0
+    assert capsys.readouterr().out.endswith(f"command: fairground study '{mine}' repeats=2\n")
+
+
 def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, capsys):
     words = ("study", "plan", "roth2020/table4", "--home", str(tmp_path))
     assert fairground(*words, "--images-per-second", "350", "--gpu", "V100") == 0

@@ -1,6 +1,7 @@
 """`fairground study`: run, plan, resume studies, and show how far they are."""
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -95,6 +96,7 @@ def study(
     from fairground.api.executors import ExecutorOptions
     from fairground.api.study import find_study
 
+    typed = rest
     rest = [*rest[:1], *(["until_settled=true"] if until_settled else []), *rest[1:]]
     found = find_study(rest, home, is_begun=action in ("resume", "status"))
     options = ExecutorOptions(
@@ -104,7 +106,7 @@ def study(
         _status(found, home, storage, as_json=as_json)
     elif action == "plan":
         device = GpuSpeed(name=gpu, images_per_second=images_per_second)
-        _plan(found, home, options, device, is_measured=measure, as_json=as_json, is_quiet=quiet or as_json)
+        _plan(found, typed, home, options, device, is_measured=measure, as_json=as_json, is_quiet=quiet or as_json)
     else:
         run(found, home, options, storage, loggers=loggers or [], as_json=as_json, is_quiet=quiet or as_json)
 
@@ -125,6 +127,7 @@ def _list(home: Path, *, as_json: bool) -> None:
 
 def _plan(
     found: "StudySpec",
+    typed: list[str],
     home: Path,
     options: "ExecutorOptions",
     device: GpuSpeed,
@@ -141,7 +144,8 @@ def _plan(
     )
     seconds, size = plan.seconds(options.workers), plan.bytes()
     gpu_seconds = plan.gpu_seconds(device.images_per_second)
-    command = f"fairground study {plan.study}" + (" data.root=FOLDER/{data}" if plan.images() is not None else "")
+    needs_folder = plan.images() is not None and not any(word.startswith("data.root=") for word in typed)
+    command = f"fairground study {shlex.join(typed)}" + (" data.root=FOLDER/{data}" if needs_folder else "")
     if as_json:
         rows = [asdict(row) for row in plan.rows]
         counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
