@@ -28,7 +28,7 @@ MOST_LEVEL = 0.999
 
 @dataclass(frozen=True, kw_only=True)
 class RankedMethod:
-    """One method with its validation scores: means over classes, folds and repeats, by metric."""
+    """One method with its validation scores, by metric: means over repeats and classes, or blocks of classes."""
 
     candidate: Candidate
     label: str
@@ -152,11 +152,15 @@ def _fresh(known: Measurements, candidate: Candidate) -> int:
 
 def _ranked(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -> RankedMethod:
     found = [one for repeat in repeats if (one := known.get(candidate.key, repeat)) is not None]
-    metrics = found[0].scores if found else {}
+    scores = {metric: fmean(one.scores[metric] for one in found) for metric in (found[0].scores if found else {})}
+    # Metrics that decide are means over blocks, as they are compared: one number for one thing.
+    decided = {
+        metric: fmean(_blocks(known, candidate, repeats, metric)) for metric in (found[0].blocks if found else {})
+    }
     return RankedMethod(
         candidate=candidate,
         label=candidate.label,
-        scores={metric: fmean(one.scores[metric] for one in found) for metric in metrics},
+        scores=scores | decided,
         n_repeats=len(found),
         seconds=fmean(one.seconds for one in found) if found else 0.0,
     )
