@@ -20,14 +20,14 @@ ORDER = (
 WIDTH = 118
 
 
-def findings(pages: Sequence[Page]) -> str:
-    """Return the findings as a list in Markdown, each with a link to its page."""
+def findings(pages: Sequence[Page], folder: str = "docs/results/") -> str:
+    """Return the findings as a list in Markdown, each with a link to its page in a folder."""
     known = {page.name: page for page in pages}
     lines = []
     for name in ORDER:
         if name in known and known[name].headline:
             claim = known[name].title.partition(".")[0]
-            said = f"{known[name].headline} ([{claim}](docs/results/{name}.md))"
+            said = f"{known[name].headline} ([{claim}]({folder}{name}.md))"
             wrapped = textwrap.wrap(said, WIDTH - 2, break_on_hyphens=False, break_long_words=False)
             lines.append("- " + "\n  ".join(wrapped))
     return "\n".join(lines)

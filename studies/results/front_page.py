@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from studies.results.findings import findings
 from studies.results.page import DATA, SHORT, Page, cpu_hours, table
 from studies.results.plans import plans
 from studies.results.records import ExportedRun
@@ -72,6 +73,10 @@ def front_page(pages: Sequence[Page], runs: Sequence[ExportedRun]) -> str:
     pictures = [picture for name in PICTURES for page in pages for picture in page.pictures if picture.name == name]
     lines = [
         HEAD,
+        "## In short",
+        "",
+        findings(pages, folder=""),
+        "",
         "## Answers",
         "",
         table(["claim", "verdict", "in one sentence"], rows, n_text=3),
