@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from studies.results.page import DATA, table
+from studies.results.page import DATA, SHORT, listed, table
 from studies.results.records import ExportedRun
 from studies.results.select import Table, values
 
@@ -55,6 +55,29 @@ def coinciding_table(runs: Mapping[str, Sequence[ExportedRun]], metric: str) -> 
             rows.append([DATA[data], *named, f"{100 * pair.largest:.3f}", str(pair.n_seeds)])
     header = ["data", "method", "and", "largest difference on a seed, points", "seeds"]
     return f"{table(header, rows, n_text=3)}\n\n{NOTE}" if rows else ""
+
+
+def coinciding_sentence(runs: Mapping[str, Sequence[ExportedRun]], metric: str) -> str:
+    """Return which methods are one by several names, and on which data; nothing where there are none."""
+    parts = []
+    for data, some in runs.items():
+        groups = _groups(coinciding(values(some, metric)))
+        parts += [f"{listed(sorted(group))} on {SHORT[data]}" for group in groups]
+    return (
+        f"Losses that end as one, with the same MAP@R to 0.05 points on every seed: {'; '.join(parts)}."
+        if parts
+        else ""
+    )
+
+
+def _groups(pairs: Sequence[CoincidingPair]) -> list[set[str]]:
+    """Return the methods that pairs join, directly or through others."""
+    found: list[set[str]] = []
+    for pair in pairs:
+        both = {pair.first, pair.second}
+        touched = [group for group in found if group & both]
+        found = [group for group in found if not group & both] + [both.union(*touched)]
+    return found
 
 
 def _margins(run: ExportedRun) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from studies.results.arithmetic import Spread, median_gap, rank_correlation, spread_of
-from studies.results.coinciding import coinciding_table
+from studies.results.coinciding import coinciding_sentence, coinciding_table
 from studies.results.figures import Dot, dot_rows
 from studies.results.page import (
     DATA,
@@ -59,7 +59,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "runs cannot tell."
         ),
         short=_short(compared),
-        headline=_headline(compared),
+        headline=f"{_headline(compared)} {coinciding_sentence(found, METRIC)}".strip(),
         answers=[_answer(data, compared[data], spreads[data]) for data in found],
         sections=[
             Section(heading="How much of the spread is the seed", text=_spread_table(spreads, frozen)),
