@@ -107,10 +107,41 @@ def test_the_frozen_network_stands_in_the_table_and_a_run_outlives_its_data(tmp_
     invoke("embed", done, moved, "-o", tmp_path / "vectors.npz", *home)
     invoke("export", done, "-o", tmp_path / "model", *home)
     card = (tmp_path / "model" / "README.md").read_text()
-    assert "It takes no pictures: features of width 12" in card
+    assert "It takes no pictures but features of width 12 from the encoder that made those" in card
     assert "fairground embed THIS_FOLDER my_features.npz" in card
     assert "my_pictures" not in card
     assert card_of(after.metadata).count("picture.jpg") == 0
+    pictures = class_folders(tmp_path / "pictures", ["a", "b"])
+    for words in (("embed", done, pictures, "-o", tmp_path / "p.npz"), ("index", done, pictures, "-o", tmp_path / "p")):
+        assert (
+            "the data are pictures, but this model takes features of width 12 from the encoder that made those it was "
+            "trained on, as an array `features` (n, 12) in an .npz file, or as an .npy file. Pass them through that "
+            "encoder first"
+        ) in refused(*words, *home)
+    assert not list(tmp_path.glob("*p.npz*")), "what is refused leaves no file"
+
+
+def test_the_time_left_after_a_resumption_is_reckoned_from_this_command_alone(monkeypatch):
+    import rich.progress
+
+    from fairground.api.progress.counts import counted
+
+    clock = [0.0]
+    bars = []
+
+    class Clocked(rich.progress.Progress):
+        def __init__(self, *columns, console):
+            super().__init__(*columns, console=console, auto_refresh=False, get_time=lambda: clock[0])
+            bars.append(self)
+
+    monkeypatch.setattr(rich.progress, "Progress", Clocked)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with counted("embedding", is_quiet=False) as tell:
+        tell("embedding", 9000, 10_000)  # done by an earlier command
+        for done in (9100, 9200, 9300):
+            clock[0] += 10.0
+            tell("embedding", done, 10_000)
+        assert bars[0].tasks[0].time_remaining == 70.0
 
 
 def test_too_few_classes_name_the_words_to_type(tmp_path, features):

@@ -12,7 +12,13 @@ from fairground.api.progress.counts import counted
 from fairground.cli.embed import DATA_HELP
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list, stopping_with_a_word
+from fairground.cli.unreadable import (
+    SkipUnreadable,
+    home_words,
+    readable,
+    refusing_with_a_list,
+    stopping_with_a_word,
+)
 
 if TYPE_CHECKING:
     from fairground.deploy.index_changes import IndexChange
@@ -75,8 +81,11 @@ def build(
 
     inputs = read_inputs(data)
     opened = open_model(model, home=home)
-    again = f"fairground index {model} {data} -o {out}"
-    with stopping_with_a_word(again), counted("indexing", is_quiet=quiet) as tell:
+    again = ("index", model, data, "-o", out, *home_words(home))
+    with (
+        stopping_with_a_word(*again, approximate=approximate, skip_unreadable=skip_unreadable),
+        counted("indexing", is_quiet=quiet) as tell,
+    ):
         inputs = readable(inputs, tell, is_asked=skip_unreadable)
         with refusing_with_a_list(inputs, tell):
             built = build_index(opened, inputs, out, how="approximate" if approximate else "auto", tell=tell)
@@ -108,8 +117,11 @@ def add(
     from fairground.deploy.inputs import read_inputs
 
     inputs = read_inputs(data)
-    again = f"fairground index add {folder} {data}{' --replace' if replace else ''}"
-    with stopping_with_a_word(again), counted("indexing", is_quiet=quiet) as tell:
+    again = ("index", "add", folder, data)
+    with (
+        stopping_with_a_word(*again, replace=replace, skip_unreadable=skip_unreadable),
+        counted("indexing", is_quiet=quiet) as tell,
+    ):
         inputs = readable(inputs, tell, is_asked=skip_unreadable)
         with refusing_with_a_list(inputs, tell):
             change = add_to_index(folder, inputs, replace_names=replace, tell=tell)

@@ -119,6 +119,13 @@ class ModelMetadata:
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
             raise DataError(f"{origin} is damaged: {error}") from error
 
+    def features_wanted(self) -> str:
+        """Say which features a model of features takes, and as what file."""
+        return (
+            f"features of width {self.channels} from the encoder that made those it was trained on, as an array "
+            f"`features` (n, {self.channels}) in an .npz file, or as an .npy file"
+        )
+
     def threshold(self, name: str) -> Threshold | None:
         """Return the threshold of that name, or None when the run had no validation split to find it on."""
         return next((found for found in self.thresholds if found.name == name), None)

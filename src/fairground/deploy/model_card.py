@@ -65,9 +65,7 @@ def _features(metadata: ModelMetadata) -> list[str]:
         return []
     return [
         "",
-        f"It takes no pictures: features of width {metadata.channels} from the encoder that made those it was trained "
-        f"on, as an array `features` (n, {metadata.channels}) in an .npz file, or as an .npy file. Pass pictures "
-        "through that encoder first.",
+        f"It takes no pictures but {metadata.features_wanted()}. Pass pictures through that encoder first.",
     ]
 
 
