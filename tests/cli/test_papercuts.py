@@ -96,6 +96,10 @@ def test_the_frozen_network_stands_in_the_table_and_a_run_outlives_its_data(tmp_
     assert "refuse" not in compared
     listed = invoke("list", "runs", *home)
     assert listed.count(" encoded seed ") == 5
+    assert listed.count("done        frozen features + pca encoded seed 0  test map@r ") == 1
+    frozen = invoke(*base, "training.epochs=0")
+    assert ": frozen features + pca on encoded, seed 0, done" in frozen
+    assert "multi_similarity on encoded" in trained
     name = json.loads(invoke("list", "runs", "--json", *home))
     done = sorted(name)[0]
     before = open_model(done, home=tmp_path / "home")
@@ -150,6 +154,36 @@ def test_too_few_classes_name_the_words_to_type(tmp_path, features):
     assert "the training split has 16. Say training.batch_size=64" in said
     with pytest.raises(InputError, match=r"number of training images, 100.* Say head.embedding_dim=64"):
         PcaHead(n_features=300, embedding_dim=128).fit([torch.randn(100, 300)])
+
+
+def test_a_validation_of_one_class_is_said_to_choose_nothing(tmp_path):
+    draw = np.random.default_rng(0)
+    np.savez(tmp_path / "few.npz", features=draw.normal(size=(96, 12)).astype(np.float32), labels=np.arange(96) // 8)
+    base = ("train", "--protocol", "features", f"data.path={tmp_path}/few.npz", "head.embedding_dim=8", "--quiet")
+    words = (*base, "training.epochs=1", "training.batches_per_epoch=3", "training.batch_size=16")
+    home = ("--home", tmp_path / "home")
+    said = invoke(*words, *home)
+    assert (
+        "note: one class validates: all neighbours are of it, so every model has perfect scores there; "
+        "split.validation=0.33 lets two validate"
+    ) in said
+    assert "one class validates" not in invoke(*words, "split.validation=0.33", *home)
+    run = said.split()[1].rstrip(":")
+    invoke("export", run, "-o", tmp_path / "model", *home)
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "| validation | recall@1 | 100.00 % | not known |" in card
+    assert "one class validates" in card
+
+
+def test_a_card_counts_epochs_as_one_says_it():
+    from fairground.cli.protocol import card_of as declared
+    from fairground.cli.protocol import card_text
+
+    words = ["loss=multi_similarity", "optimiser.warmup_epochs=1", "optimiser.frozen_trunk_epochs=2"]
+    card = " ".join(card_text(declared(load_run(overrides=words))).split())
+    assert "rates rise linearly over 1 epoch;" in card
+    assert "trunk frozen for the first 2 epochs" in card
+    assert "length not trained" in " ".join(card_text(declared(load_run(overrides=["training.epochs=0"]))).split())
 
 
 def test_overfitting_is_said_once_and_in_that_word():
