@@ -14,6 +14,7 @@ import pytest
 
 from tests.cli.quick_race import write_features
 from tests.cli.test_study import STUDY
+from tests.datasets.pictures import class_folders
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +90,22 @@ def test_training_fits_and_measuring_is_shown(place):
 )
 def test_commands_fit(place, words):
     assert too_wide(lines_of(*words, cwd=place[0])) == []
+
+
+def test_a_model_at_work_fits(place, tmp_path):
+    home = ("--home", str(place[0] / "fairground-runs"))
+    run = lines_of("list", "runs", *home, cwd=tmp_path)[0].split()[0]
+    assert too_wide(lines_of("export", run, "-o", "model", *home, cwd=tmp_path)) == []
+    names = [f"a class whose name is long, number {number}" for number in range(4)]
+    class_folders(tmp_path / "some pictures", names, per_class=4)
+    for words in (
+        ("embed", "model", "some pictures", "-o", "vectors.npz"),
+        ("index", "model", "some pictures", "-o", "ix"),
+        ("query", "ix", "some pictures", "-k", "3"),
+        ("data", "check", "some pictures"),
+        ("data", "caches"),
+    ):
+        assert too_wide(lines_of(*words, cwd=tmp_path)) == [], words
 
 
 def test_a_study_its_plan_and_its_status_fit(tmp_path):

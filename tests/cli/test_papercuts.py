@@ -186,6 +186,15 @@ def test_a_card_counts_epochs_as_one_says_it():
     assert "length not trained" in " ".join(card_text(declared(load_run(overrides=["training.epochs=0"]))).split())
 
 
+def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_so(tmp_path):
+    from fairground.report.query_page import Searched, write_answers
+
+    asked = {"decision": "unknown", "is_known": False, "is_right": True, "nearest": "", "found": ()}
+    strange = Searched(name="a.jpg", truth="wren", is_truth_indexed=False, **asked)
+    page = write_answers([strange], title="t", lead="l", out=tmp_path / "page.html").read_text()
+    assert "right: it is <bdi>wren</bdi>, not in the index</p>" in page
+
+
 def test_overfitting_is_said_once_and_in_that_word():
     finding = Finding(sign="divergence", epoch=2, step=40, sentence="x", remedy="y")
     record = replace(make_record(), findings=(finding,))

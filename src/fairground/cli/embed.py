@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fairground.api.progress.counts import counted
+from fairground.api.terminal import print_fitted
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
 from fairground.cli.unreadable import (
@@ -58,4 +59,4 @@ def embed(
         print(json.dumps({**found, "has_labels": inputs.labels is not None, "left_out": list(inputs.left_out)}))
     else:
         known = "" if inputs.labels is None else f" of {len(set(inputs.labels.tolist()))} classes"
-        print(f"wrote {out}: {len(inputs):,} embeddings of {opened.metadata.embedding_dim} numbers{known}")
+        print_fitted(f"wrote {out}: {len(inputs):,} embeddings of {opened.metadata.embedding_dim} numbers{known}")

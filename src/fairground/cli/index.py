@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairground.api.progress.counts import counted
+from fairground.api.terminal import print_fitted
 from fairground.cli.embed import DATA_HELP
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
@@ -93,9 +94,9 @@ def build(
         print(json.dumps({"folder": str(out), "n": len(built), "is_approximate": built.has_approximate}))
         return
     example = "picture.jpg" if inputs.images.is_picture else "features.npz"
-    print(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`")
+    print_fitted(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`")
     if built.has_approximate:
-        print(f"  approximate search: {100 * built.approximate_recall:.1f} % of the true ten nearest are found")
+        print_fitted(f"  approximate search: {100 * built.approximate_recall:.1f} % of the true ten nearest are found")
 
 
 @app.command("add")
@@ -191,12 +192,14 @@ def _print_change(folder: Path, change: "IndexChange", as_json: bool) -> None:
         print(json.dumps({"folder": str(folder), **asdict(change)}))
         return
     done = f"{change.added:,} added, {change.removed:,} removed" if change.added or change.removed else "joined"
-    print(f"{folder}: {done}; {change.n:,} rows in {change.n_segments} segment{'' if change.n_segments == 1 else 's'}")
+    print_fitted(
+        f"{folder}: {done}; {change.n:,} rows in {change.n_segments} segment{'' if change.n_segments == 1 else 's'}"
+    )
     if change.has_dropped_classes:
-        print("  their classes are left out: the index has none")
+        print_fitted("  their classes are left out: the index has none")
     if change.has_dropped_approximate:
-        print(
+        print_fitted(
             "  the approximate search was that of the rows before; `fairground index compact --approximate` makes one"
         )
     if change.n_segments >= _MANY:
-        print("  `fairground index compact` joins the segments")
+        print_fitted("  `fairground index compact` joins the segments")
