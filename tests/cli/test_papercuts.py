@@ -148,6 +148,27 @@ def test_the_time_left_after_a_resumption_is_reckoned_from_this_command_alone(mo
         assert bars[0].tasks[0].time_remaining == 70.0
 
 
+def test_two_data_sets_in_one_home_are_told_apart_by_their_names(tmp_path, features):
+    other = tmp_path / "fish.npz"
+    with np.load(features) as held:
+        np.savez(other, features=-(held["features"][:, ::-1] ** 3), labels=held["labels"])
+    home = ("--home", tmp_path / "home")
+    for data in (features, other):
+        base = ("train", "--protocol", "features", f"data.path={data}", *FEATURES, "--quiet", *home)
+        for loss in ("contrastive", "multi_similarity"):
+            invoke(*base, f"loss={loss}", "training.epochs=1")
+    said = refused("compare", *home)
+    assert "`--data encoded` takes the runs on one data set; there are encoded, fish." in said
+    assert "contrastive" in invoke("compare", "--data", "fish", *home)
+    assert "no run is on a data set 'fisch'; there are encoded, fish. Did you mean 'fish'?" in refused(
+        "compare", "--data", "fisch", *home
+    )
+    page = tmp_path / "page.html"
+    invoke("report", "--out", page, *home)
+    for name in ("encoded", "fish"):
+        assert f">{name}, features</a>" in page.read_text(), "each has a section"
+
+
 def test_too_few_classes_name_the_words_to_type(tmp_path, features):
     base = ("train", "--protocol", "features", f"data.path={features}", "--quiet", "--home", tmp_path / "home")
     said = refused(*base, "head.embedding_dim=8")
