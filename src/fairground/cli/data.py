@@ -93,7 +93,8 @@ def check(
         named = None if suspects is None else [dataclasses.asdict(one) for one in suspects]
         print(json.dumps({**dataclasses.asdict(found), "label_suspects": named}))
     else:
-        _print(found, data_name({"name": asked.name, **asked.settings}))
+        name = data_name({"name": asked.name, **asked.settings})
+        _print(found, name if name == asked.name else f"{name} ({asked.name})")
         print_suspects(suspects, len(readable))
         print_written(written)
     for failure in found.failures:

@@ -1,6 +1,7 @@
 """`fairground list` and `fairground show`: what there is, without importing any of it."""
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -89,9 +90,12 @@ def _list_runs(home: Path, as_json: bool) -> None:
         for name, spec in (store.specs_of(some) if some else {}).items()
     }
     lines, width = [], screen_width()
+    where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
     for name, state in sorted(states.items()):
         about = (
-            _about(runs[name], own.get(name), with_unit) if name in runs else f"go on with: fairground resume {name}"
+            _about(runs[name], own.get(name), with_unit)
+            if name in runs
+            else f"go on with: fairground resume {name}{where}"
         )
         lines.append(fitted(f"{name}  {state:<10}  {about}", width, indent=26))
     # At once: twenty thousand calls would take longer than reading the store.
