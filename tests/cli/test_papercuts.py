@@ -16,6 +16,7 @@ from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
 from fairground.records.record import Finding
+from fairground.report.methods import methods_of
 from fairground.spec.data_name import data_name
 from fairground.spec.load import load_run
 from tests.datasets.pictures import class_folders
@@ -109,8 +110,11 @@ def test_the_frozen_network_stands_in_the_table_and_a_run_outlives_its_data(tmp_
     assert after.metadata.classes == before.metadata.classes
     assert {score.metric for score in after.metadata.scores} == {score.metric for score in before.metadata.scores}
     invoke("embed", done, moved, "-o", tmp_path / "vectors.npz", *home)
-    invoke("export", done, "-o", tmp_path / "model", *home)
+    gone = "the training data, whose validation classes it is found on, was not there when it was exported"
+    assert f"  no threshold: {gone}\n" in invoke("export", done, "-o", tmp_path / "model", *home)
     card = (tmp_path / "model" / "README.md").read_text()
+    assert f"No threshold is known: {gone}." in card
+    assert "the training data was not there when the model was exported: scores are those of the record" in card
     assert "It takes no pictures but features of width 12 from the encoder that made those" in card
     assert "fairground embed THIS_FOLDER my_features.npz" in card
     assert "my_pictures" not in card
@@ -233,6 +237,11 @@ def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
     assert "bug" not in _card([flatten(to_plain(load_run(overrides=["loss=multi_similarity"])))])["loss"]
     words = ["loss=multi_similarity", "loss.epsilon=0.1", "loss.self_positive_bug=true"]
     assert "self positive bug true" in _card([flatten(to_plain(load_run(overrides=words)))])["loss"]
+    specs = {loss: to_plain(load_run(overrides=[f"loss={loss}"])) for loss in ("contrastive", "multi_similarity")}
+    made = [replace(make_record(), spec=spec, method=loss, name=loss) for loss, spec in specs.items()]
+    differences = [name for method in methods_of(made) for name in method.differences]
+    assert "loss.beta" in differences
+    assert "loss.self_positive_bug" not in differences
 
 
 def test_the_audit_on_a_page_has_no_internal_words(tmp_path):

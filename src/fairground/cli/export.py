@@ -41,9 +41,7 @@ def export(
     for found in metadata.thresholds:
         print_fitted(f"  {found.sentence()}")
     if not metadata.thresholds:
-        print_fitted(
-            "  no threshold: the run has no validation split with several classes of two images to find one on"
-        )
+        print_fitted(f"  no threshold: {metadata.why_no_threshold()}")
     if metadata.onnx is not None:
         shape = " x ".join(str(length) for length in metadata.onnx.shape)
         print_fitted(

@@ -1,12 +1,13 @@
 """A finished run as a model to use: its selected weights, and what is known of them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from fairground import __version__
 from fairground.deploy.calibration import thresholds_of
-from fairground.deploy.metadata import MeasuredScore, ModelMetadata, Threshold
+from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, Threshold
 from fairground.deploy.model import UsableModel
 from fairground.errors import require
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
@@ -67,7 +68,8 @@ def _without_data(folder: RunFolder, spec: RunSpec, profile: InputProfile, recor
         MeasuredScore(metric=score.metric, split=score.split, value=score.value)
         for score in (() if record is None else record.scores)
     )
-    metadata = _metadata(folder.name, spec, profile, scores, (), record)
+    known = _metadata(folder.name, spec, profile, scores, (), record)
+    metadata = replace(known, notes=(*known.notes, DATA_GONE))
     transform = build_transform(spec.transform, model)
     return UsableModel(network=model.eval(), transform=transform, metadata=metadata, device=device)
 

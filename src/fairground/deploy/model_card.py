@@ -108,7 +108,7 @@ def _interval(score: MeasuredScore) -> str:
 
 def _thresholds(metadata: ModelMetadata) -> list[str]:
     if not metadata.thresholds:
-        return ["No threshold is known: the run had no validation split with two images of a class and two classes."]
+        return [f"No threshold is known: {metadata.why_no_threshold()}."]
     return [
         *(f"- {found.sentence()}" for found in metadata.thresholds),
         "",
