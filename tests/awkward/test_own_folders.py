@@ -137,7 +137,7 @@ def test_loops_end_and_broken_links_are_named(model: Path, fairground: Run, tmp_
     root = folders.loops(tmp_path / "photos")
     checked = fairground("data", "check", root)
     assert checked.code == 0
-    assert "folder: 41 images of 10 classes" in checked.out
+    assert f"{tmp_path.name}/photos (folder): 41 images of 10 classes" in checked.out
     assert "gone.png': it is not there" in checked.out
     said = train(fairground, root, tmp_path / "home")
     assert said.code == 2

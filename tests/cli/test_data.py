@@ -17,10 +17,10 @@ def call(*words):
 
 
 def test_a_clean_folder_ends_with_zero_and_a_table(tmp_path):
-    done = call(class_folders(tmp_path, ["a b", "🦜"]))
+    done = call(class_folders(tmp_path / "parrots", ["a b", "🦜"]))
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[0] == "folder: 6 images of 2 classes"
+    assert lines[0] == "parrots (folder): 6 images of 2 classes"
     assert "  exact duplicates: 0 images, 0 of them across parts, 0 across classes" in lines
     assert "  images a class: 3 to 3, median 3; largest/smallest 1, Gini 0.00" in lines
     assert any("at most 16 of 256" in line for line in lines)
@@ -65,7 +65,7 @@ def test_kinds_are_guessed_from_the_path(tmp_path):
     parquet.write_table(pyarrow.table({"path": ["a/0.png"], "label": ["a"]}), tmp_path / "t.parquet")
     parquet.write_table(pyarrow.table({"features": [[1.0]], "label": ["a"]}), tmp_path / "f.parquet")
     for name, kind in (("t.csv", "table"), ("f.npz", "features"), ("t.parquet", "table"), ("f.parquet", "features")):
-        assert call(tmp_path / name).stdout.startswith(f"{kind}: ")
+        assert call(tmp_path / name).stdout.startswith(f"{name[0]} ({kind}): ")
 
 
 def test_a_data_set_without_a_path(tmp_path):

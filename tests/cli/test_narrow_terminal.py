@@ -14,13 +14,14 @@ import pytest
 
 from tests.cli.quick_race import write_features
 from tests.cli.test_study import STUDY
+from tests.datasets.pictures import class_folders
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def lines_of(*words: str, cwd: Path) -> list[str]:
+def lines_of(*words: str, cwd: Path, code: int = 0) -> list[str]:
     """Return what a command prints into a pseudo-terminal of 80 columns, line by line as they stood."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -48,7 +49,7 @@ def lines_of(*words: str, cwd: Path) -> list[str]:
             break
         found += some
     os.close(leader)
-    assert process.wait(PATIENCE) == 0, found.decode(errors="replace")
+    assert process.wait(PATIENCE) == code, found.decode(errors="replace")
     text = _ESCAPES.sub("", found.decode(errors="replace"))
     return [line for line in re.split(r"[\r\n]+", text) if line]
 
@@ -89,6 +90,29 @@ def test_training_fits_and_measuring_is_shown(place):
 )
 def test_commands_fit(place, words):
     assert too_wide(lines_of(*words, cwd=place[0])) == []
+
+
+def test_a_model_at_work_fits(place, tmp_path):
+    home = ("--home", str(place[0] / "fairground-runs"))
+    run = lines_of("list", "runs", *home, cwd=tmp_path)[0].split()[0]
+    assert too_wide(lines_of("export", run, "-o", "model", *home, cwd=tmp_path)) == []
+    names = [f"a class whose name is long, number {number}" for number in range(4)]
+    class_folders(tmp_path / "some pictures", names, per_class=4)
+    for words in (
+        ("embed", "model", "some pictures", "-o", "vectors.npz"),
+        ("index", "model", "some pictures", "-o", "ix"),
+        ("query", "ix", "some pictures", "-k", "3"),
+        ("data", "check", "some pictures"),
+        ("data", "caches"),
+    ):
+        lines = lines_of(*words, cwd=tmp_path)
+        assert too_wide(lines) == [], words
+        assert words[:2] != ("data", "check") or "some pictures (folder): 16 images of 4 classes" in lines
+    refusal = lines_of("query", "ix", "some pictures", "--exact", "--approximate", cwd=tmp_path, code=2)
+    assert refusal == ["fairground: --exact and --approximate cannot both be meant"]
+    refusal = lines_of("train", "optimiser.learning_rates=3", cwd=tmp_path, code=2)
+    assert len(refusal) > 1
+    assert too_wide(refusal) == []
 
 
 def test_a_study_its_plan_and_its_status_fit(tmp_path):

@@ -14,7 +14,7 @@ told = iter(range(1, 10**9))
 
 
 def tell(done: int, of: int) -> None:
-    if next(told) == int(n_blocks):
+    if done and next(told) == int(n_blocks):  # nothing is done when it begins
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -1,4 +1,6 @@
 import json
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 from fairground.cli.main import app
 from fairground.deploy.embedding_file import embed_to_file
 from fairground.deploy.inputs import read_inputs
-from fairground.deploy.model import PICTURES
+from fairground.deploy.model import PICTURES, UsableModel
 from fairground.deploy.model_folder import open_model
 from fairground.errors import FairgroundError
 from fairground.records.arrays import read_arrays
@@ -122,3 +124,31 @@ def test_the_command_answers_with_exit_code_2_and_no_traceback(trained, pictures
     assert isinstance(bad.exception, FairgroundError)
     assert bad.exception.exit_code == 2
     assert "no run 'nobody'" in str(bad.exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (
+            ("embed", "MODEL", "DATA", "-o", "my vectors.npz", "--raw", "--skip-unreadable"),
+            "fairground embed MODEL DATA -o 'my vectors.npz' --home HOME --raw --skip-unreadable",
+        ),
+        (("embed", "MODEL", "DATA", "-o", "v.npz"), "fairground embed MODEL DATA -o v.npz --home HOME"),
+        (("index", "MODEL", "DATA", "-o", "ix"), "fairground index MODEL DATA -o ix --home HOME"),
+    ],
+)
+def test_after_control_c_the_command_to_go_on_with_is_the_one_that_was_typed(
+    tmp_path, monkeypatch, trained, pictures, words, command
+):
+    def stop(*_words, **_more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(UsableModel, "blocks", stop)
+    monkeypatch.chdir(tmp_path)
+    data = shutil.copytree(pictures, tmp_path / "my birds")
+    said = {"MODEL": trained.name, "DATA": str(data), "HOME": str(trained.home)}
+    stopped = CliRunner().invoke(app, [said.get(word, word) for word in (*words, "--home", "HOME")])
+    assert stopped.exit_code == 130
+    for word, value in said.items():
+        command = command.replace(word, shlex.quote(value))
+    assert f"Go on with the same command:\n  {command}\n" in stopped.stderr

@@ -7,9 +7,9 @@ from tests.splits.tables import classes_of, table_of
 
 
 def test_parts_are_as_listed_and_the_unlisted_take_no_part():
-    table = table_of([0, 1, 2, 3], listed_parts=["train", "validation", "test", ""])
+    table = table_of([0, 1, 2, 3, 4], listed_parts=["train", "validation", "test", "", "validation"])
     parts = ListedSplit().parts(table)
-    assert (parts.train.tolist(), parts.validation.tolist(), parts.test.tolist()) == ([0], [1], [2])
+    assert (parts.train.tolist(), parts.validation.tolist(), parts.test.tolist()) == ([0], [1, 4], [2])
     assert not parts.is_closed_set
     assert parts.notes(table.labels) == ()
 

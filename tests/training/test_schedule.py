@@ -104,7 +104,7 @@ def test_names_of_earlier_specs_do_not_move_and_the_card_says_what_is_used(tmp_p
     used = tiny(*words, "optimiser.frozen_trunk_epochs=1")
     assert name_of(used) != name_of(plain)
     assert declaration(used)["optimiser"].endswith(
-        "; rates rise linearly over 1 epochs; rates fall to 0 by a cosine; trunk frozen for the first 1 epochs; "
+        "; rates rise linearly over 1 epoch; rates fall to 0 by a cosine; trunk frozen for the first 1 epoch; "
         "gradient clipped to norm 2; weights averaged with decay 0.99"
     )
     assert run(used, home=tmp_path).state == "done"

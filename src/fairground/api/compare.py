@@ -9,6 +9,7 @@ from typing import Any, get_args
 from fairground.api.home import home_folder
 from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
+from fairground.catalogue import nearest
 from fairground.errors import InputError, require
 from fairground.records.artefacts import RunFolder
 from fairground.records.collector import passed_over, without_collecting
@@ -18,6 +19,7 @@ from fairground.report.comparison import ComparisonResult
 from fairground.report.over_datasets import OverTables, over_tables
 from fairground.report.run_set import section_key
 from fairground.report.table_formats import latex
+from fairground.spec.data_name import data_name
 from fairground.spec.declarations import tunable_of
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Range, range_for
@@ -193,10 +195,20 @@ def comparison_of(
 
 
 @without_collecting()
-def records_to_compare(store: Store, names: Iterable[str]) -> list[RunRecord]:
-    """Return the runs that are named, or all that are done but trials and joined models."""
+def records_to_compare(store: Store, names: Iterable[str], *, data: str | None = None) -> list[RunRecord]:
+    """Return the runs that are named, or all that are done but trials and joined models; of one data set if said."""
     words = list(names)
-    return named_records(store, words) if words else without_trials(store.records(state="done"))
+    found = named_records(store, words) if words else without_trials(store.records(state="done"))
+    if data is None:
+        return found
+    known = names_of_data(found)
+    require(data in known, f"no run is on a data set '{data}'; there are {', '.join(known)}.{nearest(data, known)}")
+    return [record for record in found if names_of_data([record]) == [data]]
+
+
+def names_of_data(records: Iterable[RunRecord]) -> list[str]:
+    """Return what the data sets of some runs are called, each once."""
+    return list(dict.fromkeys(data_name(record.spec.get("data", "?")) for record in records))
 
 
 def searched_ranges(records: Iterable[RunRecord]) -> dict[str, Range]:

@@ -7,7 +7,6 @@ from typing import overload
 
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import EpochRow, RunRecord, State
-from fairground.spec.flatten import flatten
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -51,10 +50,10 @@ class Run:
     def __repr__(self) -> str:
         from fairground.report.headings import with_unit
         from fairground.spec.data_name import data_name
+        from fairground.spec.method_name import method_name
 
-        flat = flatten(self.record.spec)
-        where, seed = data_name(self.record.spec.get("data")), self.record.spec.get("seed")
-        words = f"{flat.get('loss')} on {where}, seed {seed}, {self.state}"
+        spec = self.record.spec
+        words = f"{method_name(spec)} on {data_name(spec.get('data'))}, seed {spec.get('seed')}, {self.state}"
         first = list(self.scores.items())[:2]
         scores = "".join(f", test {metric} {with_unit(metric, value)}" for metric, value in first)
         return f"<Run {self.name}: {words}{scores}>"

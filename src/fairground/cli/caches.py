@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.api.terminal import print_fitted
 from fairground.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -46,12 +47,14 @@ def caches(
         print(json.dumps({"caches": [asdict(entry) for entry in left], "removed": [asdict(entry) for entry in chosen]}))
         return
     for entry in chosen:
-        print(f"removed {entry.key[:8]}: {_size(entry.n_bytes)}")
+        print_fitted(f"removed {entry.key[:8]}: {_size(entry.n_bytes)}")
     for entry in left:
         used = datetime.fromtimestamp(entry.last_used).strftime("%Y-%m-%d %H:%M")
-        print(f"{entry.key[:8]}  {_size(entry.n_bytes):>9}  last used {used}  {_what(entry)}  {entry.source}".rstrip())
+        print_fitted(
+            f"{entry.key[:8]}  {_size(entry.n_bytes):>9}  last used {used}  {_what(entry)}  {entry.source}".rstrip()
+        )
     total = sum(entry.n_bytes for entry in left)
-    print(f"{len(left)} caches, {_size(total)}" if left else "no caches are kept here")
+    print_fitted(f"{len(left)} caches, {_size(total)}" if left else "no caches are kept here")
 
 
 def _what(entry: "CacheEntry") -> str:

@@ -1,6 +1,7 @@
 """`fairground compare`: whether A is better than B, and whether the two may be compared at all."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,9 @@ def compare(
             help="Runs by name or enough of its beginning, or a method's hash for all its repeats; all but trials when "
             "left out."
         ),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", help="Only runs on this data set, by its name in `fairground list runs`.")
     ] = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Show the table although it is unfair; every row says so.")
@@ -64,25 +68,26 @@ def compare(
     from fairground.errors import require
 
     if values is not None:
-        is_bare = not runs and metric is None and generality == "seeds"
-        require(is_bare, "--values compares a file's numbers; leave out runs, --metric and --generality")
+        is_bare = not runs and metric is None and generality == "seeds" and data is None
+        require(is_bare, "--values compares a file's numbers; leave out runs, --data, --metric and --generality")
         _compare_file(
             values, margin=margin, level=level, is_lower=lower_is_better, is_over=over_datasets, as_json=as_json
         )
         return
     require(not lower_is_better, "--lower-is-better belongs to --values; runs say which way their metrics are better")
     if over_datasets:
-        is_plain = generality == "seeds" and not anyway
-        require(is_plain, "--over-datasets compares fair tables over seeds; leave out --anyway and --generality")
+        is_plain = generality == "seeds" and not anyway and data is None
+        require(is_plain, "--over-datasets compares fair tables over seeds; leave out --anyway, --data, --generality")
         _compare_over_datasets(runs or [], home, metric=metric, level=level, margin=margin, as_json=as_json)
         return
-    from fairground.api.compare import comparison_of, records_to_compare
+    from fairground.api.compare import comparison_of, names_of_data, records_to_compare
     from fairground.api.terminal import screen_width
     from fairground.errors import InputError
     from fairground.records.store import Store
 
+    records = records_to_compare(Store(home), runs or [], data=data)
     found = comparison_of(
-        records_to_compare(Store(home), runs or []),
+        records,
         homes=[home],
         metric=metric,
         level=level,
@@ -95,7 +100,10 @@ def compare(
     elif is_shown:
         print(found.result.text(hints=found.hints, width=screen_width()), end="")
     else:
-        raise InputError(f"{found.refusal()}\n`--anyway` shows the table with every row marked unfair.")
+        names = names_of_data(records)
+        one = f"`--data {shlex.quote(names[0])}` takes the runs on one data set; there are {', '.join(names)}.\n"
+        hint = f"{one if len(names) > 1 else ''}`--anyway` shows the table with every row marked unfair."
+        raise InputError(f"{found.refusal()}\n{hint}")
     if not is_shown:
         raise typer.Exit(2)
 

@@ -78,6 +78,7 @@ def check(
     from fairground.audit.audit import audit_in_detail
     from fairground.audit.label_suspects import label_suspects, readable_table
     from fairground.cli.data_findings import print_suspects, print_written, write_asked
+    from fairground.spec.data_name import data_name
     from fairground.training.build import build_dataset
 
     opened = build_dataset(asked)
@@ -92,7 +93,8 @@ def check(
         named = None if suspects is None else [dataclasses.asdict(one) for one in suspects]
         print(json.dumps({**dataclasses.asdict(found), "label_suspects": named}))
     else:
-        _print(found, asked.name)
+        name = data_name({"name": asked.name, **asked.settings})
+        _print(found, name if name == asked.name else f"{name} ({asked.name})")
         print_suspects(suspects, len(readable))
         print_written(written)
     for failure in found.failures:

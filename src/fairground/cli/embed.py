@@ -7,9 +7,16 @@ from typing import Annotated
 import typer
 
 from fairground.api.progress.counts import counted
+from fairground.api.terminal import print_fitted
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list, stopping_with_a_word
+from fairground.cli.unreadable import (
+    SkipUnreadable,
+    home_words,
+    readable,
+    refusing_with_a_list,
+    stopping_with_a_word,
+)
 
 HELP_ORDER = 120
 
@@ -39,8 +46,11 @@ def embed(
 
     inputs = read_inputs(data)
     opened = open_model(model, home=home, measured=False)
-    again = f"fairground embed {model} {data} -o {out}"
-    with stopping_with_a_word(again), counted("embedding", is_quiet=quiet) as tell:
+    again = ("embed", model, data, "-o", out, *home_words(home))
+    with (
+        stopping_with_a_word(*again, raw=raw, skip_unreadable=skip_unreadable),
+        counted("embedding", is_quiet=quiet) as tell,
+    ):
         inputs = readable(inputs, tell, is_asked=skip_unreadable)
         with refusing_with_a_list(inputs, tell):
             embed_to_file(opened, inputs, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
@@ -49,4 +59,4 @@ def embed(
         print(json.dumps({**found, "has_labels": inputs.labels is not None, "left_out": list(inputs.left_out)}))
     else:
         known = "" if inputs.labels is None else f" of {len(set(inputs.labels.tolist()))} classes"
-        print(f"wrote {out}: {len(inputs):,} embeddings of {opened.metadata.embedding_dim} numbers{known}")
+        print_fitted(f"wrote {out}: {len(inputs):,} embeddings of {opened.metadata.embedding_dim} numbers{known}")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fairground.api.terminal import print_fitted
 from fairground.cli.options import HOME, AsJson, Home
 
 HELP_ORDER = 110
@@ -34,15 +35,15 @@ def export(
     if as_json:
         print(json.dumps({"folder": str(out), **json.loads(metadata.to_json())}))
         return
-    print(
+    print_fitted(
         f"wrote {out}: {metadata.trunk.name} to {metadata.embedding_dim} numbers, {len(metadata.classes)} classes seen"
     )
     for found in metadata.thresholds:
-        print(f"  {found.sentence()}")
+        print_fitted(f"  {found.sentence()}")
     if not metadata.thresholds:
-        print("  no threshold: the run has no validation split with several classes of two images to find one on")
+        print_fitted(f"  no threshold: {metadata.why_no_threshold()}")
     if metadata.onnx is not None:
         shape = " x ".join(str(length) for length in metadata.onnx.shape)
-        print(
+        print_fitted(
             f"  model.onnx takes n x {shape} and differs from torch by {metadata.onnx.largest_difference:.1e} at most"
         )

@@ -9,10 +9,17 @@ import typer
 from typer.core import TyperGroup
 
 from fairground.api.progress.counts import counted
+from fairground.api.terminal import print_fitted
 from fairground.cli.embed import DATA_HELP
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list, stopping_with_a_word
+from fairground.cli.unreadable import (
+    SkipUnreadable,
+    home_words,
+    readable,
+    refusing_with_a_list,
+    stopping_with_a_word,
+)
 
 if TYPE_CHECKING:
     from fairground.deploy.index_changes import IndexChange
@@ -75,8 +82,11 @@ def build(
 
     inputs = read_inputs(data)
     opened = open_model(model, home=home)
-    again = f"fairground index {model} {data} -o {out}"
-    with stopping_with_a_word(again), counted("indexing", is_quiet=quiet) as tell:
+    again = ("index", model, data, "-o", out, *home_words(home))
+    with (
+        stopping_with_a_word(*again, approximate=approximate, skip_unreadable=skip_unreadable),
+        counted("indexing", is_quiet=quiet) as tell,
+    ):
         inputs = readable(inputs, tell, is_asked=skip_unreadable)
         with refusing_with_a_list(inputs, tell):
             built = build_index(opened, inputs, out, how="approximate" if approximate else "auto", tell=tell)
@@ -84,9 +94,9 @@ def build(
         print(json.dumps({"folder": str(out), "n": len(built), "is_approximate": built.has_approximate}))
         return
     example = "picture.jpg" if inputs.images.is_picture else "features.npz"
-    print(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`")
+    print_fitted(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`")
     if built.has_approximate:
-        print(f"  approximate search: {100 * built.approximate_recall:.1f} % of the true ten nearest are found")
+        print_fitted(f"  approximate search: {100 * built.approximate_recall:.1f} % of the true ten nearest are found")
 
 
 @app.command("add")
@@ -108,8 +118,11 @@ def add(
     from fairground.deploy.inputs import read_inputs
 
     inputs = read_inputs(data)
-    again = f"fairground index add {folder} {data}{' --replace' if replace else ''}"
-    with stopping_with_a_word(again), counted("indexing", is_quiet=quiet) as tell:
+    again = ("index", "add", folder, data)
+    with (
+        stopping_with_a_word(*again, replace=replace, skip_unreadable=skip_unreadable),
+        counted("indexing", is_quiet=quiet) as tell,
+    ):
         inputs = readable(inputs, tell, is_asked=skip_unreadable)
         with refusing_with_a_list(inputs, tell):
             change = add_to_index(folder, inputs, replace_names=replace, tell=tell)
@@ -179,12 +192,14 @@ def _print_change(folder: Path, change: "IndexChange", as_json: bool) -> None:
         print(json.dumps({"folder": str(folder), **asdict(change)}))
         return
     done = f"{change.added:,} added, {change.removed:,} removed" if change.added or change.removed else "joined"
-    print(f"{folder}: {done}; {change.n:,} rows in {change.n_segments} segment{'' if change.n_segments == 1 else 's'}")
+    print_fitted(
+        f"{folder}: {done}; {change.n:,} rows in {change.n_segments} segment{'' if change.n_segments == 1 else 's'}"
+    )
     if change.has_dropped_classes:
-        print("  their classes are left out: the index has none")
+        print_fitted("  their classes are left out: the index has none")
     if change.has_dropped_approximate:
-        print(
+        print_fitted(
             "  the approximate search was that of the rows before; `fairground index compact --approximate` makes one"
         )
     if change.n_segments >= _MANY:
-        print("  `fairground index compact` joins the segments")
+        print_fitted("  `fairground index compact` joins the segments")

@@ -1,6 +1,7 @@
 """`fairground list` and `fairground show`: what there is, without importing any of it."""
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -70,6 +71,7 @@ def _list_runs(home: Path, as_json: bool) -> None:
     from fairground.records.store import Store
     from fairground.report.headings import with_unit
     from fairground.spec.data_name import OWN_DATA, data_name
+    from fairground.spec.method_name import method_name
 
     store = Store(home)
     with without_collecting():
@@ -82,19 +84,26 @@ def _list_runs(home: Path, as_json: bool) -> None:
     if not states:
         print_fitted(f"no runs in {home} yet; `fairground train` makes one, --home names another place")
     some = [kind for kind in OWN_DATA if kind in kinds]
-    own = {name: data_name(part) for name, part in store.data_of(some).items()} if some else {}
+    # Of a user's own data a list says which, and what was not trained on it; of the others the columns say enough.
+    own = {
+        name: f"{method_name(spec)} {data_name(spec['data'])}"
+        for name, spec in (store.specs_of(some) if some else {}).items()
+    }
     lines, width = [], screen_width()
+    where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
     for name, state in sorted(states.items()):
         about = (
-            _about(runs[name], own.get(name), with_unit) if name in runs else f"go on with: fairground resume {name}"
+            _about(runs[name], own.get(name), with_unit)
+            if name in runs
+            else f"go on with: fairground resume {name}{where}"
         )
         lines.append(fitted(f"{name}  {state:<10}  {about}", width, indent=26))
     # At once: twenty thousand calls would take longer than reading the store.
     print("\n".join(lines), end="\n" if lines else "")
 
 
-def _about(run: "RunSummary", data: str | None, with_unit: "Callable[[str, float], str]") -> str:
-    names = _joined(run.loss, run.miner, data or run.dataset)
+def _about(run: "RunSummary", names: str | None, with_unit: "Callable[[str, float], str]") -> str:
+    names = names or _joined(run.loss, run.miner, run.dataset)
     shown = "" if run.score is None else f"  test {run.metric} {with_unit(run.metric, run.score)}"
     return f"{names} seed {run.seed}{shown}"
 
@@ -137,11 +146,10 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
         return
     from fairground.report.headings import with_unit
     from fairground.spec.data_name import data_name
+    from fairground.spec.method_name import method_name
 
-    loss = record.spec["loss"]
-    assert isinstance(loss, dict)
-    where = data_name(record.spec["data"])
-    print_fitted(f"run {record.name}: {loss['name']} on {where}, seed {record.spec['seed']}, {record.state}")
+    about = f"{method_name(record.spec)} on {data_name(record.spec['data'])}"
+    print_fitted(f"run {record.name}: {about}, seed {record.spec['seed']}, {record.state}")
     if record.failure:
         print_fitted(f"  {record.failure}")
     for row in record.epochs:

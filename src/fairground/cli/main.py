@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from fairground.api.terminal import guard_streams
+from fairground.api.terminal import fitted, guard_streams, terminal_width
 from fairground.cli.command_start import note_start
 from fairground.errors import FairgroundError, PictureError
 
@@ -52,7 +52,8 @@ def main() -> None:
     try:
         app()
     except FairgroundError as error:
-        print(f"fairground: {error}", file=sys.stderr)
+        width = terminal_width(10_000) if sys.stderr.isatty() else None
+        print("\n".join(fitted(line, width) for line in f"fairground: {error}".split("\n")), file=sys.stderr)
         if isinstance(error, PictureError):
             print("`fairground data check` names every picture that cannot be read; move them away.", file=sys.stderr)
         sys.exit(error.exit_code)

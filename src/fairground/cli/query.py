@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairground.api.progress.counts import counted
+from fairground.api.terminal import print_fitted
 from fairground.cli.options import AsJson, Quiet
 
 HELP_ORDER = 140
@@ -77,16 +78,16 @@ def _print(results: Sequence["QueryResult"], rule: "DecisionRule") -> None:
     from fairground.report.headings import clean
 
     for result in results:
-        print(f"{clean(result.query)}: {clean(result.decision.words)}{_truth(result)}")
+        print_fitted(f"{clean(result.query)}: {clean(result.decision.words)}{_truth(result)}")
         if result.classes:
             named = ", ".join(f"{clean(one.label)} {one.similarity:.3f}" for one in result.classes)
-            print(f"  nearest classes: {named}")
+            print_fitted(f"  nearest classes: {named}")
         for neighbour in result.neighbours:
             label = "" if neighbour.label is None else f"  [{clean(neighbour.label)}]"
-            print(f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}")
+            print_fitted(f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}", indent=8)
     if len(results) > 1:
-        print(summary(results))
-    print(rule.sentence())
+        print_fitted(summary(results))
+    print_fitted(rule.sentence())
 
 
 def _truth(result: "QueryResult") -> str:
@@ -95,7 +96,7 @@ def _truth(result: "QueryResult") -> str:
     if result.is_right is None or result.truth is None:
         return ""
     known = "" if result.is_truth_indexed else ", not in the index"
-    return f" - {'right' if result.is_right else f'wrong, it is {clean(result.truth)}{known}'}"
+    return f" - {'right' if result.is_right else f'wrong, it is {clean(result.truth)}'}{known}"
 
 
 def summary(results: Sequence["QueryResult"]) -> str:
@@ -145,6 +146,7 @@ def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "Decisio
             is_known=result.decision.is_known,
             is_right=result.is_right,
             truth=result.truth,
+            is_truth_indexed=result.is_truth_indexed,
             nearest=", ".join(f"{one.label} {one.similarity:.3f}" for one in result.classes),
             picture=result.picture,
             found=tuple(

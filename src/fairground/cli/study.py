@@ -251,7 +251,7 @@ def run(
                 found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet
             )
     except KeyboardInterrupt:
-        where = "" if home == HOME else f" --home {home}"
+        where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)
         raise typer.Exit(130) from None
     if as_json:

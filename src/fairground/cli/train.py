@@ -1,6 +1,7 @@
 """`fairground train` and `fairground resume`: one run, from a spec or from where it stopped."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -118,7 +119,7 @@ def _print_stop(spec: "RunSpec", home: Path, stop: KeyboardInterrupt) -> None:
     if not isinstance(stop, StoppedError):
         raise stop
     if is_leader():
-        where = "" if home == HOME else f" --home {home}"
+        where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
         print(f"stopped; nothing is lost. Go on with: fairground resume {name_of(spec)}{where}", file=sys.stderr)
 
 

@@ -13,13 +13,15 @@ from fairground.errors import DataError, require
 class SplitRows:
     """Row numbers that train, validate and test. `is_closed_set` says that classes may appear in several parts.
 
-    `validation` may be empty: only a protocol that selects on the test split can do without.
+    `validation` may be empty: only a protocol that selects on the test split can do without. `for_two_classes` are the
+    words to type that would let two classes validate.
     """
 
     train: np.ndarray
     validation: np.ndarray
     test: np.ndarray
     is_closed_set: bool = False
+    for_two_classes: str = ""
 
     def check(self, labels: np.ndarray) -> None:
         """Refuse empty parts, shared rows, and (unless closed-set) shared classes."""
@@ -47,10 +49,14 @@ class SplitRows:
         return len(np.intersect1d(labels[self.test], labels[self.train])) > 0
 
     def notes(self, labels: np.ndarray) -> tuple[str, ...]:
-        """Return the sentence for the record that test classes were trained on, where they were."""
+        """Return sentences for the record: that test classes were trained on, that validation can choose nothing."""
         tested = np.unique(labels[self.test])
         shared = np.intersect1d(tested, labels[self.train])
-        return (f"closed set: {len(shared)} of {len(tested)} test classes are trained on",) if len(shared) else ()
+        closed = (f"closed set: {len(shared)} of {len(tested)} test classes are trained on",) if len(shared) else ()
+        is_vacuous = len(np.unique(labels[self.validation])) == 1
+        more = f"; {self.for_two_classes} lets two validate" if self.for_two_classes else ""
+        vacuous = f"one class validates: all neighbours are of it, so every model has perfect scores there{more}"
+        return (*closed, vacuous) if is_vacuous else closed
 
 
 class Split(ABC):

@@ -21,6 +21,7 @@ import numpy as np
 
 from fairground.deploy.inputs import EmbeddingInputs
 from fairground.deploy.model import UsableModel, block_length
+from fairground.deploy.resize import resized_images
 from fairground.errors import FairgroundError, StoreError, require
 from fairground.files import read_json
 from fairground.records.artefacts import write_atomically
@@ -78,6 +79,7 @@ def embed_to_file(
     require(out.suffix in (".npy", ".npz"), f"embeddings are written as .npy or .npz; got '{out}'")
     require(not out.is_dir(), f"'{out}' is a folder; name a file that ends in .npy or .npz")
     require(len(inputs) > 0, "there is nothing to embed")
+    resized_images(inputs.images, model.metadata)  # refused before any file is made
     journal = _Journal(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +103,7 @@ def _fill(
     step = block_length(inputs.images)
     start = done if done == len(inputs) else done // step * step
     _require_space(journal, shape)
-    if tell is not None and start:
+    if tell is not None:
         # What an earlier command did says nothing about the speed of this one.
         tell(start, len(inputs))
     mode = "r+" if start else "w+"

@@ -1,15 +1,16 @@
 """A finished run as a model to use: its selected weights, and what is known of them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from fairground import __version__
 from fairground.deploy.calibration import thresholds_of
-from fairground.deploy.metadata import MeasuredScore, ModelMetadata, Threshold
+from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, Threshold
 from fairground.deploy.model import UsableModel
 from fairground.errors import require
-from fairground.evaluation.bootstrap import Bootstrap
+from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
 from fairground.evaluation.embed import embed
 from fairground.evaluation.scores import evaluate_in_detail
 from fairground.records.arrays import array_names, read_arrays
@@ -67,7 +68,8 @@ def _without_data(folder: RunFolder, spec: RunSpec, profile: InputProfile, recor
         MeasuredScore(metric=score.metric, split=score.split, value=score.value)
         for score in (() if record is None else record.scores)
     )
-    metadata = _metadata(folder.name, spec, profile, scores, (), record)
+    known = _metadata(folder.name, spec, profile, scores, (), record)
+    metadata = replace(known, notes=(*known.notes, DATA_GONE))
     transform = build_transform(spec.transform, model)
     return UsableModel(network=model.eval(), transform=transform, metadata=metadata, device=device)
 
@@ -113,18 +115,13 @@ def _validation(run: Reopened) -> tuple[tuple[MeasuredScore, ...], tuple[Thresho
     if len(rows) == 0:
         return (), ()
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device).cpu()
+    # Draws of one class are all alike: they say nothing about other classes.
+    bootstrap = Bootstrap() if len(np.unique(parts.table.labels[rows])) > 1 else None
     detail = evaluate_in_detail(
-        view_of(run.spec, parts, embeddings, rows), evaluation.metrics, lone=evaluation.lone, bootstrap=Bootstrap()
+        view_of(run.spec, parts, embeddings, rows), evaluation.metrics, lone=evaluation.lone, bootstrap=bootstrap
     )
     scores = tuple(
-        MeasuredScore(
-            metric=metric,
-            split="validation",
-            value=value,
-            low=detail.intervals[metric].low,
-            high=detail.intervals[metric].high,
-            confidence=detail.intervals[metric].confidence,
-        )
+        MeasuredScore(metric=metric, split="validation", value=value, **_bounds(detail.intervals.get(metric)))
         for metric, value in detail.scores.items()
     )
     some = (
@@ -139,29 +136,31 @@ def _test_scores(home: Path, run: Reopened, record: RunRecord | None) -> tuple[M
         return ()
     scores = [score for score in record.scores if score.split == "test"]
     path = RunFolder(home, record.name).queries
-    found = []
-    for score in scores:
-        low, high, confidence = _interval(path, run, score.metric)
-        found.append(
-            MeasuredScore(
-                metric=score.metric, split="test", value=score.value, low=low, high=high, confidence=confidence
-            )
+    return tuple(
+        MeasuredScore(
+            metric=score.metric, split="test", value=score.value, **_bounds(_interval(path, run, score.metric))
         )
-    return tuple(found)
+        for score in scores
+    )
 
 
-def _interval(path: Path, run: Reopened, metric: str) -> tuple[float | None, float | None, float | None]:
+def _bounds(interval: BootstrapInterval | None) -> dict[str, float]:
+    if interval is None:
+        return {}
+    return {"low": interval.low, "high": interval.high, "confidence": interval.confidence}
+
+
+def _interval(path: Path, run: Reopened, metric: str) -> BootstrapInterval | None:
     if not path.is_file() or run.spec.evaluation.report != "selected":
-        return None, None, None
+        return None
     if f"per_query/{metric}" not in array_names(path):
-        return None, None, None
+        return None
     arrays = read_arrays(path, [f"per_query/{metric}", "is_counted"])
     values, is_counted = arrays[f"per_query/{metric}"], arrays["is_counted"]
     labels = _query_labels(run)
-    if len(labels) != len(values):
-        return None, None, None
-    interval = Bootstrap().of_mean(values[is_counted], labels[is_counted])
-    return interval.low, interval.high, interval.confidence
+    if len(labels) != len(values) or len(np.unique(labels[is_counted])) == 1:
+        return None
+    return Bootstrap().of_mean(values[is_counted], labels[is_counted])
 
 
 def _query_labels(run: Reopened) -> np.ndarray:

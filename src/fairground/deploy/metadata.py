@@ -12,6 +12,8 @@ from fairground.spec.run import ComponentSpec
 
 FORMAT = "fairground model"
 VERSION = 1
+#: the note of a model whose scores and thresholds could not be measured anew
+DATA_GONE = "the training data was not there when the model was exported: scores are those of the record, no intervals"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +120,19 @@ class ModelMetadata:
             raise
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
             raise DataError(f"{origin} is damaged: {error}") from error
+
+    def features_wanted(self) -> str:
+        """Say which features a model of features takes, and as what file."""
+        return (
+            f"features of width {self.channels} from the encoder that made those it was trained on, as an array "
+            f"`features` (n, {self.channels}) in an .npz file, or as an .npy file"
+        )
+
+    def why_no_threshold(self) -> str:
+        """Say why there is none, where there is none."""
+        if DATA_GONE in self.notes:
+            return "the training data, whose validation classes it is found on, was not there when it was exported"
+        return "the run has no validation split with two classes of two images to find one on"
 
     def threshold(self, name: str) -> Threshold | None:
         """Return the threshold of that name, or None when the run had no validation split to find it on."""

@@ -65,9 +65,7 @@ def _features(metadata: ModelMetadata) -> list[str]:
         return []
     return [
         "",
-        f"It takes no pictures: features of width {metadata.channels} from the encoder that made those it was trained "
-        f"on, as an array `features` (n, {metadata.channels}) in an .npz file, or as an .npy file. Pass pictures "
-        "through that encoder first.",
+        f"It takes no pictures but {metadata.features_wanted()}. Pass pictures through that encoder first.",
     ]
 
 
@@ -110,7 +108,7 @@ def _interval(score: MeasuredScore) -> str:
 
 def _thresholds(metadata: ModelMetadata) -> list[str]:
     if not metadata.thresholds:
-        return ["No threshold is known: the run had no validation split with two images of a class and two classes."]
+        return [f"No threshold is known: {metadata.why_no_threshold()}."]
     return [
         *(f"- {found.sentence()}" for found in metadata.thresholds),
         "",

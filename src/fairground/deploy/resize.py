@@ -70,12 +70,16 @@ class ResizedImages(Images):
 
 def resized_images(images: Images, metadata: ModelMetadata) -> Images:
     """Return images as the model wants them, or refuse in a sentence."""
-    wanted = "pictures" if metadata.is_picture else f"features of width {metadata.channels}"
     given = "pictures" if images.is_picture else f"features of width {images.channels}"
-    is_usable = (
-        images.is_picture if metadata.is_picture else not images.is_picture and images.channels == metadata.channels
-    )
-    require(is_usable, f"this model embeds {wanted}, but the data are {given}", DataError)
+    if metadata.is_picture:
+        require(images.is_picture, f"this model embeds pictures, but the data are {given}", DataError)
+    else:
+        first = ". Pass them through that encoder first" if images.is_picture else ""
+        require(
+            not images.is_picture and images.channels == metadata.channels,
+            f"the data are {given}, but this model takes {metadata.features_wanted()}{first}",
+            DataError,
+        )
     if not images.is_picture or (images.channels == metadata.channels and metadata.size is None):
         return images
     require(

@@ -140,10 +140,10 @@ class Store:
                 warn_of_damage(self.path, damaged_record(columns[0], number))
         return summaries
 
-    def data_of(self, kinds: Sequence[str]) -> dict[str, Any]:
-        """Return the settings of the data sets of these kinds, by the names of the runs made on them."""
-        rows = self._read(f"{_DATA} AND dataset IN ({', '.join('?' * len(kinds))})", tuple(kinds))
-        return {name: json.loads(part) for name, part in rows if part}
+    def specs_of(self, kinds: Sequence[str]) -> dict[str, Any]:
+        """Return the specs of the runs made on data sets of these kinds, by the names of the runs."""
+        rows = self._read(f"{_SPEC} AND dataset IN ({', '.join('?' * len(kinds))})", tuple(kinds))
+        return {name: json.loads(spec) for name, spec in rows if spec}
 
     def scores(self, metric: str, split: SplitName = "test", **filters: Unpack[Filters]) -> list[ScoreRow]:
         """Return one metric of every run that matches and has it, without reading whole records."""
@@ -254,7 +254,7 @@ _ONE_SCORE = f"""SELECT record, json, digest, metric,
                  FROM (SELECT record, json, digest, CAST(coalesce(?1, CASE WHEN json_valid(json)
                               THEN json_extract(json, '$.{SELECTED_BY}') END, '{USUAL_METRIC}') AS TEXT) AS metric
                        FROM scores)"""
-_DATA = """SELECT name, CASE WHEN json_valid(json) THEN json_extract(json, '$.spec.data') END
+_SPEC = """SELECT name, CASE WHEN json_valid(json) THEN json_extract(json, '$.spec') END
            FROM record JOIN body ON body.record = record.id WHERE is_current = 1"""
 _NUMBER = itemgetter(0)
 _METHOD, _SEED = COLUMNS.index("method"), COLUMNS.index("seed")

@@ -60,10 +60,15 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
             key=key,
             label=labels[key],
             records=tuple(sorted(group, key=lambda record: (seed_of(record), record.name))),
-            differences={name: flat[key][name] for name in varying if name in flat[key]},
+            differences={name: flat[key][name] for name in varying if name in flat[key] and _is_news(name, flat[key])},
         )
         for key, group in groups.items()
     ]
+
+
+def _is_news(name: str, spec: Mapping[str, str]) -> bool:
+    """Tell whether a reader wants to know a setting: a known bug of other code that is off is none of this method."""
+    return not (name.endswith("_bug") and spec[name] == "false")
 
 
 def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:

@@ -70,11 +70,17 @@ class Searched(Shown):
     truth: str | None
     nearest: str
     found: tuple[Found, ...]
+    is_truth_indexed: bool = True
 
     @property
     def truth_words(self) -> str:
         """The query's class as a page can show it; nothing where it is not known."""
         return "" if self.truth is None else shorten(clean(self.truth), 60)
+
+    @property
+    def place_words(self) -> str:
+        """Say that the index has no such class, which makes "unknown" right; nothing where it has."""
+        return "" if self.truth is None or self.is_truth_indexed else ", not in the index"
 
 
 def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: Path) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from fairground.records.artefacts import RunFolder
 from fairground.records.folders import folder_names
 from fairground.records.record import RunRecord
-from fairground.spec.flatten import flatten
+from fairground.spec.data_name import data_name
 from fairground.spec.space import Range
 from fairground.study.trial import Trial
 
@@ -55,10 +55,8 @@ class RunSet:
 
 
 def section_key(record: RunRecord) -> SectionKey:
-    """Return the section that a run belongs to."""
-    # The two alone: a page asks every one of its runs.
-    spec = flatten({part: record.spec[part] for part in ("data", "protocol") if part in record.spec})
-    return spec.get("data", "?"), spec.get("protocol", "?")
+    """Return the section that a run belongs to: one for each data set, the user's own by their names."""
+    return data_name(record.spec.get("data", "?")), str(record.spec.get("protocol", "?"))
 
 
 def names_of_joined(

@@ -41,7 +41,7 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "batches": f"{training.batch_size} images; {_part(spec.sampler)}",
         "optimiser": f"{optimiser.name}, rates: {words}{momentum}; weight decay {optimiser.weight_decay:g}, "
         f"of the loss' own weights {optimiser.loss_weight_decay:g}{_course(optimiser)}",
-        "length": f"up to {training.epochs} epochs of {length}{patience}",
+        "length": f"up to {training.epochs} epochs of {length}{patience}" if training.epochs else "not trained",
         "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}"
         + (f", gradients cached over chunks of {training.gradient_chunk}" if training.gradient_chunk else ""),
         "selection": _selection(spec),
@@ -57,16 +57,20 @@ def declaration(spec: RunSpec) -> dict[str, str]:
 
 def _course(optimiser: OptimiserSpec) -> str:
     """Say how rates and weights are treated over the run, where it is not plainly."""
-    steps = f"times {optimiser.step_factor:g} every {optimiser.step_epochs} epochs"
+    steps = f"times {optimiser.step_factor:g} every {_epochs(optimiser.step_epochs)}"
     shapes = {"constant": "", "cosine": "rates fall to 0 by a cosine", "step": f"rates {steps}"}
     said = [
-        f"rates rise linearly over {optimiser.warmup_epochs:g} epochs" if optimiser.warmup_epochs else "",
+        f"rates rise linearly over {_epochs(optimiser.warmup_epochs)}" if optimiser.warmup_epochs else "",
         shapes[optimiser.schedule],
-        f"trunk frozen for the first {optimiser.frozen_trunk_epochs} epochs" if optimiser.frozen_trunk_epochs else "",
+        f"trunk frozen for the first {_epochs(optimiser.frozen_trunk_epochs)}" if optimiser.frozen_trunk_epochs else "",
         f"gradient clipped to norm {optimiser.clip_norm:g}" if optimiser.clip_norm else "",
         f"weights averaged with decay {optimiser.average:g}" if optimiser.average else "",
     ]
     return "".join(f"; {word}" for word in said if word)
+
+
+def _epochs(n: float) -> str:
+    return f"{n:g} epoch{'' if n == 1 else 's'}"
 
 
 _BATCH_NORM: Mapping[str, str] = {

@@ -51,6 +51,7 @@ class HalfClassesSplit(Split):
             train=rows_to_learn(table, np.array(order[n_validation:])),
             validation=rows_to_learn(table, np.array(order[:n_validation])),
             test=test,
+            for_two_classes=f"split.validation={2 / len(seen):.2g}" if len(seen) > 2 else "",
         )
         parts.check(table.labels)
         return parts
