@@ -168,7 +168,7 @@ class RunRecord:
         if epochs != sorted(set(epochs)):
             return "epochs out of order"
         if not all(issubclass(kind, Mapping) for kind in tables):
-            return "scores of an epoch are no table of metrics"
+            return _no_table(self.epochs)
         if self.state == "done" and not self.scores:
             return "a finished run needs scores"
         if self.clustering_seeds < 1:
@@ -259,6 +259,12 @@ class RunRecord:
 def one_of_each_spec(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Return a run of every spec, of specs that differ in the seed alone one: what a spec says it says for all."""
     return list({record.text_without_seed: record for record in records}.values())
+
+
+def _no_table(epochs: Iterable[EpochRow]) -> str:
+    found = ((split, getattr(row, split)) for row in epochs for split in ("validation", "test"))
+    split, scores = next((split, scores) for split, scores in found if not isinstance(scores, Mapping))
+    return f"scores of an epoch are no table of metrics: {split} is {scores!r}"
 
 
 def _all_made(kind: type[Part], rows: Iterable[dict[str, Any]]) -> tuple[Part, ...]:
