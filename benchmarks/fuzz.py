@@ -1,6 +1,7 @@
 """Every reader of foreign files against thousands of changed ones: a result or a sentence of ours, quickly and small.
 
-The tests read some hundreds of each by the same functions (`tests/fuzz`).
+The tests read some hundreds of each by the same functions (`tests/fuzz`). FAIRGROUND_BENCH_SEED draws other changes
+(0 by default).
 """
 
 import atexit
@@ -57,6 +58,7 @@ from fairground.trunks._weights import load_weights
 from fairground.trunks.small_conv import SmallConvTrunk
 
 CASES = 10_000
+SEED = int(os.environ.get("FAIRGROUND_BENCH_SEED", "0"))
 SECONDS, MEGABYTES = 10.0, 2000.0
 #: begun first, because all others are over long before
 _SLOWEST = ("model folders", "index folders")
@@ -95,8 +97,8 @@ def tables() -> Iterator[Table]:
         rows = [begun[name].result() for name in names]
     yield Table(
         title="Changed files",
-        note=f"What each reader made of files with random changes (goals: no traceback, below {SECONDS:.0f} s and "
-        f"{MEGABYTES:,.0f} MB).",
+        note=f"What each reader made of files with random changes (seed {SEED}; goals: no traceback, below "
+        f"{SECONDS:.0f} s and {MEGABYTES:,.0f} MB).",
         header=["reader", "cases", "a result", "a sentence", "a traceback", "slowest, s", "memory, MB"],
         rows=rows,
     )
@@ -122,7 +124,7 @@ def _row(name: str) -> list[str]:
     """Return one reader's row of the table, and print every traceback once."""
     reader, before = _own_readers()[name], _peak_megabytes()
     with tempfile.TemporaryDirectory() as place:
-        found = fuzz(reader, CASES, Path(place) / "case")
+        found = fuzz(reader, CASES, Path(place) / "case", seed=SEED)
     for fault in found.faults.values():
         print(fault, file=sys.stderr, flush=True)
     counts = [str(found.outcomes[kind]) for kind in ("a result", "a sentence", "a traceback")]

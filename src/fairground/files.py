@@ -81,8 +81,9 @@ def parse_json(text: str | bytes, origin: str, *, error: type[FairgroundError] =
         raise error(f"{origin} is nested too deeply to be read") from failure
     except ValueError as failure:
         raise error(f"{origin} is not JSON: {failure}") from failure
-    require(isinstance(found, dict), f"{origin} must hold a JSON object; it holds {type(found).__name__}", error)
-    return dict(found)
+    if not isinstance(found, dict):
+        raise error(f"{origin} must hold a JSON object; it holds {type(found).__name__}")
+    return found
 
 
 def _shown(path: Path) -> str:

@@ -12,6 +12,7 @@ from fairground.api import recommend as command
 from fairground.api.race_session import RaceSession
 from fairground.cli.main import app
 from fairground.errors import FairgroundError, InputError
+from fairground.recommend.race_clock import RaceClock
 from fairground.records.store import Store
 from tests.cli.quick_race import call, write_features
 from tests.datasets.pictures import class_folders
@@ -98,6 +99,7 @@ def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_goes_on(features,
         return measure(self, candidate, repeat)
 
     monkeypatch.setattr(RaceSession, "_measure", stopping)
+    monkeypatch.setattr(RaceClock, "left", lambda _: 10.0)  # however busy the machine is, six are begun
     words = (features, "--home", tmp_path / "home", "--time", "14s")
     stopped = call(*words)
     assert stopped.exit_code == 130
@@ -106,7 +108,8 @@ def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_goes_on(features,
     folder = next((tmp_path / "home" / "recommendations").iterdir())
     assert (folder / "report.html").exists()
     assert (folder / "model" / "model.json").exists()
-    monkeypatch.setattr(RaceSession, "_measure", measure)
+    monkeypatch.undo()
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
     done = call(*words)
     assert done.exit_code == 0
     assert "opened after this choice" in done.stdout
@@ -120,6 +123,7 @@ def test_ctrl_c_before_anything_is_measured_hands_over_the_frozen_network(featur
     stopped = call(features, "--home", tmp_path / "home", "--time", "14s")
     assert stopped.exit_code == 130
     assert "nothing has been measured yet" in stopped.stdout
+    assert "YOUR_FEATURES.npz -o embeddings.npz" in " ".join(stopped.stdout.split())
     folder = next((tmp_path / "home" / "recommendations").iterdir())
     assert (folder / "model" / "model.json").exists()
 

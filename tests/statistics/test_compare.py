@@ -28,6 +28,23 @@ def random_study(seed: int, k: int = 5, n: int = 4, gap: float = 0.0) -> dict[st
     return table(random.normal(size=(k, n)) + np.linspace(gap, 0, k)[:, None] + random.normal(size=n))
 
 
+def test_pairs_are_a_sequence_in_the_order_of_the_methods():
+    values = random_study(3, gap=2.0) | {"once": {0: -9.0}}
+    found = compare_values(values)
+    names = [method.name for method in found.methods]
+    wanted = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    assert [(pair.a, pair.b) for pair in found.pairs] == wanted
+    assert len(found.pairs) == len(wanted) == 15
+    assert found.pairs[-1] is found.pairs[14]
+    assert found.pairs[2:4] == (found.pairs[2], found.pairs[3])
+    assert found.pairs == compare_values(values).pairs
+    assert found.pairs != found.pairs[1:]
+    beaten = {pair.b for pair in found.pairs if pair.verdict == "better"}
+    assert [method.name for method in found.methods if method.is_among_best] == [n for n in names if n not in beaten]
+    with pytest.raises(IndexError):
+        found.pairs[15]
+
+
 def test_two_methods_are_a_paired_t_test():
     a, b = [2.0, 4.0, 6.5, 3.0], [1.0, 2.0, 3.0, 2.5]
     (pair,) = compare_values({"a": dict(enumerate(a)), "b": dict(enumerate(b))}).pairs

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from fairground.allocator import keep_memory
 from fairground.api.home import home_folder
 from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
@@ -179,6 +180,7 @@ def comparison_of(
     kept = list(records)
     is_any = any(record.state == "done" for record in kept)
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
+    keep_memory()
     folders = [RunFolder(home, record.name) for home in homes for record in kept] if generality != "seeds" else []
     with passed_over():
         result = ComparisonResult.from_records(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fairground.allocator import keep_memory
 from fairground.api.compare import searched_ranges
 from fairground.api.home import home_folder
 from fairground.api.progress.spinner import spinner
@@ -61,6 +62,7 @@ def report(
     found = find_runs(names, folder)
     found = replace(found, metric=metric, ranges=searched_ranges(found.records), title=title or found.title)
     page = folder / "report.html" if out is None else Path(out)
+    keep_memory()
     with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet), passed_over():
         from fairground.report.page import build_page
 

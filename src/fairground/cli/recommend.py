@@ -51,6 +51,7 @@ def recommend(
     Or: fairground recommend features.npz --time 2m --by map@r
     """
     from fairground.api.recommend import run_recommendation
+    from fairground.files import read_json
 
     result = run_recommendation(
         data,
@@ -68,10 +69,11 @@ def recommend(
         print(json.dumps(result.to_dict()))
     else:
         model = result.model.absolute()
+        yours = "YOUR_IMAGES" if read_json(model / "model.json")["is_picture"] else "YOUR_FEATURES.npz"
         for line in str(result).split("\n"):
             print_fitted(line)
         print_fitted(f"page:  {result.page.absolute()}  (open it in any browser)")
-        print_fitted(f"model: {model}  (try: fairground embed {model} YOUR_IMAGES -o embeddings.npz)")
+        print_fitted(f"model: {model}  (try: fairground embed {model} {yours} -o embeddings.npz)")
     if result.is_stopped and result.is_new:
         print("stopped; nothing is lost. The same command goes on from here.", file=sys.stderr)
         raise typer.Exit(130)

@@ -23,7 +23,7 @@ from fairground.deploy.manifest import Manifest, SegmentEntry, Tombstones, read_
 from fairground.deploy.segment import SegmentTexts
 from fairground.deploy.segment_build import copied_segment, embedded_segment, remove_strays
 from fairground.errors import DataError, StoreError, require
-from fairground.records.artefacts import ANY_AGE, cannot_write, checksum, sweep
+from fairground.records.artefacts import cannot_write, checksum, sweep
 from fairground.records.lock import held
 
 _LOCK = "index.lock"
@@ -122,7 +122,7 @@ def changing(folder: Path | str) -> Iterator[Index]:
         with held(path / _LOCK, f"the index {path}"):
             index = open_index(path)
             remove_strays(path, index.manifest)
-            sweep(path, older_than=ANY_AGE)
+            sweep(path)
             yield index
     except OSError as error:
         raise StoreError(cannot_write(Path(error.filename or path), error)) from error

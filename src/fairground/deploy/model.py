@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from fairground.allocator import keep_memory
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.deploy.inputs import EmbeddingInputs, read_inputs
 from fairground.deploy.metadata import ModelMetadata
 from fairground.deploy.resize import resized_images
 from fairground.evaluation.embed import PIXELS
-from fairground.training.allocator import keep_memory
 from fairground.training.model import EmbeddingModel
 
 #: rows read at once: as many pictures as fit in memory twice, or rows of features

@@ -35,7 +35,7 @@ def _fields_that_differ(evidence: Evidence, rule: Rule) -> list[Difference]:
     for what, read in rule.fields.items():
         values = {}
         for label in _labels(evidence, rule, what):
-            said = sorted({read(record) or UNSAID for record in evidence.done[label]})
+            said = sorted({value or UNSAID for value in set(map(read, evidence.done[label]))})
             values[label] = " or ".join(said) if said else UNSAID
         is_split = len(set(values.values())) > 1 or any(" or " in value for value in values.values())
         if is_split:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fairground.records.record import RunRecord, SplitName
+from fairground.records.record import RunRecord, SplitName, one_of_each_spec
 from fairground.spec.declarations import declared
-from fairground.spec.flatten import flattened
+from fairground.spec.flatten import flatten
 from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.space import Range
 from fairground.statistics.comparison import Comparison
@@ -66,7 +66,10 @@ class Evidence:
     @cached_property
     def settings(self) -> Mapping[str, Mapping[str, str]]:
         """Each method's spec laid flat; where its own runs disagree, all their values."""
-        return {label: _merged(flattened(run.spec for run in runs)) for label, runs in self.methods.items()}
+        return {
+            label: _merged([flatten(run.spec) for run in one_of_each_spec(runs)])
+            for label, runs in self.methods.items()
+        }
 
     @cached_property
     def untrained(self) -> frozenset[str]:
@@ -86,6 +89,12 @@ class Evidence:
             if value is not None:
                 found.setdefault(seed_of(record), []).append(value)
         return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
+
+
+def is_any_other(values: Iterable[object]) -> bool:
+    """Tell whether not all values are the same, of values that need not be hashable."""
+    first, *further = [*values] or [None]
+    return further.count(first) < len(further)
 
 
 def is_under(key: str, owners: Iterable[str]) -> bool:

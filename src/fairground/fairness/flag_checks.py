@@ -1,10 +1,11 @@
 """What flags look for: each function yields the methods concerned, a sentence, and why it matters."""
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 
-from fairground.fairness.evidence import Evidence, is_measured_raw, seed_of
+from fairground.fairness.evidence import Evidence, is_any_other, is_measured_raw, seed_of
 from fairground.fairness.rules import compares_samplers
-from fairground.records.record import Provenance, RunRecord
+from fairground.records.record import Provenance, RunRecord, one_of_each_spec
 from fairground.spec.seed_procedure import SeedProcedure
 from fairground.spec.space import end_of
 from fairground.statistics.compare import compare_values
@@ -15,6 +16,7 @@ CLUSTERING = ("nmi", "ami", "f1", "purity")
 #: a fifth of another method's trials is far less
 FAR_LESS = 5
 FULL = 0.99
+_TEST = attrgetter("test")
 
 
 def selected_on_test(evidence: Evidence) -> Found:
@@ -36,9 +38,7 @@ def selected_on_test(evidence: Evidence) -> Found:
 def watched_test(evidence: Evidence) -> Found:
     """Methods whose test split was measured while they trained, though validation selected."""
     watched = tuple(
-        label
-        for label, records in evidence.done.items()
-        if any(row.test for record in records for row in record.epochs)
+        label for label, records in evidence.done.items() if any(any(map(_TEST, record.epochs)) for record in records)
     )
     if watched:
         text = f"The test split was watched during training, though validation selected: {', '.join(watched)}."
@@ -174,7 +174,7 @@ def by_a_weak_metric(evidence: Evidence) -> Found:
         yield labels, text, "Recall looks for one classmate and ignores the rest; MAP@R sees them all (MLRC 2.2)."
     if stem in CLUSTERING:
         yield labels, text, "It needs clusters, and is high for many classes whatever the model (MLRC 2.2, table 2)."
-    values = [list(evidence.values(label).values()) for label in labels]
+    values = (list(evidence.values(label).values()) for label in labels)
     if all(some and FULL <= sum(some) / len(some) <= 1 for some in values):
         why = "At the ceiling methods of different quality look equal (MLRC 2.2, figure 1)."
         yield labels, f"Every method has a {evidence.metric} of 99 % or more.", why
@@ -221,15 +221,15 @@ def unfinished(evidence: Evidence) -> Found:
 
 _ENVIRONMENT: tuple[tuple[str, Callable[[Provenance], object]], ...] = (
     ("the version of fairground", lambda origin: origin.fairground.partition("+")[0]),
-    ("the versions of packages", lambda origin: tuple(sorted(origin.packages.items()))),
-    ("the machine", lambda origin: origin.hardware),
+    ("the versions of packages", attrgetter("packages")),
+    ("the machine", attrgetter("hardware")),
 )
 
 
 def other_environments(evidence: Evidence) -> Found:
     """All of the environment that is not the same in all finished runs."""
     origins = [record.provenance for records in evidence.done.values() for record in records]
-    apart = [name for name, read in _ENVIRONMENT if len({read(origin) for origin in origins}) > 1]
+    apart = [name for name, read in _ENVIRONMENT if is_any_other(map(read, origins))]
     if apart:
         text = f"Not the same in all runs: {', '.join(apart)}."
         yield tuple(evidence.methods), text, "It moves digits; more seeds show whether it moves more."
@@ -258,7 +258,9 @@ def not_trained(evidence: Evidence) -> Found:
 
 def measured_raw(evidence: Evidence) -> Found:
     """Methods measured on raw outputs where others are measured at unit length."""
-    raw = tuple(label for label, records in evidence.done.items() if any(map(is_measured_raw, records)))
+    raw = tuple(
+        label for label, records in evidence.done.items() if any(map(is_measured_raw, one_of_each_spec(records)))
+    )
     if raw and len(raw) < sum(bool(records) for records in evidence.done.values()):
         text = f"Measured on raw outputs, the others at unit length: {', '.join(raw)}."
         yield (

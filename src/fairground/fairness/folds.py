@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fairground.fairness.evidence import seed_of
-from fairground.records.record import RunRecord, Score
+from fairground.records.record import RunRecord, Score, one_of_each_spec
 from fairground.spec.identity import NAME_LENGTH, canonical_json
 from fairground.spec.settings import Value
 
@@ -22,7 +22,7 @@ def join_folds(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Return the records with finished runs that differ in their fold alone averaged; others come back untouched."""
     joined: list[RunRecord] = []
     for method, group in fold_groups(records).items():
-        if len({_fold(record) for record in group}) == 1:
+        if _n_folds(group) == 1:
             joined += group
             continue
         joined += [replace(record, method=method) for record in group if record.state != "done"]
@@ -37,12 +37,14 @@ def join_folds(records: Iterable[RunRecord]) -> list[RunRecord]:
 def fold_groups(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
     """Return the runs of each method, folds of all seeds, by the hash it has once its folds are averaged."""
     groups: dict[str, list[RunRecord]] = {}
-    for record in records:
+    kept = list(records)
+    if not any("fold" in _split(record) for record in one_of_each_spec(kept)):
+        for record in kept:
+            groups.setdefault(record.method, []).append(record)
+        return groups
+    for record in kept:
         groups.setdefault(_method(record), []).append(record)
-    return {
-        method if len({_fold(record) for record in group}) > 1 else group[0].method: group
-        for method, group in groups.items()
-    }
+    return {method if _n_folds(group) > 1 else group[0].method: group for method, group in groups.items()}
 
 
 def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
@@ -85,6 +87,10 @@ def _method(record: RunRecord) -> str:
 def _split(record: RunRecord) -> Mapping[str, Value]:
     split = record.spec.get("split")
     return split if isinstance(split, Mapping) else {}
+
+
+def _n_folds(records: Sequence[RunRecord]) -> int:
+    return len({_fold(record) for record in one_of_each_spec(records)})
 
 
 def _fold(record: RunRecord) -> str:

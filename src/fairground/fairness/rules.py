@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from fairground.fairness.evidence import Evidence, is_measured_raw, is_under
-from fairground.records.record import RunRecord
+from fairground.records.record import RunRecord, one_of_each_spec
 
 #: what is compared, and so may differ
 COMPARED = ("loss", "miner", "regulariser", "sampler", "optimiser.loss_lr", "optimiser.loss_weight_decay")
@@ -59,7 +59,7 @@ def _free_of_batches(evidence: Evidence) -> tuple[str, ...]:
 
 def _free_of_lengths(evidence: Evidence) -> tuple[str, ...]:
     """What is said of lengths may differ where all are measured alike: a loss of unit vectors needs no word for it."""
-    ways = {is_measured_raw(record) for records in evidence.methods.values() for record in records}
+    ways = {is_measured_raw(run) for records in evidence.methods.values() for run in one_of_each_spec(records)}
     return ("evaluation.normalise",) if len(ways) == 1 else ()
 
 

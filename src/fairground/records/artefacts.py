@@ -18,7 +18,6 @@ import json
 import os
 import re
 import secrets
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,6 @@ from fairground.errors import StoreError, require
 from fairground.files import read_json, reading
 
 _TEMPORARY = ".tmp"
-#: an age for `sweep` that every file has, whatever the clock says
-ANY_AGE = float("-inf")
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class RunFolder:
 
     def sweep(self) -> int:
         """Remove what killed writers left behind and return how many; only for whoever holds the run's lock."""
-        return sum(sweep(place, older_than=ANY_AGE) for place in (self.path, self.checkpoints))
+        return sum(sweep(place) for place in (self.path, self.checkpoints))
 
     def sign(self) -> None:
         """Write the checksum of every file of the run that is finished; checkpoints come and go and are left out."""
@@ -148,9 +145,9 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise StoreError(cannot_write(path, error)) from error
 
 
-def sweep(folder: Path, *, older_than: float = 3600.0) -> int:
-    """Remove what killed writers left behind and return how many; younger files may still be being written."""
-    leftovers = [file for file in folder.glob(f".*{_TEMPORARY}") if time.time() - _written(file) >= older_than]
+def sweep(folder: Path) -> int:
+    """Remove what killed writers left behind, of any age, and return how many; only for whoever holds the lock."""
+    leftovers = list(folder.glob(f".*{_TEMPORARY}"))
     for file in leftovers:
         file.unlink(missing_ok=True)
     return len(leftovers)
@@ -169,13 +166,6 @@ def checksum(path: Path) -> str:
 
 def _matches(path: Path, wanted: str) -> bool:
     return path.is_file() and checksum(path) == wanted
-
-
-def _written(file: Path) -> float:
-    try:
-        return file.stat().st_mtime
-    except FileNotFoundError:  # its writer has just finished
-        return time.time()
 
 
 def settle(folder: Path) -> None:

@@ -6,7 +6,7 @@ What the program must know of a run is a field; notes are sentences for people, 
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, KeysView, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar, get_args
 from fairground.errors import StoreError, require
 from fairground.files import parse_json
 from fairground.records.older_versions import upgraded
+from fairground.spec.flatten import text_without_seed
 from fairground.spec.identity import canonical_json
 from fairground.spec.metric_words import declared_metric
 from fairground.spec.search_procedure import SearchProcedure
@@ -25,6 +26,7 @@ from fairground.spec.settings import Value
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed", "pruned"]
 SplitName = Literal["train", "validation", "test"]
+_STATES = get_args(State)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,15 +157,18 @@ class RunRecord:
     def _complaint(self) -> str | None:
         """Return what is wrong with the record, if anything."""
         epochs = [row.epoch for row in self.epochs]
+        tables = {type(scores) for row in self.epochs for scores in (row.validation, row.test)}
         signs = [finding.sign for finding in self.findings]
-        if self.state not in get_args(State):
+        if self.state not in _STATES:
             return f"no state '{self.state}'"
         if (self.failure is None) != (self.state == "done"):
             return "a failure is told exactly when the run is not done"
-        if not all(math.isfinite(score.value) for score in self.scores):
+        if not all(map(math.isfinite, [score.value for score in self.scores])):
             return "a score is not a finite number"
         if epochs != sorted(set(epochs)):
             return "epochs out of order"
+        if not all(issubclass(kind, Mapping) for kind in tables):
+            return _no_table(self.epochs)
         if self.state == "done" and not self.scores:
             return "a finished run needs scores"
         if self.clustering_seeds < 1:
@@ -174,10 +179,20 @@ class RunRecord:
         """Return one score, or None when the run has none of that name."""
         return self._values.get((metric, split))
 
+    @property
+    def scored(self) -> KeysView[tuple[str, SplitName]]:
+        """The metric and split of every score."""
+        return self._values.keys()
+
     @cached_property
     def _values(self) -> dict[tuple[str, SplitName], float]:
         # Kept, because a page asks every one of many runs for every metric; of two scores of a name the first counts.
         return {(score.metric, score.split): score.value for score in reversed(self.scores)}
+
+    @cached_property
+    def text_without_seed(self) -> bytes:
+        """The spec but for its seed as bytes: of all repeats of a method the same, and quicker to compare."""
+        return text_without_seed(self.spec)
 
     def higher_is_better(self, metric: str) -> bool | None:
         """Return which way a metric is better: as the run's scores say, else as the metric declares."""
@@ -223,9 +238,9 @@ class RunRecord:
             _refuse_newer(data["name"], data["version"])
             if data["version"] < RECORD_VERSION:
                 data = upgraded(data, version=RECORD_VERSION)
-            data["epochs"] = tuple([_epoch(row) for row in data["epochs"]])
-            data["scores"] = tuple([_made(Score, score) for score in data["scores"]])
-            data["provenance"] = _made(Provenance, data["provenance"])
+            data["epochs"] = _all_made(EpochRow, data["epochs"])
+            data["scores"] = _all_made(Score, data["scores"])
+            (data["provenance"],) = _all_made(Provenance, [data["provenance"]])
             data["notes"] = tuple(data["notes"])
             data["findings"] = tuple(Finding(**finding) for finding in data["findings"])
             data["known_bugs"] = tuple(KnownBug(**bug) for bug in data["known_bugs"])
@@ -234,30 +249,37 @@ class RunRecord:
             waves = data["seed_procedure"]
             data["seed_procedure"] = None if waves is None else SeedProcedure.from_plain(waves)
             data["weights"] = None if data["weights"] is None else PretrainedWeights(**data["weights"])
-            record = _made(cls, data)
+            (record,) = _all_made(cls, [data])
             record.__post_init__()
             return record
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise StoreError(f"this is not a fairground record: {error}") from error
 
 
-def _epoch(fields: dict[str, Any]) -> EpochRow:
-    for split in ("validation", "test"):
-        scores = fields.get(split, {})
-        # Asked first: the sentence would be written, and thrown away, for every epoch of every record.
-        if not isinstance(scores, dict):
-            raise StoreError(f"scores of an epoch are no table of metrics: {split} is {scores!r}")
-    return _made(EpochRow, fields)
+def one_of_each_spec(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """Return a run of every spec, of specs that differ in the seed alone one: what a spec says it says for all."""
+    return list({record.text_without_seed: record for record in records}.values())
 
 
-def _made(kind: type[Part], fields: dict[str, Any]) -> Part:
-    """Return `kind(**fields)`, in a fifth of the time where no field is missing: a store has hundreds of thousands."""
-    if fields.keys() != kind.__dataclass_fields__.keys():
-        return kind(**fields)
-    made = object.__new__(kind)
-    # Past the frozen class' own `__setattr__`, all fields at once.
-    object.__setattr__(made, "__dict__", fields)
-    return made
+def _no_table(epochs: Iterable[EpochRow]) -> str:
+    found = ((split, getattr(row, split)) for row in epochs for split in ("validation", "test"))
+    split, scores = next((split, scores) for split, scores in found if not isinstance(scores, Mapping))
+    return f"scores of an epoch are no table of metrics: {split} is {scores!r}"
+
+
+def _all_made(kind: type[Part], rows: Iterable[dict[str, Any]]) -> tuple[Part, ...]:
+    """Return `kind(**row)` of each, in a fifth of the time where no field is missing: a store has thousands of rows."""
+    names, make, put = kind.__dataclass_fields__.keys(), object.__new__, object.__setattr__
+    found = []
+    for row in rows:
+        if row.keys() == names:
+            made = make(kind)
+            # Past the frozen class' own `__setattr__`, all fields at once.
+            put(made, "__dict__", row)
+        else:
+            made = kind(**row)
+        found.append(made)
+    return tuple(found)
 
 
 def _refuse_newer(name: str, version: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from fairground.errors import StoreError, require
 from fairground.files import read_json
-from fairground.records.artefacts import ANY_AGE, RunFolder, sweep, write_atomically
+from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.database import open_database, transaction
 from fairground.records.folders import run_folders
 from fairground.records.in_progress import is_at_work
@@ -178,7 +178,7 @@ def _mend_folders(root: Path, records: list[RunRecord], done: Repair) -> None:
             done.specs += 1
         if not folder.record.exists():
             write_copy(root, record)
-        done.swept += sweep(folder.path, older_than=ANY_AGE) + sweep(folder.checkpoints, older_than=ANY_AGE)
+        done.swept += folder.sweep()
 
 
 def _is_complete(folder: RunFolder) -> bool:

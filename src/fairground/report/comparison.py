@@ -85,7 +85,7 @@ class ComparisonResult:
         return cls(fairness=fairness, table=table, comparison=comparison, metric=metric)
 
     @property
-    def pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> Sequence[Pair]:
         """Every two methods, the leading one first."""
         return self.comparison.pairs
 

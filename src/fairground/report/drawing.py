@@ -135,7 +135,8 @@ def _lay_out(figure: "Figure") -> None:
     engine = figure.get_layout_engine()
     if engine is not None and figure.axes:
         engine.execute(figure)
-    figure.set_layout_engine("none")
+    # No engine at all: for a placeholder, too, saving would draw everything once more to find its place.
+    figure.set_layout_engine(None)
 
 
 @contextmanager

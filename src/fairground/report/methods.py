@@ -24,23 +24,38 @@ class Method:
         """The runs that finished."""
         return tuple(record for record in self.records if record.state == "done")
 
+    @cached_property
+    def scored(self) -> frozenset[tuple[str, SplitName]]:
+        """The metrics, each with its split, that any finished run has."""
+        return frozenset[tuple[str, SplitName]]().union(*(record.scored for record in self.done))
+
     def values(self, metric: str, split: SplitName) -> list[float]:
         """Return the metric of every finished run that has it."""
         return [value for _, value in self._scored(metric, split)]
 
     def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
         """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
+        scored = self._scored(metric, split)
+        if len(one_each := dict(scored)) == len(scored):
+            return dict(sorted(one_each.items()))
         found: dict[int, list[float]] = {}
-        for seed, value in self._scored(metric, split):
+        for seed, value in scored:
             found.setdefault(seed, []).append(value)
         return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
 
     def _scored(self, metric: str, split: SplitName) -> list[tuple[int, float]]:
         """Return seed and score of every finished run that has one; kept, because every figure of a page asks again."""
         if (metric, split) not in self._known:
-            found = ((seed_of(record), record.score(metric, split)) for record in self.done)
-            self._known[metric, split] = [(seed, value) for seed, value in found if value is not None]
+            self._known[metric, split] = [
+                (seed, value)
+                for seed, record in zip(self._seeds, self.done, strict=True)
+                if (value := record.score(metric, split)) is not None
+            ]
         return self._known[metric, split]
+
+    @cached_property
+    def _seeds(self) -> list[int]:
+        return [seed_of(record) for record in self.done]
 
     @cached_property
     def _known(self) -> dict[tuple[str, SplitName], list[tuple[int, float]]]:

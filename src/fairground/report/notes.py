@@ -1,10 +1,12 @@
 """What a reader must know before believing a table: what went wrong, what is missing, what is not the same."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
-from fairground.records.record import Finding, Provenance, RunRecord
+from fairground.fairness.evidence import is_any_other
+from fairground.records.record import Finding, RunRecord
 from fairground.report.headings import clean
 from fairground.report.headline import join_words
 from fairground.report.tables import ResultTable
@@ -78,16 +80,16 @@ def _found_ill(table: ResultTable) -> list[str]:
 
 
 def _not_the_same(records: Sequence[RunRecord]) -> list[str]:
-    fields: list[tuple[str, Callable[[Provenance], object]]] = [
-        ("the images of the data set (fingerprint)", lambda p: p.data_fingerprint),
-        ("the split into training, validation and test (fingerprint)", lambda p: p.split_fingerprint),
-        ("the version of fairground", lambda p: p.fairground),
-        ("the versions of the packages", lambda p: tuple(sorted(p.packages.items()))),
-        ("the machine", lambda p: p.hardware),
-        ("the number of threads", lambda p: p.threads),
-    ]
+    fields = {
+        "the images of the data set (fingerprint)": "data_fingerprint",
+        "the split into training, validation and test (fingerprint)": "split_fingerprint",
+        "the version of fairground": "fairground",
+        "the versions of the packages": "packages",
+        "the machine": "hardware",
+        "the number of threads": "threads",
+    }
     done = [record.provenance for record in records if record.state == "done"]
-    differing = [name for name, field in fields if len({field(provenance) for provenance in done}) > 1]
+    differing = [name for name, field in fields.items() if is_any_other(map(attrgetter(field), done))]
     return [f"Not the same in all runs: {join_words(differing, most=9)}."] if differing else []
 
 

@@ -27,7 +27,6 @@ from fairground.records.published import SPREADS, PublishedRow
 from fairground.records.record import RunRecord
 from fairground.report.headings import heading
 from fairground.report.published_expected import differences, expected_runs, table_of
-from fairground.spec.flatten import text_of
 from fairground.spec.identity import canonical_json
 from fairground.spec.settings import Value
 from fairground.statistics.intervals import LEVEL, Interval, t_interval
@@ -133,10 +132,9 @@ def repeats_of(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     groups: dict[str, list[RunRecord]] = {}
     known: dict[bytes, str] = {}
     for record in records:
-        plain = _without_seed_and_fold(record.spec)
-        text = text_of(plain)
+        text = record.text_without_seed
         if text not in known:
-            known[text] = canonical_json(plain)
+            known[text] = canonical_json(_without_seed_and_fold(record.spec))
         groups.setdefault(known[text], []).append(record)
     return list(groups.values())
 

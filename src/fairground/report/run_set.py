@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fairground.records.artefacts import RunFolder
 from fairground.records.folders import folder_names
-from fairground.records.record import RunRecord
+from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.spec.data_name import data_name
 from fairground.spec.space import Range
 from fairground.study.trial import Trial
@@ -49,8 +49,9 @@ class RunSet:
     def sections(self) -> "dict[SectionKey, RunSet]":
         """Divide the runs by data set and protocol: those of different ones never share a table."""
         groups: dict[SectionKey, list[RunRecord]] = {}
+        keys = {run.text_without_seed: section_key(run) for run in one_of_each_spec(self.records)}
         for record in self.records:
-            groups.setdefault(section_key(record), []).append(record)
+            groups.setdefault(keys[record.text_without_seed], []).append(record)
         return {key: replace(self, records=tuple(records)) for key, records in groups.items()}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.fairness.folds import join_folds
-from fairground.records.record import RunRecord
+from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.report.class_scores import ClassScores
 from fairground.report.comparison import UNFAIR, ComparisonResult
 from fairground.report.confidence import Confidence, confidence_of
@@ -22,7 +22,7 @@ from fairground.report.published_verdict import repeats_of
 from fairground.report.run_set import RunSet, SectionKey, ensemble_protocol, names_of_joined
 from fairground.report.table_formats import caption
 from fairground.report.tables import ResultTable
-from fairground.spec.flatten import flattened, shared
+from fairground.spec.flatten import flatten, shared
 from fairground.statistics.generality import Generality
 
 
@@ -150,7 +150,7 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
         models=models,
         question=question_of(table, inputs.dataset, models),
         headline=headline_of(table, unfair=unfair, generality=generality),
-        card=_card(flattened(record.spec for record in runs.records)),
+        card=_card([flatten(record.spec) for record in one_of_each_spec(runs.records)]),
         bars=bars,
         bars_drawn=_draw_bars(bars, anchor),
         curves=curves,

@@ -8,6 +8,7 @@ Formula
     at most 1 - level of all studies.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -100,7 +101,7 @@ class Comparison:
     """`methods` from best to worst; `pairs` in their order. Everything is read from one model."""
 
     methods: tuple[Estimate, ...]
-    pairs: tuple[Pair, ...]
+    pairs: Sequence[Pair]
     level: float
     margin: float
     higher_is_better: bool

@@ -94,7 +94,8 @@ def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> 
     one = random.integers(max(1, len(layout.pairs[0])), size=n)
     found = np.empty((n, 3)), np.empty((n, k))
     for index in np.unique(chosen):
-        some = chosen == index
+        # Without a choice all studies as they are: picking them would copy every draw.
+        some = chosen == index if len(layout.choices) > 1 else slice(None)
         part = _Part(layout.choices[index], y[some], scatter.select(some))
         found[0][some] = part.statistics(one[some], deviations[some])
         found[1][some] = part.errors(blocks[some])
@@ -139,11 +140,14 @@ class _Part:
             means, own, i, j = self.means, scatter.own, a[one], b[one]
             highest = _highest_square(layout, means, own)
             chosen = _squared(means[rows, i] - means[rows, j], own[rows, i] + own[rows, j], layout)
+            # Two of the weights are not 0, and these are the same: all of them would be a row of methods for each pair.
+            weight = 1 / layout.has_run.shape[1]
+            true, estimated = (all_of[rows, i] * weight + all_of[rows, j] * weight for all_of in (deviations**2, own))
         else:
             found = (self.means[:, a] - self.means[:, b]) ** 2 / layout.pair_variances(scatter.own, scatter.seeds)
             highest, chosen = found.max(axis=1), found[rows, one]
-        true = (deviations**2 * layout.pair_weights[one]).sum(axis=1)
-        estimated = (scatter.own * layout.pair_weights[one]).sum(axis=1)
+            weights = layout.pair_weights[one]
+            true, estimated = ((all_of * weights).sum(axis=1) for all_of in (deviations**2, scatter.own))
         return np.column_stack([np.sqrt(highest), np.sqrt(chosen), true / estimated])
 
     def errors(self, blocks: Array) -> Array:

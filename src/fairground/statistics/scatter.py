@@ -35,7 +35,7 @@ class Scatter:
     pooled: Array
     seeds: Array
 
-    def select(self, some: NDArray[np.bool_]) -> "Scatter":
+    def select(self, some: NDArray[np.bool_] | slice) -> "Scatter":
         """Return some of many studies."""
         return Scatter(own=self.own[some], pooled=self.pooled[some], seeds=self.seeds[some])
 

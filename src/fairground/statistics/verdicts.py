@@ -1,13 +1,15 @@
 """From numbers to verdicts: what a model found of means and pairs, turned into the comparison that everybody reads."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairground.statistics.comparison import Comparison, Estimate, Pair, Reason, Verdict
-from fairground.statistics.layout import Array
+from fairground.statistics.layout import Array, Mask
 from fairground.statistics.runs import Runs
 
 
@@ -27,12 +29,6 @@ class ModelFindings:
     mean_half_widths: Array
     probabilities: Array
 
-    def numbers(self) -> list[tuple[float, float, float, int]]:
-        """Return half width, corrected and single p, and seeds needed of each pair."""
-        single = np.minimum(self.p, self.p_alone)
-        parts = (self.half_widths, self.p, single, self.more_seeds)
-        return list(zip(*(part.tolist() for part in parts), strict=True))
-
 
 def conclude(
     runs: Runs, findings: ModelFindings | None, *, level: float, margin: float, higher_is_better: bool
@@ -46,13 +42,19 @@ def conclude(
         for name, average in zip(runs.names, averages, strict=True)
     }
     order = sorted(range(len(counts)), key=lambda i: (-means[runs.names[i]], runs.names[i]))
-    numbers = [] if findings is None else findings.numbers()
-    places = [known.get(name) for name in runs.names]
-    concluded = _Pairs(runs=runs, means=means, places=places, numbers=numbers, level=level, margin=margin, sign=sign)
-    pairs = tuple(concluded.pair(i, j) for place, i in enumerate(order) for j in order[place + 1 :])
-    beaten = {pair.b for pair in pairs if pair.verdict == "better"}
+    pairs = PairsInOrder(
+        runs=runs,
+        findings=findings,
+        order=order,
+        means=np.array([means[runs.names[i]] for i in order]),
+        places=np.array([known.get(runs.names[i], -1) for i in order], dtype=np.int64),
+        level=level,
+        margin=margin,
+        sign=sign,
+    )
+    beaten = pairs.beaten
     methods = []
-    for i in order:
+    for place, i in enumerate(order):
         name = runs.names[i]
         mean, at = sign * means[name], known.get(name)
         half = None if findings is None or at is None else float(findings.mean_half_widths[at])
@@ -67,7 +69,7 @@ def conclude(
                 high=None if half is None else mean + half,
                 n=int(counts[i]),
                 probability_best=chance,
-                is_among_best=name not in beaten,
+                is_among_best=not beaten[place],
             )
         )
     return Comparison(
@@ -76,64 +78,127 @@ def conclude(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Pairs:
+class PairsInOrder(Sequence[Pair]):
+    """Every two methods, the leading one first, each made when it is first asked for: of 200 methods there are 19,900.
+
+    `order` are the methods of `runs` from best to worst, `means` theirs with higher being better, and `places` which
+    method of the model each is, -1 for none.
+    """
+
     runs: Runs
-    means: dict[str, float]
-    #: which method of the model each method is, if any
-    places: list[int | None]
-    numbers: list[tuple[float, float, float, int]]
+    findings: ModelFindings | None
+    order: list[int]
+    means: Array
+    places: NDArray[np.int64]
     level: float
     margin: float
     sign: float
+    _made: dict[int, Pair] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.order) * (len(self.order) - 1) // 2
+
+    @overload
+    def __getitem__(self, index: int) -> Pair: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Pair, ...]: ...
+    def __getitem__(self, index: int | slice) -> Pair | tuple[Pair, ...]:
+        chosen = range(len(self))[index]
+        if isinstance(chosen, range):
+            return tuple(self[number] for number in chosen)
+        if chosen not in self._made:
+            self._made[chosen] = self._pair(chosen)
+        return self._made[chosen]
+
+    def __iter__(self) -> Iterator[Pair]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
 
     @cached_property
-    def n_shared(self) -> list[list[int]]:
+    def beaten(self) -> Mask:
+        """Which methods of the order another is better than."""
+        found: Mask = np.zeros(len(self.order), dtype=bool)
+        _, b = self._ends
+        found[b[self._is_known & (self._ahead - self._half > 0)]] = True
+        return found
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where in the order the two methods of every pair are."""
+        return np.triu_indices(len(self.order), 1)
+
+    @cached_property
+    def _ahead(self) -> Array:
+        a, b = self._ends
+        found: Array = self.means[a] - self.means[b]
+        return found
+
+    @cached_property
+    def _is_known(self) -> Mask:
+        """Whether the model has both methods of a pair."""
+        a, b = self._ends
+        found: Mask = (self.places[a] >= 0) & (self.places[b] >= 0)
+        return found
+
+    @cached_property
+    def _in_model(self) -> NDArray[np.int64]:
+        """Which pair of the model each is; where it has none, any."""
+        a, b = (self.places[ends] for ends in self._ends)
+        low, high, n = np.minimum(a, b), np.maximum(a, b), int((self.places >= 0).sum())
+        return np.where(self._is_known, low * n - low * (low + 1) // 2 + high - low - 1, 0)
+
+    @cached_property
+    def _half(self) -> Array:
+        if self.findings is None or not self._is_known.any():
+            return np.zeros(len(self))
+        return self.findings.half_widths[self._in_model]
+
+    @cached_property
+    def _n_shared(self) -> list[list[int]]:
         """On how many seeds two methods were both run; with itself, on how many a method was."""
         has_run = self.runs.has_run.astype(np.float64)
         shared: list[list[int]] = (has_run @ has_run.T).astype(np.int64).tolist()
         return shared
 
-    def pair(self, i: int, j: int) -> Pair:
-        """Return the pair of methods i and j, i having the higher mean."""
-        a, b = self.runs.names[i], self.runs.names[j]
-        ahead = self.means[a] - self.means[b]
-        known = self._known(i, j)
-        half, p, p_alone, needed = (0.0, 1.0, 1.0, 0) if known is None else known
+    def _pair(self, number: int) -> Pair:
+        a, b = self._ends
+        i, j = self.order[a[number]], self.order[b[number]]
+        is_known = bool(self._is_known[number])
+        ahead, half = float(self._ahead[number]), float(self._half[number])
+        p, p_alone, needed = self._chances(number)
         ends = sorted((self.sign * (ahead - half), self.sign * (ahead + half)))
-        verdict, reason = self._verdict(ahead, half, p_alone) if known else ("unsettled", "too few runs")
+        verdict, reason = self._verdict(ahead, half, p_alone) if is_known else ("unsettled", "too few runs")
         return Pair(
-            a=a,
-            b=b,
+            a=self.runs.names[i],
+            b=self.runs.names[j],
             difference=self.sign * ahead,
-            low=ends[0] if known else None,
-            high=ends[1] if known else None,
+            low=ends[0] if is_known else None,
+            high=ends[1] if is_known else None,
             p=p,
             p_alone=p_alone,
             verdict=verdict,
             reason=reason,
-            n_a=self.n_shared[i][i],
-            n_b=self.n_shared[j][j],
-            n_shared=self.n_shared[i][j],
+            n_a=self._n_shared[i][i],
+            n_b=self._n_shared[j][j],
+            n_shared=self._n_shared[i][j],
             more_seeds=needed if verdict == "unsettled" and needed else None,
-            n_pairs=len(self.numbers),
+            n_pairs=0 if self.findings is None else len(self.findings.p),
             margin=self.margin,
             level=self.level,
             higher_is_better=self.sign > 0,
         )
 
-    def _known(self, i: int, j: int) -> tuple[float, float, float, int] | None:
-        """Return what the model says of two methods, by their place in the order of `triu_indices`."""
-        one, other = self.places[i], self.places[j]
-        if one is None or other is None:
-            return None
-        low, high = min(one, other), max(one, other)
-        n = self.n_modelled
-        return self.numbers[low * n - low * (low + 1) // 2 + high - low - 1]
-
-    @cached_property
-    def n_modelled(self) -> int:
-        """How many methods the model has."""
-        return sum(place is not None for place in self.places)
+    def _chances(self, number: int) -> tuple[float, float, int]:
+        """Return the corrected and the single p of a pair, and how many seeds it needs."""
+        if self.findings is None or not self._is_known[number]:
+            return 1.0, 1.0, 0
+        found, at = self.findings, self._in_model[number]
+        return float(found.p[at]), min(float(found.p[at]), float(found.p_alone[at])), int(found.more_seeds[at])
 
     def _verdict(self, ahead: float, half: float, p_alone: float) -> tuple[Verdict, Reason]:
         if ahead - half > 0:

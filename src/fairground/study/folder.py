@@ -10,7 +10,7 @@ from typing import Any
 from fairground.catalogue import nearest
 from fairground.errors import FairgroundError, StoreError, require
 from fairground.files import read_json
-from fairground.records.artefacts import ANY_AGE, sweep, write_atomically
+from fairground.records.artefacts import sweep, write_atomically
 from fairground.records.lock import held
 from fairground.spec.study import StudySpec, study_hash, study_to_plain
 from fairground.spec.study_load import build_study
@@ -46,7 +46,7 @@ class StudyFolder:
         except OSError as error:
             raise StoreError(f"cannot make {self.path}: {error.strerror}") from error
         with held(self.path / "driver.lock", f"study {study.name} ({self.hash})"):
-            sweep(self.path, older_than=ANY_AGE)
+            sweep(self.path)
             write_atomically(self.spec, json.dumps(study_to_plain(study), indent=1).encode())
             yield
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from fairground.allocator import keep_memory
 from fairground.errors import DivergedError
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.lock import locked
@@ -18,7 +19,6 @@ from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
-from fairground.training.allocator import keep_memory
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
 from fairground.training.distributed.process_group import ALONE, ProcessGroup

@@ -50,6 +50,8 @@ def clouds_of(inputs: FigureInputs) -> list[Cloud]:
     metric, split = inputs.habitual, inputs.table.split
     found = []
     for measure in MEASURES:
+        if not any((measure, "train") in method.scored for method in inputs.methods):
+            continue
         known = [
             (method.label, measured, scored)
             for method in inputs.methods

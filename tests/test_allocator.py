@@ -10,7 +10,7 @@ import pytest
 
 COUNT = """
 import resource, sys, torch
-from fairground.training.allocator import keep_memory
+from fairground.allocator import keep_memory
 print(keep_memory(), file=sys.stderr)
 total = 0.0
 for _ in range(3):
@@ -47,7 +47,7 @@ def test_pages_are_used_again_and_no_digit_moves() -> None:
 GROWTH = """
 import json, sys, tempfile
 from pathlib import Path
-from fairground.training.allocator import keep_memory
+from fairground.allocator import keep_memory
 from fairground.training.run import run
 from tests.training.tiny import tiny
 def held():
