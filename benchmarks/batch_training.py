@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from fairground.training.allocator import keep_memory
+
 from benchmarks.harness import Table
 from benchmarks.measuring import PeakMemory, measured_apart
 from fairground.spec.load import load_run
-from fairground.training.allocator import keep_memory
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training

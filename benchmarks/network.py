@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from fairground.training.allocator import keep_memory
 from PIL import Image
 from torch import Tensor
 
@@ -25,7 +26,6 @@ from benchmarks.peak import ROWS, gemm_gigaflops
 from fairground.evaluation.embed import embed
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
-from fairground.training.allocator import keep_memory
 from fairground.training.assemble import assemble
 from fairground.training.cached_views import prepare_inputs
 from fairground.training.checkpoint import Checkpoints

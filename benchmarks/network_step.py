@@ -7,13 +7,13 @@ from unittest import mock
 
 import numpy as np
 import torch
+from fairground.training.allocator import keep_memory
 from torch import Tensor, nn
 
 from benchmarks.operations import step_operations
 from fairground.contracts.model import Trunk
 from fairground.heads.linear import LinearHead
 from fairground.spec.run import ComponentSpec
-from fairground.training.allocator import keep_memory
 from fairground.training.build import build
 from fairground.training.model import EmbeddingModel
 from fairground.trunks import _conv_norm
