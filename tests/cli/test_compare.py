@@ -153,6 +153,13 @@ def test_of_many_pairs_those_with_the_best_are_printed():
     assert len(comparison.plain(is_shown=True)["pairs"]) == 28
 
 
+def test_pairs_that_lack_a_second_run_share_one_line():
+    runs = [method(loss=f"loss{i}", level=0.2 + i / 20)[0] for i in range(4)]
+    told = ComparisonResult.from_records(runs).text()
+    assert "no verdict on 6 pairs: a verdict needs at least two runs of each method" in told
+    assert told.count("a verdict needs") == 1
+
+
 def test_what_would_settle_a_verdict():
     def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r", has_direction: bool = True) -> str:
         return sentence(compare_values({"a": a, "b": b}).pairs[0], metric, has_direction=has_direction)

@@ -139,4 +139,4 @@ def test_names_and_numbers_as_readers_know_them():
         "MAP@R", "Recall@1", "R-precision", "nDCG@10", "x",
     ]  # fmt: skip
     assert [duration(s) for s in (0.34, 31.4, 600, 7500)] == ["0.3 s", "31 s", "10 min", "2 h 5 min"]
-    assert [size(n) for n in (4e8, 2.5e9)] == ["400 MB", "2.5 GB"]
+    assert [size(n) for n in (4.2e4, 4e8, 2.5e9)] == ["42 kB", "400 MB", "2.5 GB"]

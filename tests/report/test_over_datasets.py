@@ -68,6 +68,13 @@ def test_what_cannot_be_told_over_data_sets_asks_for_more_of_them():
     assert not any("seed" in said for said in found.sentences)
 
 
+def test_an_interval_of_shares_ends_where_shares_do():
+    two = dict(list(study(gap=0.2).items())[:2])
+    for _, _, shown in over_tables(tables(two)).rows:
+        low, high = shown.partition("[")[2].partition("]")[0].split(", ")
+        assert 0 <= float(low) <= float(high) <= 100
+
+
 def test_lower_is_better_is_ranked_the_other_way_round():
     found = over_tables(tables(study(metric="eer")))
     assert [name for name, _, _ in found.rows] == ["c", "b", "a"]

@@ -110,7 +110,7 @@ class ComparisonResult:
         if self.pairs:
             lines.append(self.how_to_read())
         shown = self.pairs_to_read()
-        lines += _listed(mark + self.sentence(pair) for pair in shown)
+        lines += _listed(mark + said for said in self._verdicts(shown))
         if len(shown) < len(self.pairs):
             lines += _listed([f"and {len(self.pairs) - len(shown)} pairs without the first method: --json has all"])
         for title, rows in (
@@ -121,6 +121,14 @@ class ComparisonResult:
             lines += ["", title, *_listed(rows)] if rows else []
         further = "".join(f"{line}\n" for line in lines)
         return f"{table_text(self.table, width=width)}\n{folded(further, width)}"
+
+    def _verdicts(self, pairs: Sequence[Pair]) -> list[str]:
+        """Return a sentence for each pair; those that only lack a second run share one."""
+        lacking = [pair for pair in pairs if pair.low is None and pair.prospect == "advised"]
+        if len(lacking) < 2:
+            return [self.sentence(pair) for pair in pairs]
+        said = [self.sentence(pair) for pair in pairs if pair not in lacking]
+        return [*said, f"no verdict on {len(lacking)} pairs: a verdict needs at least two runs of each method"]
 
     def how_to_read(self) -> str:
         """Return by what the methods are compared and what a verdict promises."""

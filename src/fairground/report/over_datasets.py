@@ -3,6 +3,7 @@
 Only methods that every data set has are ranked, by the metric that all tables are sorted by.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,7 +78,9 @@ class OverTables:
         return f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
 
     def _iqm(self, one: Aggregate) -> str:
-        low, high = (show(self.metric, end) for end in (one.iqm_low, one.iqm_high))
+        # A few data sets give wide intervals, and no share lies above 1 or, where its mean does not, below 0.
+        least, most = (min(0.0, one.iqm), 1.0) if unit(self.metric) else (-math.inf, math.inf)
+        low, high = (show(self.metric, end) for end in (max(least, one.iqm_low), min(most, one.iqm_high)))
         return f"{show(self.metric, one.iqm)} [{low}, {high}]{unit(self.metric)}"
 
 
