@@ -109,6 +109,7 @@ def page(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> Page | No
         answers=[answer for one in sets for answer in _answers(one)],
         sections=[
             *(Section(heading=DATA[one.name], text=_table(one)) for one in sets),
+            Section(heading="What validation classes saw", text=_validation(runs)),
             Section(heading="Next to Musgrave et al.", text=_next_to_the_paper(sets)),
         ],
         pictures=[
@@ -201,6 +202,27 @@ def _table(one: _Set) -> str:
     n = min(len(row) for row in one.tuned.values())
     note = f"{n} seeds a method; the frozen network has {points(one.frozen)} MAP@R at this size. Heads see 224 pixels."
     return f"{table(header, rows)}\n\n{note}"
+
+
+def _validation(runs: Sequence[ExportedRun]) -> str:
+    """Return validation MAP@R before training, after the first epoch and at the selected one, means over seeds."""
+    rows = []
+    for data, some in by_data(runs, DATA).items():
+        curves: dict[str, list[tuple[float, float, float]]] = {}
+        for run in finals(some):
+            curve = run.epochs.get(("validation", METRIC), {})
+            if run.best_epoch and {0, 1, run.best_epoch} <= curve.keys():
+                curves.setdefault(run.method, []).append((curve[0], curve[1], curve[run.best_epoch]))
+        found = {method: np.mean(ends, axis=0) for method, ends in curves.items()}
+        for method, ends in sorted(found.items(), key=lambda one: -one[1][2]):
+            rows.append([SHORT[data], method, *map(points, ends), signed(ends[2] - ends[0])])
+    header = ["data", "method", "before training", "after the first epoch", "at the selected one", "change"]
+    note = (
+        "Means over seeds. An epoch is selected among those that trained: where the change is negative, training did "
+        "not get back to where it began. Margin (D) has the margins that suit heads, so wide that every tuple is active "
+        "(C1)."
+    )
+    return f"{table(header, rows, n_text=2)}\n\n{note}"
 
 
 def _next_to_the_paper(sets: Sequence[_Set]) -> str:
