@@ -219,8 +219,8 @@ def _validation(runs: Sequence[ExportedRun]) -> str:
     header = ["data", "method", "before training", "after the first epoch", "at the selected one", "change"]
     note = (
         "Means over seeds. An epoch is selected among those that trained: where the change is negative, training did "
-        "not get back to where it began. Margin (D) has the margins that suit heads, so wide that all tuples are active "
-        "(C1)."
+        "not get back to where it began. Margin (D) has the margins that suit heads, so wide that all tuples are "
+        "active (C1)."
     )
     return f"{table(header, rows, n_text=2)}\n\n{note}"
 
