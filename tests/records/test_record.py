@@ -111,3 +111,12 @@ def test_scores_of_an_epoch_that_are_no_table_are_refused(split: str, scores: ob
     plain["epochs"][1][split] = scores
     with pytest.raises(StoreError, match=f"{split} is "):
         RunRecord.from_json(json.dumps(plain))
+
+
+def test_of_two_scores_of_a_name_the_first_counts_and_scores_keep_their_order() -> None:
+    scores = tuple(
+        Score(metric=name, split="test", value=value) for name, value in (("b", 1.0), ("a", 2.0), ("b", 3.0))
+    )
+    record = replace(make_record(), scores=scores)
+    assert list(record.values().items()) == [(("b", "test"), 1.0), (("a", "test"), 2.0)]
+    assert record.score("b") == 1.0

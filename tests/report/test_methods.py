@@ -3,7 +3,7 @@ from dataclasses import replace
 from fairground.records.record import RunRecord
 from fairground.report.methods import methods_of
 from fairground.spec.flatten import differing, flatten, shared
-from tests.records.factory import hashed, make_record, make_spec
+from tests.records.factory import METRICS, hashed, make_record, make_spec
 from tests.report.fixtures import make_study
 
 
@@ -74,3 +74,21 @@ def test_a_network_that_is_not_trained_is_called_frozen_and_changes_nobody_elses
         "frozen small_conv + identity",
         "frozen small_conv + pca",
     ]
+
+
+def test_rows_are_those_of_runs_that_have_every_metric():
+    whole, other = make_record(seed=0), make_record(seed=1)
+    lacking = replace(other, scores=tuple(score for score in other.scores if score.metric != "recall@1"))
+    metrics = ("map@r", "recall@1")
+    (both,) = methods_of([whole, other])
+    expected = [tuple(run.score(metric) for metric in metrics) for run in (whole, other)]
+    assert both.rows(metrics, "test") == expected
+    (one,) = methods_of([whole, lacking])
+    assert one.rows(metrics, "test") == expected[:1]
+    assert one.values("recall@1", "test") == [whole.score("recall@1")]
+    assert both.rows(("no such metric",), "test") == []
+
+
+def test_the_scores_of_a_method_come_in_the_order_they_are_met():
+    (method,) = methods_of([make_record()])
+    assert [metric for metric, split in method.scored if split == "test"] == list(METRICS)

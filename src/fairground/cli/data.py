@@ -45,7 +45,7 @@ def check(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Settings, like data.subset=true, split=mlrc_folds or split.fold=1.", metavar="[KEY=VALUE]"
+            help="Settings, like data.subset=true, split=mlrc_folds or split.fold=1.", metavar="[KEY=VALUE]..."
         ),
     ] = None,
     dataset: Annotated[

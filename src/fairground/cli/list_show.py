@@ -11,6 +11,7 @@ import typer
 
 from fairground.api.terminal import fitted, print_fitted, print_listed, screen_width, terminal_width
 from fairground.cli.options import HOME, AsJson, Home
+from fairground.records.collector import without_collecting
 
 HELP_ORDER = 150
 
@@ -65,8 +66,8 @@ def _fairness(table: str) -> dict[str, str]:
     return {rule.name: f"{rule.compares}. Why: {rule.reason}" for rule in RULES}
 
 
+@without_collecting()
 def _list_runs(home: Path, as_json: bool) -> None:
-    from fairground.records.collector import without_collecting
     from fairground.records.folders import run_folders
     from fairground.records.store import Store
     from fairground.report.headings import with_unit
@@ -74,8 +75,7 @@ def _list_runs(home: Path, as_json: bool) -> None:
     from fairground.spec.method_name import method_name
 
     store = Store(home)
-    with without_collecting():
-        runs = {run.name: run for run in store.summaries()}
+    runs = {run.name: run for run in store.summaries()}
     kinds = {run.dataset for run in runs.values()}
     states = {name: runs[name].state if name in runs else "unfinished" for name in {*run_folders(home), *runs}}
     if as_json:

@@ -6,7 +6,7 @@ What the program must know of a run is a field; notes are sentences for people, 
 
 import dataclasses
 import math
-from collections.abc import Iterable, KeysView, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
@@ -179,15 +179,16 @@ class RunRecord:
         """Return one score, or None when the run has none of that name."""
         return self._values.get((metric, split))
 
-    @property
-    def scored(self) -> KeysView[tuple[str, SplitName]]:
-        """The metric and split of every score."""
-        return self._values.keys()
+    def values(self) -> dict[tuple[str, SplitName], float]:
+        """Return every score by metric and split, in the order of the scores; of two of a name the first counts."""
+        found = {(score.metric, score.split): score.value for score in self.scores}
+        if len(found) < len(self.scores):
+            found |= {(score.metric, score.split): score.value for score in reversed(self.scores)}
+        return found
 
     @cached_property
     def _values(self) -> dict[tuple[str, SplitName], float]:
-        # Kept, because a page asks every one of many runs for every metric; of two scores of a name the first counts.
-        return {(score.metric, score.split): score.value for score in reversed(self.scores)}
+        return self.values()
 
     @cached_property
     def text_without_seed(self) -> bytes:

@@ -1,7 +1,7 @@
 """Records grouped into methods: what each is called, what they share, and in what they differ."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,18 +24,18 @@ class Method:
         """The runs that finished."""
         return tuple(record for record in self.records if record.state == "done")
 
-    @cached_property
-    def scored(self) -> frozenset[tuple[str, SplitName]]:
-        """The metrics, each with its split, that any finished run has."""
-        return frozenset[tuple[str, SplitName]]().union(*(record.scored for record in self.done))
+    @property
+    def scored(self) -> KeysView[tuple[str, SplitName]]:
+        """The metrics, each with its split, that any finished run has, in the order they are met."""
+        return self._scores.keys()
 
     def values(self, metric: str, split: SplitName) -> list[float]:
         """Return the metric of every finished run that has it."""
-        return [value for _, value in self._scored(metric, split)]
+        return [value for _, value in self._scores.get((metric, split), ())]
 
     def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
         """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
-        scored = self._scored(metric, split)
+        scored = self._scores.get((metric, split), [])
         if len(one_each := dict(scored)) == len(scored):
             return dict(sorted(one_each.items()))
         found: dict[int, list[float]] = {}
@@ -43,23 +43,23 @@ class Method:
             found.setdefault(seed, []).append(value)
         return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
 
-    def _scored(self, metric: str, split: SplitName) -> list[tuple[int, float]]:
-        """Return seed and score of every finished run that has one; kept, because every figure of a page asks again."""
-        if (metric, split) not in self._known:
-            self._known[metric, split] = [
-                (seed, value)
-                for seed, record in zip(self._seeds, self.done, strict=True)
-                if (value := record.score(metric, split)) is not None
-            ]
-        return self._known[metric, split]
+    def rows(self, metrics: Sequence[str], split: SplitName) -> list[tuple[float, ...]]:
+        """Return the scores of every finished run that has all of the metrics."""
+        columns = [self.values(metric, split) for metric in metrics]
+        if all(len(column) == len(self.done) for column in columns):
+            return list(zip(*columns, strict=True))
+        rows = [tuple(run.score(metric, split) for metric in metrics) for run in self.done]
+        return [tuple(score for score in row if score is not None) for row in rows if None not in row]
 
     @cached_property
-    def _seeds(self) -> list[int]:
-        return [seed_of(record) for record in self.done]
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, SplitName], list[tuple[int, float]]]:
-        return {}
+    def _scores(self) -> dict[tuple[str, SplitName], list[tuple[int, float]]]:
+        """Seed and score of the finished runs: one look at each of many runs, because every figure asks again."""
+        found: dict[tuple[str, SplitName], list[tuple[int, float]]] = {}
+        for record in self.done:
+            seed = seed_of(record)
+            for key, value in record.values().items():
+                found.setdefault(key, []).append((seed, value))
+        return found
 
 
 def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fairground.records.published import PublishedRow, published_rows
 from fairground.records.record import RunRecord
@@ -42,13 +43,18 @@ def compare_with_published(
 
 def rows_for(record: RunRecord) -> list[PublishedRow]:
     """Return the printed numbers that a run of this kind may be compared with: its protocol's and its loss'."""
-    protocol, loss = str(record.spec.get("protocol")), _loss_of(record)
-    is_joined = "ensemble" in record.spec
+    protocol, is_joined = str(record.spec.get("protocol")), "ensemble" in record.spec
+    return _rows_for(protocol, None if record.is_untrained else _loss_of(record), is_joined)
+
+
+@lru_cache(maxsize=256)
+def _rows_for(protocol: str, loss: str | None, is_joined: bool) -> list[PublishedRow]:
+    """Return the rows of a protocol and a loss, None where nothing is trained; many methods of a page ask for one."""
     return [
         row
         for row in published_rows()
         if protocol in (row.protocol, ensemble_protocol(row.protocol))
-        and (row.setting == "untrained" if record.is_untrained else row.loss == loss)
+        and (row.setting == "untrained" if loss is None else row.loss == loss)
         and is_joined == (row.setting == "concatenated")
         and expected_runs(row)
     ]

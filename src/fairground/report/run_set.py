@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from fairground.records.artefacts import RunFolder
@@ -45,6 +46,12 @@ class RunSet:
         there = folder_names(home)
         found = {record.name: RunFolder(home, record.name) for record in kept if record.name in there}
         return cls(records=kept, folders=found, names=names or {}, title=title)
+
+    @cached_property
+    def analyses(self) -> dict[str, Path]:
+        """The files of curves by run, of the runs that kept any: looked for once, because many figures ask."""
+        files = {name: folder.analyses for name, folder in self.folders.items()}
+        return {name: path for name, path in files.items() if path.is_file()}
 
     def sections(self) -> "dict[SectionKey, RunSet]":
         """Divide the runs by data set and protocol: those of different ones never share a table."""

@@ -6,6 +6,7 @@ metric of which nobody says which way is better are sorted with the highest firs
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean, pstdev
 
 from fairground.catalogue import nearest
@@ -58,7 +59,7 @@ class TableRow:
         """What the method is called."""
         return self.method.label
 
-    @property
+    @cached_property
     def best_epoch(self) -> EpochSpread | None:
         """When the method's trained runs were best; None where no run says so, as those averaged over folds."""
         epochs = [run.best_epoch for run in self.method.done if run.best_epoch is not None and not run.is_untrained]
@@ -202,13 +203,11 @@ def refuse_unknown_metric(methods: Sequence[Method], metric: str) -> None:
 
 
 def _opened_split(methods: Sequence[Method]) -> SplitName:
-    has_test = any(score.split == "test" for method in methods for record in method.done for score in record.scores)
-    return "test" if has_test else "validation"
+    return "test" if any(split == "test" for method in methods for _, split in method.scored) else "validation"
 
 
 def _metrics_of(methods: Sequence[Method], split: SplitName) -> list[str]:
-    scores = [score for method in methods for record in method.done for score in record.scores]
-    return list(dict.fromkeys(score.metric for score in scores if score.split == split))
+    return list(dict.fromkeys(metric for method in methods for metric, one in method.scored if one == split))
 
 
 def _primary(methods: Sequence[Method], metrics: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import marshal
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from fairground.spec.identity import canonical_json
@@ -26,9 +27,15 @@ def text_without_seed(spec: Mapping[str, Any]) -> bytes:
     plain = {key: value for key, value in spec.items() if key != "seed"}
     try:
         # Version 2 has no references: with them the bytes would depend on which of the values are one object.
-        return marshal.dumps(plain, 2)
+        return _one_object(marshal.dumps(plain, 2))
     except ValueError:  # a mapping that is no plain dictionary
         return repr(plain).encode()
+
+
+@lru_cache(maxsize=4096)
+def _one_object(text: bytes) -> bytes:
+    """Return the same object for the same text: thousands of runs are grouped by it, and it is hashed once."""
+    return text
 
 
 def differing(flat: Iterable[Mapping[str, str]]) -> list[str]:

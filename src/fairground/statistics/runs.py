@@ -40,8 +40,11 @@ class Runs:
         table = np.full((len(values), len(seeds)), math.nan)
         folds = _folds_of(values)
         for row, (name, found) in enumerate(values.items()):
-            for seed, value in found.items():
-                table[row, place[seed]] = _mean_over_folds(value, folds, f"method '{name}', seed {seed}")
+            means: list[Any] = list(found.values())
+            # Of thousands of plain numbers none needs a look of its own.
+            if folds is not None or {*map(type, means)} != {float} or not all(map(math.isfinite, means)):
+                means = [_mean_over_folds(v, folds, f"method '{name}', seed {seed}") for seed, v in found.items()]
+            table[row, [place[seed] for seed in found]] = means
         return cls(names=tuple(values), seeds=seeds, table=table)
 
     @cached_property
@@ -88,8 +91,6 @@ def _folds_of(values: Values) -> frozenset[Any] | None:
 
 
 def _mean_over_folds(value: Value, folds: frozenset[Any] | None, where: str) -> float:
-    if folds is None and isinstance(value, float) and math.isfinite(value):
-        return value
     own = frozenset(value) if isinstance(value, Mapping) else None
     require(
         own == folds,

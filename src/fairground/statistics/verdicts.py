@@ -111,7 +111,7 @@ class PairsInOrder(Sequence[Pair]):
         return self._made[chosen]
 
     def __iter__(self) -> Iterator[Pair]:
-        return map(self.__getitem__, range(len(self)))
+        return (self._made.get(number) or self[number] for number in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
@@ -165,12 +165,18 @@ class PairsInOrder(Sequence[Pair]):
         shared: list[list[int]] = (has_run @ has_run.T).astype(np.int64).tolist()
         return shared
 
+    @cached_property
+    def _numbers(self) -> list[tuple[int, int, bool, float, float, float, float, int]]:
+        """All there is on every pair: its ends in the order, whether it is known, difference, half width and chances.
+
+        As plain numbers: thousands of pairs are made of them, and picking one out of an array takes longer than that.
+        """
+        columns = (*self._ends, self._is_known, self._ahead, self._half, *self._chances)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
     def _pair(self, number: int) -> Pair:
-        a, b = self._ends
-        i, j = self.order[a[number]], self.order[b[number]]
-        is_known = bool(self._is_known[number])
-        ahead, half = float(self._ahead[number]), float(self._half[number])
-        p, p_alone, needed = self._chances(number)
+        a, b, is_known, ahead, half, p, p_alone, needed = self._numbers[number]
+        i, j = self.order[a], self.order[b]
         ends = sorted((self.sign * (ahead - half), self.sign * (ahead + half)))
         verdict, reason = self._verdict(ahead, half, p_alone) if is_known else ("unsettled", "too few runs")
         return Pair(
@@ -193,12 +199,14 @@ class PairsInOrder(Sequence[Pair]):
             higher_is_better=self.sign > 0,
         )
 
-    def _chances(self, number: int) -> tuple[float, float, int]:
-        """Return the corrected and the single p of a pair, and how many seeds it needs."""
-        if self.findings is None or not self._is_known[number]:
-            return 1.0, 1.0, 0
-        found, at = self.findings, self._in_model[number]
-        return float(found.p[at]), min(float(found.p[at]), float(found.p_alone[at])), int(found.more_seeds[at])
+    @property
+    def _chances(self) -> tuple[Array, Array, NDArray[np.int64]]:
+        """The corrected and the single p of every pair, and how many seeds it needs."""
+        if self.findings is None or not self._is_known.any():
+            return np.ones(len(self)), np.ones(len(self)), np.zeros(len(self), dtype=np.int64)
+        found, at, is_known = self.findings, self._in_model, self._is_known
+        p, needed = np.where(is_known, found.p[at], 1.0), np.where(is_known, found.more_seeds[at], 0)
+        return p, np.minimum(p, np.where(is_known, found.p_alone[at], 1.0)), needed
 
     def _verdict(self, ahead: float, half: float, p_alone: float) -> tuple[Verdict, Reason]:
         if ahead - half > 0:

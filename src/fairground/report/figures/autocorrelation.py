@@ -11,6 +11,7 @@ Paper
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,7 @@ def _validations(records: Iterable[RunRecord]) -> Iterator[tuple[tuple[str, ...]
     alike: dict[tuple[str, ...], list[list[float]]] = {}
     for record in records:
         scores_of_epochs = [row.validation for row in record.epochs if row.epoch > 0]
-        metrics = tuple(metric for scores in scores_of_epochs for metric in scores)
+        metrics = tuple(chain.from_iterable(scores_of_epochs))
         alike.setdefault(metrics, []).append([value for scores in scores_of_epochs for value in scores.values()])
     for metrics, runs in alike.items():
         yield metrics, np.array(runs, dtype=np.float64)

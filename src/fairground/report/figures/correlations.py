@@ -39,8 +39,7 @@ class Correlations:
 def correlations_of(inputs: FigureInputs) -> Correlations | None:
     """Return the matrix over the runs that have all metrics; nothing from few runs or metrics."""
     metrics = inputs.table.metrics[:_MOST_METRICS]
-    rows = [[run.score(metric, inputs.table.split) for metric in metrics] for m in inputs.methods for run in m.done]
-    overall = [row for row in rows if None not in row]
+    overall = [row for method in inputs.methods for row in method.rows(metrics, inputs.table.split)]
     if len(metrics) < 3 or len(overall) < LEAST_RUNS:
         return None
     values = np.array(overall, dtype=float)

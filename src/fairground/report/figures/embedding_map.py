@@ -72,9 +72,10 @@ class EmbeddingMap:
 def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
     """Return the map of the first run of each leading method that kept its embeddings."""
     found: list[EmbeddingMap] = []
-    for method in inputs.methods:
+    folders = inputs.runs.folders
+    for method in inputs.methods if folders else ():
         for run in method.done:
-            folder = inputs.runs.folders.get(run.name)
+            folder = folders.get(run.name)
             drawn = _map(method.label, run.name, folder) if folder is not None else None
             if drawn is not None:
                 found.append(drawn)

@@ -96,14 +96,12 @@ def pairs_of_spectra(spectra: Sequence[Spectrum]) -> dict[str, tuple[Spectrum, S
 def arrays_of(inputs: FigureInputs, method: Method, name: str) -> list[np.ndarray]:
     """Return one array of the analyses of every run of a method that kept it."""
     found = []
-    for run in method.done:
-        folder = inputs.runs.folders.get(run.name)
-        if folder is None or not folder.analyses.is_file():
-            continue
+    files = inputs.runs.analyses
+    for path in (files[run.name] for run in (method.done if files else ()) if run.name in files):
         try:
-            if name not in array_names(folder.analyses):  # the run kept other analyses
+            if name not in array_names(path):  # the run kept other analyses
                 continue
-            array = read_arrays(folder.analyses, [name])[name]
+            array = read_arrays(path, [name])[name]
         except DataError as error:
             leave_out(error)
             continue
