@@ -46,6 +46,8 @@ class Variants:
         rows = []
         for variant, name in self.names.items():
             cells = [found.get(f"{loss}, {variant}") for loss in self.losses]
+            if all(cell is None for cell in cells):
+                continue
             change = gain_in_words(overall[variant]) if variant in overall else ""
             rows.append([name, *("" if cell is None else points(cell) for cell in cells), change])
         return table([heading, *self.losses, last], rows)

@@ -111,7 +111,7 @@ def test_variants_are_set_against_their_base_on_shared_seeds() -> None:
     rows = found.table("variant", "change").splitlines()
     assert rows[2] == "| the base | 15.00 | 50.00 |  |"
     assert rows[3].startswith("| the other | 25.00 | 70.00 | +15.00 [")
-    assert rows[4] == "| never tried |  |  |  |"
+    assert len(rows) == 4  # what was never tried has no row
 
 
 def test_lists_are_as_in_a_sentence() -> None:

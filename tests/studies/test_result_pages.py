@@ -60,6 +60,17 @@ def test_features_say_nothing_of_augmentation() -> None:
     assert "CUB: augmentation helps" not in verdicts(page)
     assert page is not None
     assert "augmentation" not in page.short
+    assert "no augmentation" not in page.markdown()
+
+
+def test_a_verdict_shows_every_interval_that_it_rests_on() -> None:
+    shifts = dict.fromkeys(c05_factors.VARIANTS, 0.0) | {"decay 0.001": -0.02}
+    page = c05_factors.page(variants(shifts))
+    assert page is not None
+    (answer,) = [one for one in page.answers if one.data == "CUB: weight decay matters"]
+    assert answer.verdict == "holds"
+    assert answer.sentence.startswith("Recall@1: From none to 0.001 -2.")
+    assert "; to 0.01 " in answer.sentence
 
 
 def test_joined_models_are_set_against_single_ones_of_both_widths() -> None:

@@ -124,13 +124,17 @@ def _answers(data: str, one: Variants) -> list[Answer]:
     overall, batches, augmented = one.overall, _batches(one), _augmented(one)
     wide, decays = overall["512 dimensions"], [overall[name] for name in DECAYS]
     found = [
-        ("larger batches help", "From 32 to 256", batches, _rises(batches)),
-        ("more dimensions help", "From 128 to 512", wide, _rises(wide)),
-        ("weight decay matters", "From none to 0.01", decays[-1], _moves(decays)),
+        ("larger batches help", _rises(batches), [("From 32 to 256", batches)]),
+        ("more dimensions help", _rises(wide), [("From 128 to 512", wide)]),
+        ("weight decay matters", _moves(decays), list(zip(("From none to 0.001", "to 0.01"), decays, strict=True))),
     ]
     if augmented is not None:
-        found.append(("augmentation helps", "From plain images to augmented ones", augmented, _rises(augmented)))
-    return [_answer(f"{SHORT[data]}: {name}", *rest) for name, *rest in found]
+        changes = [("From plain images to augmented ones", augmented)]
+        found.append(("augmentation helps", _rises(augmented), changes))
+    return [
+        Answer(data=f"{SHORT[data]}: {part}", verdict=verdict, sentence=_in_words(changes))
+        for part, verdict, changes in found
+    ]
 
 
 def _rises(change: Mean) -> Verdict:
@@ -144,8 +148,9 @@ def _moves(changes: Sequence[Mean]) -> Verdict:
     )
 
 
-def _answer(name: str, what: str, change: Mean, verdict: Verdict) -> Answer:
-    ends = interval(change.low, change.high)
-    return Answer(
-        data=name, verdict=verdict, sentence=f"{what}: {signed(change.mean)} points of Recall@1, interval {ends}."
-    )
+def _in_words(changes: Sequence[tuple[str, Mean]]) -> str:
+    """Return changes of Recall@1 with their intervals, every one that the verdict looks at."""
+    said = [
+        f"{what} {signed(change.mean)} points, interval {interval(change.low, change.high)}" for what, change in changes
+    ]
+    return f"Recall@1: {'; '.join(said)}."
