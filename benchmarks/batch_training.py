@@ -9,10 +9,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairground.training.allocator import keep_memory
-
 from benchmarks.harness import Table
 from benchmarks.measuring import PeakMemory, measured_apart
+from fairground.allocator import keep_memory
 from fairground.spec.load import load_run
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints

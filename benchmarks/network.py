@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from fairground.training.allocator import keep_memory
 from PIL import Image
 from torch import Tensor
 
@@ -23,6 +22,7 @@ from benchmarks.harness import Table
 from benchmarks.measuring import measured_apart
 from benchmarks.network_step import STEPS, exact_step, norms_apart, own_step, plain_network, plain_step
 from benchmarks.peak import ROWS, gemm_gigaflops
+from fairground.allocator import keep_memory
 from fairground.evaluation.embed import embed
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
