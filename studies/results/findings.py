@@ -14,6 +14,7 @@ ORDER = (
     "c13_single_seeds",
     "c11_untrained",
     "c03_rho_regularisation",
+    "c16_search",
     "c15_transfer",
     "c17_finetuning",
 )
