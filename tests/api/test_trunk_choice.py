@@ -7,10 +7,12 @@ import pytest
 from fairground.api import trunk_choice
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_request import RaceRequest
+from fairground.api.recommend import recommend
 from fairground.api.trunk_choice import FIRST, TrunkScore, TrunkTrial, available_trunks, with_trunk
 from fairground.recommend.protocol_choice import choose_protocol
 from fairground.recommend.race_clock import RaceClock
 from fairground.recommend.race_state import RaceState
+from tests.cli.quick_race import write_features
 from tests.datasets.pictures import class_folders
 
 
@@ -103,3 +105,16 @@ def _scored(ranks):
         return None if rank is None else TrunkScore(trunk=trunk, asked=rank, rank=rank)
 
     return score
+
+
+def test_a_stop_while_networks_are_compared_hands_over_the_frozen_one(tmp_path, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trunk_choice, "with_trunk", stopped)
+    features = write_features(tmp_path / "made.npz")
+    found = recommend(features, time="20s", home=tmp_path / "home", quiet=True)
+    assert found.is_stopped
+    assert found.is_frozen
+    assert found.page.is_file()
+    assert found.load_model().embed(str(features), quiet=True).shape[0] > 0
