@@ -11,8 +11,11 @@ Paper
 
 To be borne in mind
     The law depends on who was run on which seed, not on the scores. Its draws come from a fixed seed.
-    Studies of thousands of runs have fewer draws, `FEWEST` at least: by those the rate of errors is known up to 0.3 %,
-    less than `law.CAUTION` leaves unspent.
+    Studies of thousands of runs or pairs have fewer draws, `FEWEST` at least: by those the rate of errors is known up
+    to 0.3 %, less than `law.CAUTION` leaves unspent. Where their methods share all seeds, the means and Q_i of
+    `scatter` are drawn instead of every run: sigma_i z / sqrt(s), and a chi squared of s - 1 degrees of freedom times
+    sigma_i^2 (1 - 2 / k) + sum sigma^2 / k^2, its expectation. That neglects how Q_i and Q_j go together, by 1 / k^2;
+    it is done for so many methods or so many seeds that this cannot be seen.
 """
 
 from dataclasses import dataclass
@@ -22,12 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairground.statistics.layout import Array, Layout, layout_of
-from fairground.statistics.scatter import Scatter, scatter_of, seed_ratio
+from fairground.statistics.scatter import Scatter, scatter_from, scatter_of, seed_ratio
 
 DRAWS = 20_000
 FEWEST = 4_000
 #: runs and pairs of all draws; more of them would take longer than reading their records
 _MOST_DRAWN = 80_000_000
+#: runs and pairs of a study that is drawn run by run, if its methods share all seeds
+_MOST_BY_RUN = _MOST_DRAWN // DRAWS
 #: how far the standard deviations of methods lie apart in the draws
 SPREAD = 4.0
 #: numbers held in memory at a time
@@ -61,9 +66,9 @@ def reference_of(layout: Layout, ratio: float = 0.0) -> ReferenceLaw:
 def _reference(has_run: bytes, n_methods: int, ratio: float) -> ReferenceLaw:
     layout = layout_of(np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1))
     random = np.random.default_rng(16)
-    n_runs, n_pairs = len(layout.cells[0]), len(layout.pairs[0])
-    n_draws = int(np.clip(_MOST_DRAWN // (n_runs + n_pairs), FEWEST, DRAWS))
-    step = max(1, min(n_draws, _BLOCK // max(n_runs, n_pairs, 1)))
+    n_drawn, n_pairs = layout.n_methods if _is_large(layout) else _n_runs(layout), len(layout.pairs[0])
+    n_draws = int(np.clip(_MOST_DRAWN // (n_drawn + n_pairs), FEWEST, DRAWS))
+    step = max(1, min(n_draws, _BLOCK // max(n_drawn, n_pairs, 1)))
     parts = [_draw(layout, ratio, min(step, n_draws - start), random) for start in range(0, n_draws, step)]
     highest, alone, errors, variances = (np.concatenate(part) for part in zip(*parts, strict=True))
     freedom = layout.block_freedom
@@ -73,12 +78,48 @@ def _reference(has_run: bytes, n_methods: int, ratio: float) -> ReferenceLaw:
     )
 
 
+def _n_runs(layout: Layout) -> int:
+    return int(layout.has_run.sum())
+
+
+def _is_large(layout: Layout) -> bool:
+    """Whether means and sums of squares are drawn, not every run."""
+    return layout.is_complete and _n_runs(layout) + len(layout.pairs[0]) > _MOST_BY_RUN
+
+
+def _deviations(n_methods: int) -> Array:
+    return np.geomspace(SPREAD**-0.5, SPREAD**0.5, n_methods) if n_methods > 1 else np.ones(1)
+
+
 def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> tuple[Array, Array, Array, Array]:
     """Return what `ReferenceLaw` holds of n studies: highest and single statistics, errors of means, factors."""
     k = layout.n_methods
+    deviations = random.permuted(np.tile(_deviations(k), (n, 1)), axis=1)
+    # On the same seeds all pairs have the same law, and any of them stands for it.
+    if _is_large(layout):
+        part = _draw_summaries(layout, deviations, random)
+        one = random.integers(len(layout.pairs[0]), size=n)
+        found = part.statistics(one, deviations), part.errors(np.zeros((n, 0)))
+    else:
+        y, blocks = _draw_runs(layout, ratio, deviations, random)
+        scatter = scatter_of(layout, y)
+        chosen = layout.choose(seed_ratio(layout, scatter))
+        one = random.integers(max(1, len(layout.pairs[0])), size=n)
+        found = np.empty((n, 3)), np.empty((n, k))
+        for index in np.unique(chosen):
+            # Without a choice all studies as they are: picking them would copy every draw.
+            some = chosen == index if len(layout.choices) > 1 else slice(None)
+            choice = layout.choices[index]
+            part = _Part(choice, choice.means_of(y[some]), scatter.select(some))
+            found[0][some] = part.statistics(one[some], deviations[some])
+            found[1][some] = part.errors(blocks[some])
+    return found[0][:, 0], found[0][:, 1], found[1], found[0][:, 2]
+
+
+def _draw_runs(layout: Layout, ratio: float, deviations: Array, random: np.random.Generator) -> tuple[Array, Array]:
+    """Return the runs of studies, (studies, runs), and what seeds do to them, (studies, seeds)."""
+    n, k = deviations.shape
     rows, _ = layout.cells
-    spread = np.geomspace(SPREAD**-0.5, SPREAD**0.5, k) if k > 1 else np.ones(1)
-    deviations = random.permuted(np.tile(spread, (n, 1)), axis=1)
     y = random.standard_normal((n, len(rows)))
     if layout.is_complete:
         y.reshape(n, k, -1)[...] *= deviations[:, :, None]
@@ -86,20 +127,19 @@ def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> 
         y *= deviations[:, rows]
     blocks = np.zeros((n, 0))
     if layout.needs_seed_variance:
-        blocks = random.standard_normal((n, layout.seeds.shape[1])) * np.sqrt(ratio * (spread**2).mean())
+        blocks = random.standard_normal((n, layout.seeds.shape[1])) * np.sqrt(ratio * (_deviations(k) ** 2).mean())
         y += blocks @ layout.seeds.T
-    scatter = scatter_of(layout, y)
-    chosen = layout.choose(seed_ratio(layout, scatter))
-    # On the same seeds all pairs have the same law, and any of them stands for it.
-    one = random.integers(max(1, len(layout.pairs[0])), size=n)
-    found = np.empty((n, 3)), np.empty((n, k))
-    for index in np.unique(chosen):
-        # Without a choice all studies as they are: picking them would copy every draw.
-        some = chosen == index if len(layout.choices) > 1 else slice(None)
-        part = _Part(layout.choices[index], y[some], scatter.select(some))
-        found[0][some] = part.statistics(one[some], deviations[some])
-        found[1][some] = part.errors(blocks[some])
-    return found[0][:, 0], found[0][:, 1], found[1], found[0][:, 2]
+    return y, blocks
+
+
+def _draw_summaries(layout: Layout, deviations: Array, random: np.random.Generator) -> "_Part":
+    """Return studies whose methods share all seeds, by their means and sums of squares alone."""
+    k, s = layout.has_run.shape
+    squares = deviations**2
+    means = deviations * random.standard_normal(deviations.shape) / np.sqrt(s)
+    expected = squares * (1 - 2 / k) + squares.sum(axis=1, keepdims=True) / k**2
+    q = expected * random.chisquare(s - 1, size=deviations.shape)
+    return _Part(layout, means, scatter_from(layout, q, np.zeros(len(q))))
 
 
 def _highest_square(layout: Layout, means: Array, own: Array) -> Array:
@@ -125,9 +165,8 @@ def _squared(differences: Array, variances: Array, layout: Layout) -> Array:
 class _Part:
     """Studies whose means have the same weights."""
 
-    def __init__(self, layout: Layout, y: Array, scatter: Scatter) -> None:
-        self.layout, self.scatter = layout, scatter
-        self.means = layout.means_of(y)
+    def __init__(self, layout: Layout, means: Array, scatter: Scatter) -> None:
+        self.layout, self.means, self.scatter = layout, means, scatter
 
     def statistics(self, one: NDArray[np.int64], deviations: Array) -> Array:
         """Return the highest statistic, that of pair `one`, and true over estimated variance of that pair."""

@@ -42,7 +42,11 @@ class Scatter:
 
 def scatter_of(layout: Layout, y: Array) -> Scatter:
     """Return the variances of one study, or of many at once: `y` is (..., runs)."""
-    q, on_blocks = _sums_of_squares(layout, y)
+    return scatter_from(layout, *_sums_of_squares(layout, y))
+
+
+def scatter_from(layout: Layout, q: Array, on_blocks: Array) -> Scatter:
+    """Return the variances from Q_i, (..., methods), and the sum of squares of seeds adjusted for methods."""
     pooled = q.sum(axis=-1) / max(float(layout.freedom.sum()), 1e-300)
     own = (PRIOR * pooled[..., None] + q) / (PRIOR + layout.freedom)
     freedom = layout.block_freedom
