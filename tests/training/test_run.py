@@ -136,6 +136,7 @@ def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
             "the regulariser mixes across it",
         ),
         (["trunk.widths=[0]"], "small_conv.widths must be positive whole numbers"),
+        (["transform=plain"], "trunk small_conv cannot take what transform plain makes of an image"),
         (["head.embedding_dim=0"], "linear.embedding_dim must be in [1, 65536]; got 0"),
     ],
 )

@@ -18,7 +18,7 @@ from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.split import SplitRows
 from fairground.contracts.table import ImageTable
-from fairground.errors import DataError, require
+from fairground.errors import DataError, InputError, require
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
@@ -86,6 +86,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     resized = spec.transform.settings.get("shorter_side")
     if isinstance(resized, int):
         table.images.require_side(resized)
+    _require_fit(spec, model, transform, table, parts.train[:1])
     _check_chunks(spec, model, regulariser)
     require_weights(spec, model, loss)
     stepper = Stepper(
@@ -196,6 +197,34 @@ def build_transform(part: ComponentSpec, model: EmbeddingModel) -> Transform:
     """Return a transform by name, told what the model's weights expect."""
     found: Transform = build("transform", part, {"preprocessing": model.trunk.preprocessing})
     return found
+
+
+def _require_fit(
+    spec: RunSpec, model: EmbeddingModel, transform: Transform, table: ImageTable, rows: np.ndarray
+) -> None:
+    """Refuse a transform whose images the trunk cannot take: the first stage is tried on one of them.
+
+    Files are left alone: they give three channels, which every trunk takes, and reading one may prepare them all.
+    """
+    if table.images.is_slow:
+        return
+    device = next((weight.device for weight in model.parameters()), None)
+    made = transform.evaluate(table.images, rows, device)
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            for stage in model.trunk.stages[:1]:
+                stage(made)
+    except RuntimeError as failure:
+        size = " x ".join(map(str, made.shape[1:]))
+        raise InputError(
+            f"trunk {spec.trunk.name} cannot take what transform {spec.transform.name} makes of an image: {size} "
+            f"numbers, where the data have {table.images.channels} to a pixel. Small gray images go together with "
+            "transform=small_images, or with a trunk for photographs such as efficientnet_lite0"
+        ) from failure
+    finally:
+        model.train(was_training)
 
 
 def _loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
