@@ -16,14 +16,13 @@ from benchmarks import peak
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-SUPPORT = {"__init__", "__main__", "contestants", "harness", "measuring", "network_step", "operations", "peak"}
 #: run only when named: they take hours
 LONG = {"recommend"}
 
 
 def main() -> None:
     """Parse the arguments, run the chosen benchmarks, print and perhaps write their tables."""
-    known = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in SUPPORT)
+    known = sorted(path.stem for path in HERE.glob("*.py") if "\ndef tables(" in path.read_text(encoding="utf-8"))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "names",

@@ -7,7 +7,8 @@ import random
 import resource
 
 import pytest
-from benchmarks.fuzz import MEGABYTES, SECONDS, FuzzFindings, one_case, readers
+from benchmarks.foreign_files import readers
+from benchmarks.fuzz import MEGABYTES, SECONDS, FuzzFindings, one_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
