@@ -4,14 +4,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
+from fairground.api.race_session import RaceSession
 from fairground.cli.main import app
+from fairground.recommend.race_clock import RaceClock
 
 
 def call(*words: object) -> Any:
     """Return what `fairground recommend` makes of these words."""
     return CliRunner().invoke(app, ["recommend", *map(str, words)])
+
+
+def measure_at_least(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, stop the clock of the race until `n` methods have been measured."""
+    measured: list[str] = []
+    measure, left = RaceSession._measure, RaceClock.left
+
+    def counting(self: RaceSession, candidate: Any, repeat: int) -> Any:
+        found = measure(self, candidate, repeat)
+        measured.append(candidate.label)
+        return found
+
+    monkeypatch.setattr(RaceSession, "_measure", counting)
+    monkeypatch.setattr(RaceClock, "left", lambda self: left(self) if len(measured) >= n else max(5.0, left(self)))
 
 
 def write_features(path: Path, *, n_noise: int = 0, spread: float = 1.6) -> Path:

@@ -14,7 +14,7 @@ from fairground.cli.main import app
 from fairground.errors import FairgroundError, InputError
 from fairground.recommend.race_clock import RaceClock
 from fairground.records.store import Store
-from tests.cli.quick_race import call, write_features
+from tests.cli.quick_race import call, measure_at_least, write_features
 from tests.datasets.pictures import class_folders
 
 
@@ -61,7 +61,8 @@ def test_a_metric_without_a_value_for_each_query_cannot_decide(features, tmp_pat
     assert "--by takes a metric with a value for each query" in str(result.exception)
 
 
-def test_an_answer_within_the_time_with_a_page_a_model_and_frozen_first(features, tmp_path):
+def test_an_answer_with_a_page_a_model_and_frozen_first(features, tmp_path, monkeypatch):
+    measure_at_least(4, monkeypatch)
     found = json.loads(call(features, "--home", tmp_path / "home", "--time", "12s", "--json").stdout)
     assert found["rows"][0][0].startswith("raw features")
     assert found["columns"][:3] == ["method", "Recall@1, validation", "Recall@1, test"]
@@ -77,12 +78,14 @@ def test_an_answer_within_the_time_with_a_page_a_model_and_frozen_first(features
 
 def test_a_repeated_command_only_prints_and_more_goes_on(features, tmp_path, monkeypatch):
     words = (features, "--home", tmp_path / "home", "--json")
+    measure_at_least(4, monkeypatch)
     first = json.loads(call(*words, "--time", "8s").stdout)
     monkeypatch.setattr(Adapter, "fit", lambda *_: pytest.fail("trained again"))
     again = json.loads(call(*words, "--time", "8s").stdout)
     assert {**again, "seconds": 0} == {**first, "seconds": 0}
     monkeypatch.undo()
     monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+    measure_at_least(2, monkeypatch)
     more = json.loads(call(*words, "--time", "8s", "--more", "8s").stdout)
     assert more["n_measurements"] > first["n_measurements"]
     assert any("opened 2 times" in sentence for sentence in more["advice"])
