@@ -20,6 +20,7 @@ from studies.results.claims import (
     c15_transfer,
     c16_search,
     c17_finetuning,
+    c18_epochs,
 )
 from studies.results.front_page import front_page
 from studies.results.page import Page
@@ -47,6 +48,7 @@ def pages_of(records: Path) -> list[Page]:
         c15_transfer.page(field, tuned),
         c16_search.page(_runs(records, c16_search.STUDIES), field),
         c17_finetuning.page(tuned, field),
+        c18_epochs.page(_runs(records, c18_epochs.STUDIES)),
     )
     return [page for page in found if page is not None]
 

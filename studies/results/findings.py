@@ -15,6 +15,7 @@ ORDER = (
     "c11_untrained",
     "c03_rho_regularisation",
     "c16_search",
+    "c18_epochs",
     "c15_transfer",
     "c17_finetuning",
 )

@@ -9,6 +9,7 @@ from studies.results.claims import (
     c10_mixup,
     c11_untrained,
     c16_search,
+    c18_epochs,
 )
 from studies.results.page import Page, table
 from studies.results.records import JOINED, ExportedRun
@@ -131,3 +132,43 @@ def test_gains_are_taken_on_the_seeds_that_both_have() -> None:
 
 def test_text_and_numbers_are_aligned_apart() -> None:
     assert table(["a", "b", "c"], [["x", "y", "1"]], n_text=2).splitlines()[1] == "| --- | --- | ---: |"
+
+
+def longer(before: dict[str, float], after: dict[str, float]) -> list[ExportedRun]:
+    """Runs of 32 epochs that reach one score by the 8th and another by the last, with a peak on test in between."""
+    runs = []
+    for name, level in before.items():
+        for seed in range(3):
+            test = {0: 0.1, 8: level + 0.0001 * seed, 12: 0.99, 32: after[name] + 0.0001 * seed}
+            validation = {0: 0.1, 8: 0.5, 12: 0.4, 32: 0.6}
+            curves = {("test", "map@r"): test, ("validation", "map@r"): validation}
+            runs.append(exported(name, seed, level, epochs=curves, study="c18_epochs_cub200"))
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ({"A": 0.60, "B": 0.65, "C": 0.70, "D": 0.75, "E": 0.80}, ["holds", "does not hold"]),
+        ({"A": 0.804, "B": 0.803, "C": 0.802, "D": 0.801, "E": 0.80}, ["does not hold", "holds"]),
+    ],
+)
+def test_longer_training_is_judged_by_its_order_and_by_how_far_methods_are_apart(
+    after: dict[str, float], expected: list[str]
+) -> None:
+    before = {"A": 0.50, "B": 0.51, "C": 0.52, "D": 0.53, "E": 0.54}
+    page = c18_epochs.page(longer(before, after))
+    parts = ("8 epochs give the order of 32", "losses are saturated after 32")
+    assert verdicts(page) == {f"CUB: {part}": verdict for part, verdict in zip(parts, expected, strict=True)}
+    assert page is not None
+    # Validation selects within each budget: what test classes reach in between is nobody's score.
+    assert "99" not in page.sections[1].text
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.sections[1].text.splitlines()}
+    place = 1 + sorted(after, key=lambda name: -after[name]).index("E")
+    assert rows["E"].startswith(f"| E | 54.01 | 54.01 | {100 * (after['E'] + 0.0001):.2f} | ")
+    assert rows["E"].endswith(f"| 1 to {place} |")
+
+
+def test_the_page_of_longer_training_waits_for_two_seeds() -> None:
+    levels = {"A": 0.5, "B": 0.6, "C": 0.7}
+    assert c18_epochs.page([run for run in longer(levels, levels) if run.seed == 0]) is None

@@ -1,0 +1,216 @@
+"""C18: how long a head must be trained: the methods of C1 with four times the epochs, read at three budgets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from studies.results.arithmetic import Correlation, Gap, Mean, median_gap, over_losses, paired_gains, rank_correlation
+from studies.results.figures import line_panels
+from studies.results.page import (
+    DATA,
+    SHORT,
+    Answer,
+    Page,
+    Picture,
+    Section,
+    gain_in_words,
+    interval,
+    listed,
+    panel_size,
+    points,
+    signed,
+    table,
+    verdict_of,
+)
+from studies.results.records import ExportedRun
+from studies.results.select import Table, columns, finals_by_data, means, seeds_in_words
+
+from fairground.statistics.compare import compare_values
+
+STUDIES = ("c18_epochs_cub200", "c18_epochs_cars196")
+METRIC = "map@r"
+#: epochs: those of C1, twice and four times as many
+BUDGETS = (8, 16, 32)
+SHORTEST, LONGEST = BUDGETS[0], BUDGETS[-1]
+#: a correlation from which on the shorter training would do
+SAME = 0.8
+#: as in C1: the median method less than a point of MAP@R below the best
+BOUND = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Set:
+    """One data set: test MAP@R by method and seed after every budget, and its runs."""
+
+    name: str
+    by_budget: dict[int, Table]
+    runs: Sequence[ExportedRun]
+
+    @property
+    def order(self) -> Correlation:
+        """How the order after the shortest training goes with that after the longest."""
+        return rank_correlation(*columns(means(self.by_budget[SHORTEST]), means(self.by_budget[LONGEST])))
+
+    def gap(self, budget: int) -> Gap:
+        """Return how far the median method lies below the best after some epochs."""
+        return median_gap(compare_values(self.by_budget[budget]))
+
+    @property
+    def gains(self) -> dict[str, Mean]:
+        """What the longest training gains over the shortest, by method."""
+        both = {
+            f"{name}, {budget}": row for budget in (SHORTEST, LONGEST) for name, row in self.by_budget[budget].items()
+        }
+        names = self.by_budget[SHORTEST]
+        return paired_gains(both, {name: (f"{name}, {SHORTEST}", f"{name}, {LONGEST}") for name in names})
+
+    def share_at_the_end(self, budget: int) -> float:
+        """Return the share of runs whose best epoch by validation is the last one of a budget."""
+        return sum(_best_epoch(run, budget) == budget for run in self.runs) / len(self.runs)
+
+
+def page(runs: Sequence[ExportedRun]) -> Page | None:
+    """Return the page of the runs of `STUDIES`."""
+    sets = [_set(data, some) for data, some in finals_by_data(runs, DATA).items()]
+    sets = [one for one in sets if len(one.by_budget[LONGEST]) > 2 and len(one.runs) > len(one.by_budget[LONGEST])]
+    if not sets:
+        return None
+    return Page(
+        name="c18_epochs",
+        title="C18. How long must a head be trained?",
+        question="Do the methods of C1 change places when each is trained for 32 epochs instead of 8?",
+        source=(
+            "Both papers train every loss for as long as any of them rises (Musgrave et al., 3.3, stop after epochs "
+            "without a gain; Roth et al., 4.1, have 150 epochs). In C1 most runs were best at their last epoch."
+        ),
+        counts=(
+            "that 8 epochs give the order of 32 holds if the rank correlation of the methods' mean test MAP@R lies "
+            "above 0.8 by its 95 % interval (methods resampled); it does not hold if it lies below; otherwise these "
+            "runs cannot tell. Losses are saturated after 32 epochs by the rule of C1: the median method less than 1 "
+            "point of MAP@R below the best, by the upper end of its simultaneous 95 % interval; they are not if the "
+            "lower end lies above 1 point."
+        ),
+        short="; ".join(_short(one) for one in sets) + ".",
+        headline="After 32 epochs instead of 8, " + listed([_headline(one) for one in sets]) + ".",
+        answers=[answer for one in sets for answer in _answers(one)],
+        sections=[
+            Section(heading="Budgets", text=_budgets(sets)),
+            *(Section(heading=DATA[one.name], text=_table(one)) for one in sets),
+        ],
+        pictures=[
+            Picture(
+                name="c18_epochs",
+                caption=(
+                    "Test MAP@R in per cent after 8, 16 and 32 epochs: the best and the worst method after 32 epochs, "
+                    "and those that gained most and least on the way."
+                ),
+                draw=line_panels({one.name: _lines(one) for one in sets}, "epochs", "MAP@R, %"),
+                size=panel_size(len(sets), width=4.4, height=3.6),
+            )
+        ],
+        limits=[
+            "Settings are those that the search of C1 found for 8 epochs: a search for 32 might choose others, such as "
+            "a lower rate.",
+            "One rate for all epochs. A head of one layer on frozen features: a network that is fine-tuned can overfit "
+            "in other ways.",
+            *(f"{SHORT[one.name]}: {seeds_in_words(one.by_budget[LONGEST].values())}" for one in sets),
+        ],
+        studies=sorted({run.study for run in runs}),
+        runs=runs,
+    )
+
+
+def _set(data: str, runs: Sequence[ExportedRun]) -> _Set:
+    found: dict[int, Table] = {budget: {} for budget in BUDGETS}
+    for run in runs:
+        for budget in BUDGETS:
+            found[budget].setdefault(run.method, {})[run.seed] = run.epochs["test", METRIC][_best_epoch(run, budget)]
+    return _Set(name=data, by_budget=found, runs=runs)
+
+
+def _best_epoch(run: ExportedRun, budget: int) -> int:
+    """Return which of the first epochs validation selects; of equal ones the first, as a run does."""
+    validated = run.epochs["validation", METRIC]
+    return max((epoch for epoch in validated if epoch <= budget), key=lambda epoch: (validated[epoch], -epoch))
+
+
+def _answers(one: _Set) -> list[Answer]:
+    order, gap, gain = one.order, one.gap(LONGEST), over_losses(one.gains)
+    said = (
+        (
+            "8 epochs give the order of 32",
+            order.low > SAME,
+            order.high < SAME,
+            f"Rank correlation of the orders after 8 and after 32 epochs {order}; methods gain {signed(gain.mean)} "
+            f"points of MAP@R on average, interval {interval(gain.low, gain.high)}.",
+        ),
+        (
+            "losses are saturated after 32",
+            gap.most < BOUND,
+            gap.least > BOUND,
+            f"The median method ({gap.median}) lies {points(gap.difference)} points of MAP@R below the best "
+            f"({gap.best}), interval {interval(gap.low, gap.high)}; after 8 epochs "
+            f"{points(one.gap(SHORTEST).difference)}.",
+        ),
+    )
+    return [
+        Answer(data=f"{SHORT[one.name]}: {part}", verdict=verdict_of(holds=holds, fails=fails), sentence=sentence)
+        for part, holds, fails, sentence in said
+    ]
+
+
+def _short(one: _Set) -> str:
+    return (
+        f"{SHORT[one.name]}: rank correlation of the orders after 8 and 32 epochs {one.order.value:+.2f}; the median "
+        f"method lies {points(one.gap(SHORTEST).difference)} points of MAP@R below the best after 8 and "
+        f"{points(one.gap(LONGEST).difference)} after 32"
+    )
+
+
+def _headline(one: _Set) -> str:
+    before, after = (one.gap(budget) for budget in (SHORTEST, LONGEST))
+    return (
+        f"the median method lies {points(after.difference)} points of MAP@R below the best on {SHORT[one.name]} (it "
+        f"was {points(before.difference)}; rank correlation of both orders {one.order.value:+.2f})"
+    )
+
+
+def _budgets(sets: Sequence[_Set]) -> str:
+    rows = []
+    for one in sets:
+        for budget in BUDGETS:
+            gap, found = one.gap(budget), means(one.by_budget[budget])
+            best, worst = next(iter(found)), list(found)[-1]
+            rows.append(
+                [
+                    SHORT[one.name],
+                    str(budget),
+                    f"{best} {points(found[best])}",
+                    f"{worst} {points(found[worst])}",
+                    f"{points(gap.difference)} {interval(gap.low, gap.high)}",
+                    f"{100 * one.share_at_the_end(budget):.0f} %",
+                ]
+            )
+    header = ["data", "epochs", "best", "worst", "median below the best, points", "runs best at the last epoch"]
+    return table(header, rows)
+
+
+def _table(one: _Set) -> str:
+    averages = {budget: means(one.by_budget[budget]) for budget in BUDGETS}
+    places = {budget: {name: place for place, name in enumerate(averages[budget], 1)} for budget in BUDGETS}
+    rows = []
+    for name in averages[LONGEST]:
+        scores = [points(averages[budget][name]) for budget in BUDGETS]
+        moved = f"{places[SHORTEST][name]} to {places[LONGEST][name]}"
+        rows.append([name, *scores, gain_in_words(one.gains[name]), moved])
+    header = ["method, test MAP@R", *(f"{budget} epochs" for budget in BUDGETS), "gain, points", "place"]
+    return table(header, rows)
+
+
+def _lines(one: _Set) -> list[tuple[str, Sequence[float], Sequence[float]]]:
+    order, gains = list(means(one.by_budget[LONGEST])), one.gains
+    ranked = sorted(gains, key=lambda name: gains[name].mean)
+    shown = dict.fromkeys([order[0], order[-1], ranked[-1], ranked[0]])
+    found = []
+    for name in sorted(shown, key=order.index):
+        found.append((name, BUDGETS, [100 * means(one.by_budget[budget])[name] for budget in BUDGETS]))
+    return found
