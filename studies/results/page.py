@@ -154,12 +154,12 @@ def cost_sentence(runs: Sequence[ExportedRun]) -> str:
 
 def points(value: float) -> str:
     """Return a share of one in per cent, as tables have it."""
-    return f"{100 * value:.2f}"
+    return f"{_percent(value):.2f}"
 
 
 def signed(value: float) -> str:
     """Return a difference of shares in points, with its sign."""
-    return f"{100 * value:+.2f}"
+    return f"{_percent(value):+.2f}"
 
 
 def gain_in_words(gain: Mean) -> str:
@@ -174,4 +174,9 @@ def panel_size(n: int, width: float = 3.2, height: float = 2.9) -> Size:
 
 def interval(low: float, high: float) -> str:
     """Return an interval of shares in per cent."""
-    return f"[{100 * low:.2f}, {100 * high:.2f}]"
+    return f"[{points(low)}, {points(high)}]"
+
+
+def _percent(value: float) -> float:
+    """Return a share of one in per cent as it is shown; what rounds to nothing has no sign."""
+    return round(100 * value, 2) + 0.0
