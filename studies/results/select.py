@@ -82,13 +82,23 @@ def columns(x: Mapping[str, float], y: Mapping[str, float]) -> tuple[np.ndarray,
 
 
 def untrained(runs: Sequence[ExportedRun], metric: str) -> float | None:
-    """Return what the network scores before training: the untrained row, else the mean of all runs at epoch 0."""
+    """Return what the network scores before training: the untrained row, else the mean of all runs at epoch 0.
+
+    The runs are those of one data set.
+    """
+    assert len({run.data for run in runs}) <= 1, "what is untrained is asked of one data set at a time"
     rows = [run for run in runs if run.is_final and run.method in UNTRAINED]
     found = [run.scores["test", metric] for run in rows]
     if not found:
         curves = [run.epochs.get(("test", metric), {}) for run in runs if run.is_final]
         found = [curve[0] for curve in curves if 0 in curve]
     return sum(found) / len(found) if found else None
+
+
+def untrained_line(runs: Sequence[ExportedRun], data: str, metric: str) -> float | None:
+    """Return where the dashed line of a figure is: what the network of one data set scores before training, in %."""
+    found = untrained([run for run in runs if run.data == data], metric)
+    return None if found is None else 100 * found
 
 
 def unfinished(runs: Sequence[ExportedRun]) -> list[str]:

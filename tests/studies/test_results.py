@@ -18,7 +18,7 @@ from studies.results.claims.c13_single_seeds import wrong_winner
 from studies.results.findings import BEGIN, END, WIDTH, findings, with_findings
 from studies.results.plans import Plan, plans
 from studies.results.records import ExportedRun, read_runs, write_runs
-from studies.results.select import finals
+from studies.results.select import finals, untrained, untrained_line
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -69,6 +69,15 @@ def test_only_seeds_that_every_method_has_finished_are_compared() -> None:
     assert {(run.method, run.seed) for run in finals(runs)} == {("A", 2), ("B", 2)}
     later = [exported(name, seed, 0.2) for name in "CDE" for seed in (1, 2, 3)]
     assert {run.method for run in finals([*runs, *later])} == {"C", "D", "E"}
+
+
+def test_the_line_of_the_untrained_network_is_that_of_its_own_data_set() -> None:
+    runs = [exported("Frozen", 1, 0.2), exported("Frozen", 1, 0.6, data="pets"), exported("A", 1, 0.9)]
+    assert untrained_line(runs, "cub200", "map@r") == pytest.approx(20)
+    assert untrained_line(runs, "pets", "map@r") == pytest.approx(60)
+    assert untrained_line(runs, "icons", "map@r") is None
+    with pytest.raises(AssertionError, match="one data set at a time"):
+        untrained(runs, "map@r")
 
 
 @pytest.mark.parametrize(

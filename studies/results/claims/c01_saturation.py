@@ -20,7 +20,7 @@ from studies.results.page import (
     verdict_of,
 )
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, values
+from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, untrained_line, values
 
 from fairground.spec.jobs import LOSS_RATE
 from fairground.spec.space import end_of
@@ -77,7 +77,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                 ),
                 draw=dot_rows(
                     {data: _dots(compared[data], tables[data]) for data in found},
-                    {data: None if value is None else 100 * value for data, value in frozen.items()},
+                    {data: untrained_line(runs, data, METRIC) for data in found},
                     "MAP@R, %",
                 ),
                 size=(3.4 * min(3, len(found)), 5.6 * -(-len(found) // 3)),

@@ -15,7 +15,7 @@ from studies.results.select import (
     finals_by_data,
     seeds_in_words,
     split_label,
-    untrained,
+    untrained_line,
     values,
 )
 
@@ -75,7 +75,7 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
                     "Test MAP@R in per cent with default, published and searched settings; the dashed line is "
                     "the untrained row."
                 ),
-                draw=dot_rows({data: _dots(one)}, {data: 100 * (untrained(searched, METRIC) or 0)}, "MAP@R, %"),
+                draw=dot_rows({data: _dots(one)}, {data: untrained_line(searched, data, METRIC)}, "MAP@R, %"),
                 size=(6.4, 7.5),
             )
             for data, one in tables.items()

@@ -21,7 +21,7 @@ from studies.results.page import (
     verdict_of,
 )
 from studies.results.records import ExportedRun
-from studies.results.select import Table, by_data, finals, means, untrained, values
+from studies.results.select import Table, by_data, finals, means, untrained_line, values
 
 STUDIES = ("c16_search_cub200",)
 #: half a point of MAP@R
@@ -81,7 +81,7 @@ def page(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> Page | No
                     "Test MAP@R in per cent after 8 and after 24 trials: mean over seeds, single seeds as dots; the "
                     "dashed line is the untrained row."
                 ),
-                draw=dot_rows({data: _dots(one, methods)}, {data: _percent(untrained(used, METRIC))}, "MAP@R, %"),
+                draw=dot_rows({data: _dots(one, methods)}, {data: untrained_line(field, data, METRIC)}, "MAP@R, %"),
                 size=(5.6, 5.2),
             )
         ],
@@ -137,7 +137,3 @@ def _dots(one: Table, methods: Sequence[str]) -> list[Dot]:
             row = [100 * value for value in one[f"{name}, {kind}"].values()]
             found.append((f"{name}, {kind}", fmean(row), min(row), max(row), row))
     return found
-
-
-def _percent(value: float | None) -> float | None:
-    return None if value is None else 100 * value
