@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from fairground.errors import FairgroundError
 from fairground.evaluation.score import score_file
 from fairground.files import parse_json, read_json
 from fairground.images.decoding import open_picture
+from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.records.sealed_json import sealed
 from fairground.records.store import Store
@@ -60,14 +62,15 @@ def readers(place: Path) -> dict[str, Reader]:
     """Return all readers with sound files for each, made under `place`."""
     trained = _trained(place / "trained")
     plain = json.dumps(dict(trained.record.spec)).encode()
+    read_checkpoint = partial(_read_checkpoint, run=trained.record.name)
     return {
         "run specs (TOML)": _text("run.toml", _run_toml(), lambda path: load_run(file=path)),
         "studies (TOML)": _text("mine.toml", STUDY.encode(), lambda path: load_study(str(path))),
         "stored specs (JSON)": _json("spec.json", plain, lambda path: run_from_plain(read_json(path))),
         "stored studies (JSON)": _json("study.json", _study_json(place), stored_study),
         "records (JSON)": _json("record.json", make_record(epochs=2).to_json().encode(), _read_record),
-        "checkpoints": _folder(trained.home / "runs" / trained.record.name / "checkpoints", _read_checkpoint),
-        "checkpoints, resealed": _resealed(trained.home / "runs" / trained.record.name / "checkpoints"),
+        "checkpoints": _folder(RunFolder(trained.home, trained.record.name).checkpoints, read_checkpoint),
+        "checkpoints, resealed": _resealed(RunFolder(trained.home, trained.record.name).checkpoints, read_checkpoint),
         "features (.npz)": _features(place),
         "features (.npy)": _npy(),
         "tables (.csv)": _csv(place),
@@ -143,14 +146,14 @@ def _read_record(path: Path) -> None:
     record.digits()
 
 
-def _read_checkpoint(place: Path) -> None:
-    checkpoints = Checkpoints(place)
+def _read_checkpoint(place: Path, *, run: str) -> None:
+    checkpoints = Checkpoints(place, run)
     snapshot = checkpoints.load()
     if snapshot is not None and snapshot.facts["best"]:
         checkpoints.load_best(snapshot.facts["best"])
 
 
-def _resealed(folder: Path) -> Reader:
+def _resealed(folder: Path, read: Callable[[Path], object]) -> Reader:
     """The newest checkpoint's JSON with a right digest over a wrong object: what a careful forger would write."""
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     newest = max(name for name in files if name.endswith(".json"))
@@ -161,7 +164,7 @@ def _resealed(folder: Path) -> Reader:
         except (ValueError, TypeError, RecursionError):
             return b"{}"
 
-    return Reader(files, {newest: change}, _read_checkpoint)
+    return Reader(files, {newest: change}, read)
 
 
 def _features(place: Path) -> Reader:

@@ -1,7 +1,8 @@
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,55 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path:
     record = run(tiny(), home=tmp_path / "hurt")
     assert record.digits() == whole.digits()
     assert any("is damaged" in note and "fell back" in note for note in record.notes)
+
+
+def stop_after(n: int) -> Callable[[], bool]:
+    batches = iter(range(1, 1000))
+    return lambda: next(batches) == n
+
+
+def test_a_checkpoint_of_another_run_is_passed_over(tmp_path: Path) -> None:
+    whole = run(tiny(), home=tmp_path / "whole")
+    for seed, home, n in ((1, "other", 9), (0, "mixed", 4)):
+        with pytest.raises(KeyboardInterrupt):
+            run(tiny(f"seed={seed}"), home=tmp_path / home, should_stop=stop_after(n), checkpoint_seconds=0.0)
+    (other,) = (tmp_path / "other" / "runs").iterdir()
+    mine = RunFolder(tmp_path / "mixed", whole.name)
+    for path in (other / "checkpoints").iterdir():
+        shutil.copy(path, mine.checkpoints)
+    record = run(tiny(), home=tmp_path / "mixed")
+    assert record.digits() == whole.digits()
+    assert any(f"it is one of run {other.name}" in note for note in record.notes)
+
+
+def test_a_run_keeps_its_threads_although_it_was_killed_before_its_first_checkpoint(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    told: list[str] = []
+    try:
+        torch.set_num_threads(3)
+        with pytest.raises(KeyError, match="seconds"):
+            run(tiny(), home=tmp_path, listen=lambda event: event["seconds"])  # not even one epoch is told
+        assert not list(RunFolder(tmp_path, next((tmp_path / "runs").iterdir()).name).checkpoints.iterdir())
+        torch.set_num_threads(2)
+        record = run(
+            tiny(),
+            home=tmp_path,
+            listen=lambda event: told.append(event["sentence"]) if event["kind"] == "note" else None,
+        )
+    finally:
+        torch.set_num_threads(before)
+    assert record.provenance.threads == 3
+    assert told == ["threads: 3 as when the run began, not 2, which would change its digits"]
+
+
+def test_folders_among_the_checkpoints_are_in_nobodys_way(tmp_path: Path) -> None:
+    whole = run(tiny(), home=tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny(), home=tmp_path / "odd", should_stop=stop_after(4), checkpoint_seconds=0.0)
+    folder = RunFolder(tmp_path / "odd", whole.name)
+    for name in ("00000099.json", "odd.safetensors", ".odd.tmp"):
+        (folder.checkpoints / name).mkdir()
+    assert run(tiny(), home=tmp_path / "odd").digits() == whole.digits()
 
 
 def test_a_run_whose_checkpoints_are_all_damaged_says_so(tmp_path: Path) -> None:

@@ -58,6 +58,11 @@ class RunFolder:
         return self.path / "checkpoints"
 
     @property
+    def threads(self) -> Path:
+        """The number of threads the run began with, until a checkpoint says it."""
+        return self.path / "threads.json"
+
+    @property
     def gallery(self) -> Path:
         """Queries and their neighbours as pictures."""
         return self.path / "gallery.npz"
@@ -147,7 +152,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def sweep(folder: Path) -> int:
     """Remove what killed writers left behind, of any age, and return how many; only for whoever holds the lock."""
-    leftovers = list(folder.glob(f".*{_TEMPORARY}"))
+    leftovers = [file for file in folder.glob(f".*{_TEMPORARY}") if not file.is_dir()]
     for file in leftovers:
         file.unlink(missing_ok=True)
     return len(leftovers)

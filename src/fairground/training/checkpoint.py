@@ -34,9 +34,13 @@ class Snapshot:
 
 @dataclass
 class Checkpoints:
-    """The checkpoints of one run. `notes` tells which damaged files were passed over when loading."""
+    """The checkpoints of one run. `notes` tells which damaged files were passed over when loading.
+
+    Each says whose it is: that of another `run` would go on with other digits, and is passed over like a damaged one.
+    """
 
     folder: Path
+    run: str = ""
     notes: list[str] = field(default_factory=list)
     _damaged: set[Path] = field(default_factory=set)
 
@@ -45,7 +49,7 @@ class Checkpoints:
         path = self.folder / f"{step:08d}.safetensors"
         digest = _write_tensors(path, snapshot.tensors)
         committed = path.with_suffix(".json")
-        write_state(committed, {**snapshot.facts, "tensors": path.name, "sha256": digest})
+        write_state(committed, {**snapshot.facts, "run": self.run, "tensors": path.name, "sha256": digest})
         self._damaged.discard(committed)
         self._drop_old()
 
@@ -77,6 +81,9 @@ class Checkpoints:
     def _read(self, path: Path) -> Snapshot:
         state = read_state(path)
         require(isinstance(state.get("sha256"), str) and "best" in state, "it names no weights", StoreError)
+        # One of an earlier version does not say whose it is.
+        owner = state.get("run", self.run)
+        require(owner == self.run, f"it is one of run {owner}", StoreError)
         tensors = _read_tensors(path.with_suffix(".safetensors"), state["sha256"])
         best = state["best"]
         if best:
@@ -94,7 +101,7 @@ class Checkpoints:
             except StoreError:  # damaged since it was written; `load` says so when it is asked for
                 needed.update((path, path.with_suffix(".safetensors")))
         for path in (*newest_first(self.folder), *self.folder.glob("*.safetensors")):
-            if path not in needed:
+            if path not in needed and not path.is_dir():
                 path.unlink(missing_ok=True)
 
 

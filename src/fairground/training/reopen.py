@@ -39,7 +39,7 @@ def reopen(home: Path, name: str) -> Reopened:
 
 def selected_weights(folder: RunFolder) -> dict[str, Tensor]:
     """Return the weights a run selected; the last ones where nothing was selected."""
-    checkpoints = Checkpoints(folder.checkpoints)
+    checkpoints = Checkpoints(folder.checkpoints, folder.name)
     snapshot = checkpoints.load()
     require(snapshot is not None, f"run {folder.name} has no checkpoint yet", StoreError)
     assert snapshot is not None

@@ -11,10 +11,11 @@ from typing import Any
 import torch
 
 from fairground.allocator import keep_memory
-from fairground.errors import DivergedError
+from fairground.errors import DivergedError, StoreError, require
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, State
+from fairground.records.sealed_json import read_sealed, write_sealed
 from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
@@ -55,7 +56,7 @@ def run(
         if group.is_leader:
             write_profile(folder, profile_of(spec, parts))
         if kept := parts.table.images.cache_sentence():
-            listen({"kind": "kept", "sentence": kept})
+            listen({"kind": "note", "sentence": kept})
         parts = share_out(prepared, group)
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.parts.test, witness=witness)
@@ -70,13 +71,13 @@ def run(
             parts=parts,
             judged=sealed.open() if on_test else None,
             watched_test=sealed.open() if is_watched_test else None,
-            checkpoints=group.checkpoints(folder.checkpoints),
+            checkpoints=group.checkpoints(folder),
             listen=listen,
             should_stop=should_stop,
             checkpoint_seconds=checkpoint_seconds,
             is_watched=is_watched,
         )
-        _same_threads(training, training.resume())
+        _keep_threads(training, folder, is_resumed=training.resume(), is_leader=group.is_leader)
         try:
             training.train(until)
         except DivergedError as error:
@@ -130,11 +131,28 @@ def _owned(folder: RunFolder, spec: RunSpec, group: ProcessGroup, patience: floa
         yield
 
 
-def _same_threads(training: Training, is_resumed: bool) -> None:
+def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is_leader: bool) -> None:
     """Sums split over another number of threads round differently: a run keeps the number it began with."""
+    asked = begun = torch.get_num_threads()
     if is_resumed:
-        torch.set_num_threads(training.progress.threads)
-    training.progress.threads = torch.get_num_threads()
+        begun = training.progress.threads
+    elif is_leader:
+        begun = _begun_with(folder, asked)
+    if begun != asked:
+        sentence = f"threads: {begun} as when the run began, not {asked}, which would change its digits"
+        training.listen({"kind": "note", "sentence": sentence})
+        torch.set_num_threads(begun)
+    training.progress.threads = begun
+
+
+def _begun_with(folder: RunFolder, asked: int) -> int:
+    """Return how many threads a run without a checkpoint began with; one that begins now notes what was asked for."""
+    if not folder.threads.exists():
+        write_sealed(folder.threads, {"threads": asked})
+    found = read_sealed(folder.threads).get("threads")
+    require(isinstance(found, int) and found >= 1, f"{folder.threads} names no number of threads", StoreError)
+    assert isinstance(found, int)
+    return found
 
 
 def _selection_notes(spec: RunSpec) -> list[str]:

@@ -40,7 +40,7 @@ def _line(event: Mapping[str, Any], select_by: str) -> None:
         print(f"prepared {event['done']} of {event['of']} images", file=sys.stderr)
     elif event["kind"] == "cache":
         print(cache_line(event), file=sys.stderr)
-    elif event["kind"] == "kept":
+    elif event["kind"] == "note":
         print(event["sentence"], file=sys.stderr)
     elif event["kind"] == "epoch":
         score = event["validation"].get(select_by)
@@ -91,7 +91,7 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
             elif event["kind"] == "epoch":
                 score = event["validation"].get(select_by)
                 progress.update(task, score="-" if score is None else with_unit(select_by, score), description=title)
-            elif event["kind"] == "kept":
+            elif event["kind"] == "note":
                 progress.console.print(event["sentence"])
             elif event["kind"] == "measure":
                 progress.update(task, description=f"measuring {event['of']:,} images")

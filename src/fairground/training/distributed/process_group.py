@@ -4,7 +4,6 @@ What a run asks its group for is all that differs between one process and many: 
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from fairground.contracts.mixing import Mixing
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.evaluation.embed import embed
+from fairground.records.artefacts import RunFolder
 from fairground.training.checkpoint import Checkpoints
 
 
@@ -40,9 +40,9 @@ class ProcessGroup:
         """Return a transform that gives this process its share of every batch."""
         return transform
 
-    def checkpoints(self, folder: Path) -> Checkpoints:
-        """Return the checkpoints of a run in this folder, written once however many train it."""
-        return Checkpoints(folder)
+    def checkpoints(self, folder: RunFolder) -> Checkpoints:
+        """Return the checkpoints of a run, written once however many train it."""
+        return Checkpoints(folder.checkpoints, folder.name)
 
     def forward(self, model: nn.Module, images: Tensor, mixing: Mixing | None) -> Tensor:
         """Return the embeddings (b, d) of the whole batch, of which `images` are this process' share."""

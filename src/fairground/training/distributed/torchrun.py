@@ -11,7 +11,6 @@ those of the loss' own weights are already whole. The leader alone writes files;
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
+from fairground.records.artefacts import RunFolder
 from fairground.training.assemble import best_device
 from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
 from fairground.training.distributed.all_gather import all_gather
@@ -66,7 +66,7 @@ class TorchrunGroup(ProcessGroup):
         """Return a transform that reads and augments this process' rows alone."""
         return ShardTransform(transform=transform, rank=self.rank, size=self.size)
 
-    def checkpoints(self, folder: Path) -> Checkpoints:
+    def checkpoints(self, folder: RunFolder) -> Checkpoints:
         """Return checkpoints that the leader writes and everybody hears."""
         return SharedCheckpoints(folder, self)
 
@@ -139,8 +139,8 @@ class TorchrunGroup(ProcessGroup):
 class SharedCheckpoints(Checkpoints):
     """Checkpoints on the leader's disk alone; the others hear from it what was in them."""
 
-    def __init__(self, folder: Path, group: TorchrunGroup) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: RunFolder, group: TorchrunGroup) -> None:
+        super().__init__(folder.checkpoints, folder.name)
         self._group = group
 
     def save(self, step: int, snapshot: Snapshot) -> None:
