@@ -1,6 +1,16 @@
-"""`python -m fairground` is the `fairground` command; torchrun starts it so."""
+"""`fairground`, and `python -m fairground`, which torchrun starts."""
 
-from fairground.cli.main import main
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while it is still being imported ends it without a word."""
+    try:
+        from fairground.cli.main import main as run
+    except KeyboardInterrupt:
+        sys.exit(130)
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,8 @@
 """What is printed cannot steer the terminal it is printed to."""
 
+import builtins
 import io
+import json
 import os
 import subprocess
 import sys
@@ -8,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from fairground.__main__ import main
 from fairground.api.terminal import CleanStream, cleaned, console, prints_on_stderr
 from tests.patience import PATIENCE
+from tests.training.tiny import tiny_words
 
 ROOT = Path(__file__).parents[2]
 EVIL = "evil\x1b]0;owned\x07\x1b[2J"
@@ -97,3 +101,32 @@ def test_what_is_printed_by_others_goes_to_the_error_stream(capfd):
     found = capfd.readouterr()
     assert found.out == "by us\n"
     assert all(words in found.err for words in ("by Python", "by a library", "by a child"))
+
+
+def test_a_class_of_others_that_prints_does_not_spoil_the_json(tmp_path):
+    (tmp_path / "chatty.py").write_text(
+        "import os\nfrom fairground.losses.triplet import TripletLoss\nprint('hello')\n"
+        "class ChattyLoss(TripletLoss):\n"
+        "    def __init__(self, **settings):\n"
+        "        os.write(1, b'hello from below')\n"
+        "        super().__init__(**settings)\n"
+    )
+    words = tiny_words("loss=chatty:ChattyLoss", "training.epochs=1", "training.batches_per_epoch=1")
+    told = fairground("train", *words, "--json", "--home", "home", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["state"] == "done"
+    assert "hello\n" in told.stderr
+    assert "hello from below" in told.stderr
+
+
+def test_ctrl_c_while_the_command_is_imported_is_no_traceback(monkeypatch):
+    def interrupt(name, *_):
+        if name == "fairground.cli.main":
+            raise KeyboardInterrupt
+        return imported(name, *_)
+
+    imported = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130

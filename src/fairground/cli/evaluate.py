@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairground.cli.options import HOME, AsJson, Home
+from fairground.cli.options import HOME, AsJson, Home, kept_for_json
 
 HELP_ORDER = 40
 
@@ -47,7 +47,7 @@ def evaluate(
         _evaluate_study(study, home, split=split, metrics=asked, is_joined=ensemble, as_json=as_json)
         return
     require(not ensemble, f"--ensemble is for studies, and there is no study '{run}' in {home}")
-    with spinner(f"measuring on the {split} split", is_quiet=as_json):
+    with kept_for_json(as_json), spinner(f"measuring on the {split} split", is_quiet=as_json):
         scores = evaluate_stored(home, resolve_run(home, run), split=split, metrics=asked)
     if as_json:
         print(json.dumps(scores))
@@ -69,11 +69,12 @@ def _evaluate_study(
     if split == "test":
         Seal(Store(home), study).note_opening(f"evaluated again, metrics {', '.join(metrics or ['as asked'])}")
     found: list[tuple[JobResult, dict[str, list[dict[str, float]]]]] = []
-    for result in results:
-        scores = {"separated": _separate_scores(result, home, split, metrics)}
-        if is_joined:
-            scores["concatenated"] = _joined_scores(result, home, metrics)
-        found.append((result, scores))
+    with kept_for_json(as_json):
+        for result in results:
+            scores = {"separated": _separate_scores(result, home, split, metrics)}
+            if is_joined:
+                scores["concatenated"] = _joined_scores(result, home, metrics)
+            found.append((result, scores))
     if as_json:
         labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
         print(json.dumps([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)]))

@@ -1,11 +1,13 @@
 """Options that several commands share."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fairground.api.home import DEFAULT_HOME, VARIABLE
+from fairground.api.terminal import prints_on_stderr
 
 #: where runs live unless said otherwise
 HOME = DEFAULT_HOME
@@ -32,3 +34,8 @@ Threads = Annotated[
         "--threads", min=1, help="Processor threads to use (default: all cores). Part of what fixes the digits."
     ),
 ]
+
+
+def kept_for_json(as_json: bool) -> AbstractContextManager[None]:
+    """Keep what a program reads for the JSON: what classes of others print meanwhile goes to the error stream."""
+    return prints_on_stderr() if as_json else nullcontext()

@@ -8,7 +8,7 @@ import typer
 
 from fairground.api.terminal import print_fitted
 from fairground.cli.command_start import command_start
-from fairground.cli.options import HOME, AsJson, Home, Quiet
+from fairground.cli.options import HOME, AsJson, Home, Quiet, kept_for_json
 
 HELP_ORDER = 20
 
@@ -53,18 +53,19 @@ def recommend(
     from fairground.api.recommend import run_recommendation
     from fairground.files import read_json
 
-    result = run_recommendation(
-        data,
-        words or [],
-        time=limit,
-        by=by,
-        more=more,
-        protocol=protocol,
-        seed=seed,
-        home=home,
-        quiet=quiet or as_json,
-        begun=command_start(),
-    )
+    with kept_for_json(as_json):
+        result = run_recommendation(
+            data,
+            words or [],
+            time=limit,
+            by=by,
+            more=more,
+            protocol=protocol,
+            seed=seed,
+            home=home,
+            quiet=quiet or as_json,
+            begun=command_start(),
+        )
     if as_json:
         print(json.dumps(result.to_dict()))
     else:

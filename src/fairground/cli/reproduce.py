@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairground.cli.executors import Address, ExecutorName, Gpus, Storage, Workers, WorkerThreads
-from fairground.cli.options import HOME, AsJson, Home, Quiet
+from fairground.cli.options import HOME, AsJson, Home, Quiet, kept_for_json
 from fairground.cli.study import run as run_study
 
 HELP_ORDER = 100
@@ -58,7 +58,8 @@ def reproduce(
         more = replace(study, repeats=max(repeats, study.repeats))
         run_study(more, home, options, storage, as_json=as_json, is_quiet=quiet or as_json)
         return
-    records = repeat_run(what, repeats, home=home, options=options, quiet=quiet or as_json)
+    with kept_for_json(as_json):
+        records = repeat_run(what, repeats, home=home, options=options, quiet=quiet or as_json)
     _print(records, as_json=as_json)
 
 

@@ -4,7 +4,6 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,7 @@ import typer
 
 from fairground.api.terminal import print_fitted, print_listed, screen_width
 from fairground.cli.executors import Address, ExecutorName, Gpus, NodeWait, Storage, Workers, WorkerThreads
-from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet
+from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet, kept_for_json
 
 HELP_ORDER = 80
 
@@ -242,11 +241,10 @@ def run(
 ) -> None:
     """Run a study and print what it found; after Ctrl-C, how to go on."""
     from fairground.api.study import run_found_study
-    from fairground.api.terminal import prints_on_stderr
 
     try:
         # What Ray prints must not end up in what a program reads.
-        with prints_on_stderr() if options.name == "ray" else nullcontext():
+        with kept_for_json(as_json or options.name == "ray"):
             result = run_found_study(
                 found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet
             )

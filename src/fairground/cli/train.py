@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet, Threads, WithDoctor
+from fairground.cli.options import HOME, AsJson, Home, Loggers, Quiet, Threads, WithDoctor, kept_for_json
 
 HELP_ORDER = 30
 
@@ -97,7 +97,10 @@ def _train(
     from fairground.cli.list_show import print_record
 
     try:
-        run = train_spec(spec, home=home, threads=threads, doctor=doctor, loggers=loggers or [], quiet=quiet or as_json)
+        with kept_for_json(as_json):
+            run = train_spec(
+                spec, home=home, threads=threads, doctor=doctor, loggers=loggers or [], quiet=quiet or as_json
+            )
     except KeyboardInterrupt as stop:
         _print_stop(spec, home, stop)
         raise typer.Exit(130) from None
