@@ -62,6 +62,7 @@ def scatter_panels(
                 color=palette.colour(number % 7),
                 markersize=5,
             )
+            axes.locator_params(axis="x", nbins=5)  # more numbers than that run into each other
             axes.set_title(names[key], fontsize=10, color=palette.ink)
             axes.set_xlabel(x_label, fontsize=9, color=palette.soft)
             axes.set_ylabel(y_label, fontsize=9, color=palette.soft)
