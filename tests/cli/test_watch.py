@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+import webbrowser
 from urllib.request import urlopen
 
 import pytest
@@ -58,6 +60,19 @@ def test_it_serves_at_once_and_ctrl_c_ends_it_quietly(tmp_path):
     assert (process.returncode, told, complaints) == (0, "", "")
 
 
+def test_ctrl_c_as_soon_as_the_address_is_printed_ends_it_quietly_too(tmp_path, monkeypatch):
+    def interrupt(url: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(webbrowser, "open", interrupt)
+    # They would be this process' own.
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    monkeypatch.setattr(os, "_exit", lambda _: None)
+    result = call("--home", tmp_path, "--port", 0, "--open")
+    assert result.exit_code == 0
+    assert "http://127.0.0.1:" in result.output
+
+
 def test_a_port_in_use_a_strange_host_and_an_unknown_name_are_sentences(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -65,8 +80,9 @@ def test_a_port_in_use_a_strange_host_and_an_unknown_name_are_sentences(tmp_path
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port} is in use, perhaps by another watch"):
             call("--home", tmp_path, "--port", port)
-    with pytest.raises(InputError, match=r"'no\.such\.host\.invalid' is none"):
-        call("--home", tmp_path, "--host", "no.such.host.invalid")
+    for host in ("no.such.host.invalid", "a..b"):
+        with pytest.raises(InputError, match=f"'{re.escape(host)}' is none"):
+            call("--home", tmp_path, "--host", host)
     with pytest.raises(InputError, match="no study or run 'nothing' in"):
         call("nothing", "--home", tmp_path)
     assert call("--port", "99999").exit_code == 2

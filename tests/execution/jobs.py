@@ -79,3 +79,8 @@ def slow_run(argument, tell):
         time.sleep(0.4 if event["kind"] == "epoch" else 0)
 
     return run_job(argument, told)
+
+
+def where(argument, tell):
+    """Tell which home a worker works in."""
+    return {"home": argument["home"], "is_there": Path(argument["home"]).is_dir()}

@@ -188,6 +188,15 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(big_nodes
     assert first.digits() == second.digits()
 
 
+def test_a_worker_on_another_node_takes_its_folder_along(big_nodes: BigNodes, tmp_path: Path) -> None:
+    # Not a moment to wait for a node: there is one.
+    with RayExecutor(f"{JOBS}:where", workers=1, threads=3, node_wait=0) as executor:
+        (outcome,) = executor.run([{"home": str(tmp_path)}])
+        assert outcome.result["is_there"]
+        assert outcome.result["home"] != str(tmp_path)
+    assert not Path(outcome.result["home"]).exists()
+
+
 def test_when_the_last_node_dies_the_driver_waits_as_long_as_it_says_and_no_job_is_called_failed(
     big_nodes: BigNodes, tmp_path: Path
 ) -> None:
@@ -226,8 +235,8 @@ def test_what_ray_prints_never_reaches_the_output(tmp_path: Path) -> None:
 def test_impossible_wishes_are_refused_in_a_sentence(cluster: Cluster) -> None:
     with pytest.raises(InputError, match=r"no node of the cluster has room for a worker of 1 processors and 0.5 accel"):
         RayExecutor(f"{JOBS}:double", gpus=0.5)
-    with pytest.raises(InputError, match="node_wait must be more than 0 seconds; got 0"):
-        RayExecutor(f"{JOBS}:double", node_wait=0)
+    with pytest.raises(InputError, match="node_wait must be 0 seconds or more; got -1"):
+        RayExecutor(f"{JOBS}:double", node_wait=-1)
     with pytest.raises(InputError, match="node_wait is for the executor ray; processes has no nodes to wait for"):
         executor_named("processes", f"{JOBS}:double", node_wait=9)
     with pytest.raises(InputError, match="a cluster's address is host:port or auto"):

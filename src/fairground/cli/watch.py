@@ -48,16 +48,16 @@ def watch(
     chosen = choose(words or [], home)
     cache = PageCache(home.absolute(), chosen, ranges_of=searched_ranges)
     with WatchServer(host, port, cache) as server:
-        _announce(server.access.url, home, is_guarded=server.access.token is not None, as_json=as_json)
         # Whatever trains on this machine comes first.
         if hasattr(os, "nice"):
             os.nice(5)
         cache.start()
-        if is_opened:
-            import webbrowser
-
-            webbrowser.open(server.access.url)
         try:
+            _announce(server.access.url, home, is_guarded=server.access.token is not None, as_json=as_json)
+            if is_opened:
+                import webbrowser
+
+                webbrowser.open(server.access.url)
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             pass

@@ -72,7 +72,7 @@ def is_loopback(host: str) -> bool:
     """Tell whether a name or address leads to this machine alone; refuse what leads nowhere."""
     try:
         found = {str(entry[4][0]) for entry in socket.getaddrinfo(host or "0.0.0.0", None)}
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise InputError(f"--host takes a name or address of this machine; '{host}' is none ({error})") from error
     return all(_is_loopback_address(address) for address in found)
 

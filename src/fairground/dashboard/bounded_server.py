@@ -13,7 +13,7 @@ from typing import Any
 
 #: seconds from the first byte until a request must be there, and from then until its answer must be taken
 REQUEST_SECONDS, ANSWER_SECONDS = 15.0, 300.0
-#: connections at a time; whoever comes beyond them is told to come back
+#: connections at a time; beyond them one that has asked nothing yet is shut, or where there is none the new one
 MOST_AT_ONCE = 256
 _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -26,16 +26,22 @@ class BoundedServer(ThreadingHTTPServer):
     request_seconds = REQUEST_SECONDS
 
     def __init__(self, *arguments: Any) -> None:
-        self._deadlines: dict[socket.socket, float] = {}
+        # When each connection must be done: before its request has arrived, and afterwards. The oldest come first.
+        self._arriving: dict[socket.socket, float] = {}
+        self._answering: dict[socket.socket, float] = {}
         self._changing = threading.Lock()
         super().__init__(*arguments)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, unless there are too many already."""
+        """Answer in a thread of its own; where there are too many, the oldest that asks nothing has to leave for it."""
         with self._changing:
-            is_full = len(self._deadlines) >= MOST_AT_ONCE
+            if len(self._arriving) + len(self._answering) >= MOST_AT_ONCE and self._arriving:
+                oldest = next(iter(self._arriving))
+                del self._arriving[oldest]
+                _wake(oldest)
+            is_full = len(self._answering) >= MOST_AT_ONCE
             if not is_full:
-                self._deadlines[request] = time.monotonic() + self.request_seconds
+                self._arriving[request] = time.monotonic() + self.request_seconds
         if is_full:
             with suppress(OSError):
                 request.settimeout(1)
@@ -47,20 +53,26 @@ class BoundedServer(ThreadingHTTPServer):
     def extend(self, request: socket.socket) -> None:
         """Give a request that has arrived the time its answer needs."""
         with self._changing:
-            if request in self._deadlines:
-                self._deadlines[request] = time.monotonic() + ANSWER_SECONDS
+            if self._arriving.pop(request, None) is not None:
+                self._answering[request] = time.monotonic() + ANSWER_SECONDS
 
     def shutdown_request(self, request: Any) -> None:
         """Forget the deadline and close the connection."""
         with self._changing:
-            self._deadlines.pop(request, None)
+            self._arriving.pop(request, None)
+            self._answering.pop(request, None)
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
         """Shut what is overdue; called by the loop of the server several times a second."""
         now = time.monotonic()
         with self._changing:
-            for request in [request for request, deadline in self._deadlines.items() if deadline < now]:
-                # The thread that reads or writes it is woken, and closes it.
-                with suppress(OSError):
-                    request.shutdown(socket.SHUT_RDWR)
+            for request, deadline in (self._arriving | self._answering).items():
+                if deadline < now:
+                    _wake(request)
+
+
+def _wake(request: socket.socket) -> None:
+    """Shut a connection: the thread that reads or writes it is woken, and closes it."""
+    with suppress(OSError):
+        request.shutdown(socket.SHUT_RDWR)

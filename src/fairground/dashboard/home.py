@@ -1,19 +1,22 @@
 """A home looked at again and again: its studies, its runs, and what has changed since the last look."""
 
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairground.dashboard.run_view import AT_WORK, STOPPED, RunView, from_folder, from_record
 from fairground.dashboard.study_view import StudyView, StudyWatch
-from fairground.errors import FairgroundError, InputError, require
+from fairground.errors import FairgroundError, InputError, StoreError, require
 from fairground.records.artefacts import RunFolder
-from fairground.records.folders import resolve_run
+from fairground.records.folders import folder_names, resolve_run
 from fairground.records.in_progress import run_in_progress
 from fairground.records.store import Store
 from fairground.report.headings import clean
-from fairground.study.folder import begun_hint, begun_studies, find_begun
+from fairground.study.folder import begun_hint, find_begun, stored_study
+
+#: which file a store is, and the number of the last record that was read
+Mark = tuple[tuple[int, int] | None, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +59,11 @@ def _run(store: Store, word: str) -> str:
 
 @dataclass
 class Home:
-    """`mark` grows with every record stored; `complaints` says which study could not be read, and why."""
+    """`mark` says which store was read and up to which record; `complaints` what could not be read, and why."""
 
     root: Path
     chosen: Chosen = field(default_factory=Chosen)
-    mark: int = 0
+    mark: Mark = (None, 0)
     runs: dict[str, RunView] = field(default_factory=dict)
     in_progress: list[RunView] = field(default_factory=list)
     studies: list[StudyView] = field(default_factory=list)
@@ -72,13 +75,10 @@ class Home:
 
     def refresh(self) -> None:
         """Look again: at new records, at runs that have none yet, and at the studies."""
-        self.mark, fresh = self._store.since(self.mark)
-        for record in fresh:
-            # At the end, where a run that was made again belongs too.
-            self.runs.pop(record.name, None)
-            self.runs[record.name] = from_record(record)
-        self.in_progress = self._look_at_folders()
-        self._look_at_studies()
+        self.complaints = []
+        for look in (self._read_store, self._look_at_folders, self._look_at_studies):
+            with self._complaining():
+                look()
 
     @property
     def finished(self) -> list[RunView]:
@@ -87,47 +87,83 @@ class Home:
         found = [run for run in self.runs.values() if not wanted or run.name in wanted]
         return found[::-1]
 
-    def _look_at_folders(self) -> list[RunView]:
+    @contextmanager
+    def _complaining(self, what: str = "") -> Iterator[None]:
+        """Say that something cannot be read: whatever is wrong with it must not hide the rest."""
         try:
-            names = sorted(entry.name for entry in os.scandir(self.root / "runs") if entry.is_dir())
-        except OSError:
-            names = []
+            yield
+        except Exception as error:
+            words = sentence_of(error)
+            self.complaints.append(clean(f"{what} cannot be read: {words}") if what else words)
+
+    def _read_store(self) -> None:
+        """Read the records that are new; of a store that was made anew, all."""
+        store, number = self.mark
+        found = _identity(self._store.path)
+        gone = f"the store {self._store.path} is gone: `fairground store repair` makes one from the folders of the runs"
+        require(found is not None or store is None, gone, StoreError)
+        if found != store:
+            # The file that is open is not the one at the path any more.
+            self._store.close()
+            self.runs, self.mark, number = {}, (found, 0), 0
+        number, fresh = self._store.since(number)
+        for record in fresh:
+            # At the end, where a run that was made again belongs too.
+            self.runs.pop(record.name, None)
+            self.runs[record.name] = from_record(record)
+        self.mark = found, number
+
+    def _look_at_folders(self) -> None:
         wanted = set(self.chosen.runs)
-        found = []
-        for name in names:
-            if name in self.runs or (wanted and name not in wanted):
+        found, unknown = [], []
+        for name in sorted(folder_names(self.root) - self.runs.keys()):
+            if wanted and name not in wanted:
                 continue
-            try:
-                seen = run_in_progress(RunFolder(self.root, name))
-            except InputError:  # not a name of ours
-                continue
-            if seen is not None:
-                found.append(from_folder(seen))
+            with self._complaining(f"run {name}"), suppress(InputError):  # not a name of ours
+                folder = RunFolder(self.root, name)
+                seen = run_in_progress(folder)
+                if seen is not None and not seen.is_at_work and folder.record.exists():
+                    unknown.append(name)
+                elif seen is not None:
+                    found.append(from_folder(seen))
+        if unknown:
+            self.complaints.append(_unknown(unknown))
         order = {AT_WORK: 0, STOPPED: 1}
-        return sorted(found, key=lambda run: (order.get(run.state, 2), run.started, run.name))
+        self.in_progress = sorted(found, key=lambda run: (order.get(run.state, 2), run.started, run.name))
 
     def _look_at_studies(self) -> None:
-        self.studies, self.complaints = [], []
+        self.studies = []
         done = {name for name, run in self.runs.items() if run.state == "done"}
-        try:
-            begun = self._begun()
-        except (FairgroundError, OSError, ValueError, KeyError, TypeError) as error:
-            self.complaints.append(clean(f"a study in {self.root / 'studies'} cannot be read: {error}"))
-            begun = sorted(self._watches)
-        for hash_ in begun:
-            try:
-                self.studies.append(self._watches[hash_].look(done))
-            except Exception as error:  # whatever is wrong with one study must not hide the others
-                words = str(error).partition("\n")[0]
-                self.complaints.append(clean(f"study {self._watches[hash_].study.name} cannot be read: {words}"))
+        for path in sorted((self.root / "studies").glob("*/study.json")):
+            hash_ = path.parent.name
+            known = self._watches.get(hash_)
+            if self._is_wanted(hash_):
+                with self._complaining(f"study {known.study.name if known else hash_}"):
+                    watch = known or StudyWatch(stored_study(path), self.root)
+                    self._watches[hash_] = watch
+                    self.studies.append(watch.look(done))
 
-    def _begun(self) -> list[str]:
-        """Return the hashes of the studies to watch, reading a study's file once."""
-        found = {path.parent.name for path in (self.root / "studies").glob("*/study.json")}
-        if found - set(self._watches):
-            for hash_, study in begun_studies(self.root).items():
-                self._watches.setdefault(hash_, StudyWatch(study, self.root))
-        wanted = set(self.chosen.studies)
-        if self.chosen.runs and not wanted:
-            return []
-        return sorted(hash_ for hash_ in found & set(self._watches) if not wanted or hash_ in wanted)
+    def _is_wanted(self, study: str) -> bool:
+        return self.chosen.is_everything or study in self.chosen.studies
+
+
+def _unknown(names: Sequence[str]) -> str:
+    some = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    have = "run has" if len(names) == 1 else "runs have"
+    advice = "`fairground store repair` takes it from the folders of the runs"
+    return f"{len(names)} finished {have} no readable record in the store ({some}): {advice}"
+
+
+def sentence_of(error: Exception) -> str:
+    """Return what went wrong in one line; what is not ours also says its kind."""
+    words = str(error) if isinstance(error, FairgroundError) else f"{type(error).__name__}: {error}"
+    return clean(words.partition("\n")[0])[:600]
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return which file is at a path; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairground.dashboard.home import Chosen, Home
+from fairground.dashboard.home import Chosen, Home, Mark, sentence_of
 from fairground.dashboard.pages import Served, alive, failed, overview, waiting
-from fairground.errors import FairgroundError, InputError
+from fairground.errors import InputError
 from fairground.records.record import RunRecord
 from fairground.report.find_runs import find_runs
 from fairground.report.headings import clean
@@ -36,7 +36,7 @@ class _Page:
     words: tuple[str, ...] = ()
     study: str | None = None
     served: Served | None = None
-    mark: int = -1
+    mark: Mark | None = None
     asked: float = float("-inf")
     due: float = float("-inf")
     trouble: str = ""
@@ -115,10 +115,7 @@ class PageCache(threading.Thread):
             self._changed.notify_all()
 
     def _look(self) -> None:
-        try:
-            self._home.refresh()
-        except Exception as error:  # the store may be damaged or locked: say so and look again
-            self._home.complaints = [_sentence(error)]
+        self._home.refresh()
         with self._changed:
             for study in self._home.studies:
                 title = study.question or study.name
@@ -137,7 +134,7 @@ class PageCache(threading.Thread):
         try:
             served = self._report(slug, page) if is_report else self._overview()
         except Exception as error:  # one page that cannot be built must not end the others
-            trouble = _sentence(error)
+            trouble = sentence_of(error)
             served = failed(self._home, slug, title=page.title, sentence=trouble)
             if page.served is not None and page.served.kind == "report":  # better an old one than none
                 served = page.served
@@ -162,8 +159,3 @@ class PageCache(threading.Thread):
             return waiting(self._home, slug, title=page.title, sentence=str(error), study=page.study)
         report = page_text(replace(runs, ranges=self._ranges_of(runs.records)))
         return alive(report, slug=slug, kind="report")
-
-
-def _sentence(error: Exception) -> str:
-    words = str(error) if isinstance(error, FairgroundError) else f"{type(error).__name__}: {error}"
-    return clean(words.partition("\n")[0])[:600]

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from math import isfinite
 from typing import Any
 
+from fairground.errors import StoreError, require
 from fairground.records.in_progress import RunInProgress
 from fairground.records.record import EpochRow, RunRecord
 from fairground.report.headings import clean, heading, show
@@ -103,13 +106,13 @@ def from_record(record: RunRecord) -> RunView:
 
 
 def from_folder(seen: RunInProgress) -> RunView:
-    """Return what a run under way shows."""
+    """Return what a run under way shows; refuse numbers that no page could show."""
     done = seen.rows[-1].epoch if seen.rows else 0
     n_epochs = _integer(_part(seen.spec, "training").get("epochs"))
     metric = _metric(seen.spec, seen.rows)
     scores = [row.validation[metric] for row in seen.rows if metric in row.validation]
     left = seen.seconds / done * max(0, n_epochs - done) if done and seen.is_at_work else None
-    return _view(
+    view = _view(
         seen.name,
         seen.spec,
         seen.rows,
@@ -121,6 +124,9 @@ def from_folder(seen: RunInProgress) -> RunView:
         seconds_left=left,
         started=seen.started,
     )
+    numbers = [view.epoch, view.n_epochs, view.loss or 0.0, view.seconds, view.seconds_left or 0.0, *chain(*view.curve)]
+    require(all(map(isfinite, numbers)), "its newest checkpoint holds a number that is not finite", StoreError)
+    return view
 
 
 def _view(

@@ -44,18 +44,22 @@ class WatchServer(BoundedServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: WatchServer
+    raw_requestline: bytes
     server_version, sys_version = "fairground", ""
+    #: what a request counts as before it has said so: of 0.9 the answer would have no status and no headers
+    default_request_version = "HTTP/1.0"
 
     def do_GET(self) -> None:
         """Answer with a page, with its state, or with why not."""
         self.server.extend(self.connection)
         access = self.server.access
-        if not access.knows(self.headers.get("Host")):
-            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"This is not the server you asked for. Open {_bare(access)}")
-            return
-        parts = _split(self.path)
-        if parts is None:
+        parts, hosts = _split(self.path), self.headers.get_all("Host", [])
+        if parts is None or len(hosts) > 1:
             self._refuse(HTTPStatus.BAD_REQUEST, "This is no address of a page here. All pages are listed on /")
+            return
+        named = [*(hosts or [""]), *([parts.netloc] if parts.netloc else [])]
+        if not all(map(access.knows, named)):
+            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"This is not the server you asked for. Open {_bare(access)}")
             return
         asked = parse_qs(parts.query, max_num_fields=8) if parts.query.count("&") < 8 else {}
         token = asked.get("token", [None])[0]
@@ -73,7 +77,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def parse_request(self) -> bool:
-        """Refuse whatever asks for more than reading."""
+        """Refuse whatever asks for more than reading, and at once what may have no headers to wait for."""
+        words = self.raw_requestline.split()
+        if len(words) < 3 or words[-1] == b"HTTP/0.9":
+            self.requestline, self.command, self.request_version = "", "", self.default_request_version
+            self.send_error(HTTPStatus.BAD_REQUEST)
+            return False
         is_understood = super().parse_request()
         if is_understood and self.command not in ("GET", "HEAD"):
             self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET and HEAD are answered here.", Allow="GET, HEAD")
@@ -134,7 +143,7 @@ def _split(target: str) -> SplitResult | None:
 def _family(host: str) -> socket.AddressFamily:
     try:
         return socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][0]
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise InputError(f"--host takes a name or address of this machine; '{host}' is none ({error})") from error
 
 

@@ -57,7 +57,7 @@ class RayExecutor(SupervisedExecutor):
         super().__init__(job, workers=workers, retries=retries, grace=grace, watch=watch)
         require(threads >= 1, f"threads must be at least 1; got {threads}")
         require(gpus >= 0, f"gpus must be 0 or more; got {gpus}")
-        require(node_wait > 0, f"node_wait must be more than 0 seconds; got {node_wait}")
+        require(node_wait >= 0, f"node_wait must be 0 seconds or more; got {node_wait}")
         self._threads, self._gpus = threads, gpus
         self._carry_seconds, self._node_wait = carry_seconds, node_wait
         self._temporary: str | None = None
@@ -120,7 +120,7 @@ class RayExecutor(SupervisedExecutor):
 
     def _require_patience(self, waited: float) -> None:
         require(
-            waited < self._node_wait,
+            waited <= self._node_wait,
             f"no node of the cluster has had room for a worker of {self._threads} processors and {self._gpus:g} "
             f"accelerators for {self._node_wait:g} seconds (--node-wait). Checkpoints and records are safe: "
             "start a node and run the same command again",

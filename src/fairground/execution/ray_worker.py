@@ -5,20 +5,24 @@ runs in the same kind of process as on a single machine, with its threads pinned
 process' input, so it leaves too.
 """
 
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 import ray
 
+from fairground.execution.away_folder import away_folder
 from fairground.execution.executor import Plain
 from fairground.execution.file_transfer import Files, folders_of, pack, unpack
 from fairground.execution.local_worker import LocalWorker
 from fairground.records.provenance import code_version
+
+#: seconds an actor has to tidy up; whatever it leaves is swept when the next one of its machine begins
+_LEAVE_SECONDS = 5.0
 
 
 class WorkerHost:
@@ -28,7 +32,8 @@ class WorkerHost:
         self._threads, self._carry_seconds = threads, carry_seconds
         self._is_away = ray.get_runtime_context().get_node_id() != home_node
         self._worker: LocalWorker | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._places = ExitStack()
+        self._away: Path | None = None
 
     def ready(self) -> str:
         """Return the version of fairground here."""
@@ -40,8 +45,7 @@ class WorkerHost:
             self._worker = LocalWorker(threads=self._threads)
         home = Path(argument.get("home", "."))
         if self._is_away and "home" in argument:
-            self._scratch = self._scratch or tempfile.TemporaryDirectory(prefix="fairground-away-")
-            home = Path(self._scratch.name)
+            home = self._away = self._away or self._places.enter_context(away_folder())
             unpack(files, home, folders_of(argument, home))
             argument = {**argument, "home": str(home)}
         known, carried = dict(files), time.monotonic()
@@ -60,6 +64,11 @@ class WorkerHost:
         """Interrupt the job under way."""
         if self._worker is not None:
             self._worker.end()
+
+    def leave(self) -> None:
+        """Remove the folder of this worker: an actor is ended too abruptly to do it then."""
+        self._away = None
+        self._places.close()
 
     def _messages(self, job: str, argument: Plain) -> Iterator[dict[str, Any]]:
         worker = self._worker
@@ -118,5 +127,7 @@ class RayWorker:
 
     def cleanup(self) -> str:
         """Give the place back and return how the worker ended."""
+        with suppress(ray.exceptions.RayError):
+            ray.get(self._host.leave.remote(), timeout=_LEAVE_SECONDS)
         self.kill()
         return self._cause

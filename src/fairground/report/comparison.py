@@ -113,14 +113,17 @@ class ComparisonResult:
         lines += _listed(mark + said for said in self._verdicts(shown))
         if len(shown) < len(self.pairs):
             lines += _listed([f"and {len(self.pairs) - len(shown)} pairs without the first method: --json has all"])
-        for title, rows in (
-            ("Unfair, and shown anyway:", _differences(self.fairness)),
-            ("To be borne in mind:", [f"{flag.flag}: {flag}" for flag in self.fairness.flags]),
-            ("Hints:", hints),
-        ):
-            lines += ["", title, *_listed(rows)] if rows else []
+        lines += [*self.reservations(), *_titled("Hints:", hints)]
         further = "".join(f"{line}\n" for line in lines)
         return f"{table_text(self.table, width=width)}\n{folded(further, width)}"
+
+    def reservations(self) -> list[str]:
+        """Return as lines what is unfair and what is to be borne in mind."""
+        flags = [f"{flag.flag}: {flag}" for flag in self.fairness.flags]
+        return [
+            *_titled("Unfair, and shown anyway:", _differences(self.fairness)),
+            *_titled("To be borne in mind:", flags),
+        ]
 
     def _verdicts(self, pairs: Sequence[Pair]) -> list[str]:
         """Return a sentence for each pair; those that only lack a second run share one."""
@@ -195,6 +198,10 @@ def sentence(pair: Pair, metric: str, *, has_direction: bool = True) -> str:
 
 def _differences(fairness: FairnessResult) -> list[str]:
     return [f"{difference.rule}: {difference}" for difference in fairness.differences]
+
+
+def _titled(title: str, rows: Sequence[str]) -> list[str]:
+    return ["", title, *_listed(rows)] if rows else []
 
 
 def _listed(lines: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from fairground.fairness.evidence import seed_of
 from fairground.fairness.folds import join_folds
 from fairground.records.record import RunRecord
 from fairground.report.compare_methods import MethodComparer
+from fairground.report.comparison import ComparisonResult
 from fairground.report.headings import with_unit
 from fairground.report.methods import methods_of
 from fairground.report.page import build_page
@@ -40,6 +41,16 @@ class StudyTable:
         joined = join_folds(self.records)
         return ResultTable.from_records(joined, names=names_of_joined(self.records, joined, self.names))
 
+    def text(self, *, width: int | None = None) -> str:
+        """Return the table under its heading, with what a reader must bear in mind."""
+        joined = join_folds(self.records)
+        if not any(record.state == "done" for record in joined):
+            return f"{folded(self.title, width)}\n{table_text(self.table, width=width)}"
+        names = names_of_joined(self.records, joined, self.names)
+        found = ComparisonResult.from_records(joined, names=names)
+        further = "".join(f"{line}\n" for line in found.reservations())
+        return f"{folded(self.title, width)}\n{table_text(found.table, width=width)}{folded(further, width)}"
+
 
 def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
     """Return the tables of a study: for each data set separated and, where folds were joined, concatenated."""
@@ -58,9 +69,7 @@ def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
 
 def results_text(results: Sequence[JobResult], *, width: int | None = None) -> str:
     """Return the tables of a study, what was selected, and what a reader must be told, in lines of at most `width`."""
-    lines = []
-    for found in tables_of(results):
-        lines += [folded(found.title, width), table_text(found.table, width=width)]
+    lines = [found.text(width=width) for found in tables_of(results)]
     lines += [folded(line, width) for result in results for line in _search_lines(result)]
     return "\n".join(lines) + "\n"
 

@@ -16,10 +16,12 @@ LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$",
 
 def caption(table: ResultTable) -> str:
     """Return what a reader must know to read the numbers."""
-    shares = "in per cent, " if all(is_share(metric) for metric in table.metrics) else ""
     counts = sorted({row.n_done for row in table.rows if row.n_done})
-    seeds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) if counts else "no"
-    spread = f"mean ± half of the {100 * table.level:g} % interval" if counts[-1:] > [1] else "single runs, no interval"
+    if not counts:
+        return "No run has finished, so there is no score."
+    shares = "in per cent, " if all(is_share(metric) for metric in table.metrics) else ""
+    seeds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    spread = f"mean ± half of the {100 * table.level:g} % interval" if counts[-1] > 1 else "single runs, no interval"
     text = f"Scores on the {table.split} classes, {shares}{spread}, over {seeds} seed{'' if counts == [1] else 's'}."
     return " ".join(part for part in (text, _adjusted(table), legend(table)) if part)
 

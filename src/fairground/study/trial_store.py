@@ -62,6 +62,8 @@ class TrialStore:
         path = (folder / FILE_NAME).absolute()
         if not path.exists():
             return None
+        # Asked of its name: opening a pipe would wait for ever, and closing a file lets go of SQLite's locks on it.
+        require(path.is_file(), f"the search at {path} cannot be read: it is not a plain file", StoreError)
         url = f"sqlite:///file:{quote(str(path))}?mode={{}}&uri=true"
         try:
             return cls(url.format("ro"), study=study, is_read_only=True)
