@@ -192,6 +192,29 @@ def test_a_home_goes_into_one_file_and_comes_out_equal(home, tmp_path):
     assert len(list(other.rglob("*.safetensors"))) == 3
 
 
+def test_links_and_strange_files_are_not_exported_and_named(home, tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    folder = RunFolder(home, real_record().name)
+    folder.gallery.symlink_to(tmp_path / "secret")
+    (folder.path / "notes.txt").write_text("mine")
+    done = export_home(home, tmp_path / "home.zip")
+    where = f"runs/{folder.name}"
+    assert done.left_out == [
+        f"{where}/gallery.npz: it is a link",
+        f"{where}/notes.txt: runs and studies have no such file",
+    ]
+    with zipfile.ZipFile(tmp_path / "home.zip") as archive:
+        assert not {f"{where}/gallery.npz", f"{where}/notes.txt"} & set(archive.namelist())
+
+
+def test_a_run_that_gets_its_folder_later_gets_the_copy_of_its_record(home, tmp_path):
+    export_home(home, tmp_path / "records.zip", files=False)
+    export_home(home, tmp_path / "home.zip")
+    for name in ("records.zip", "home.zip"):
+        import_home(tmp_path / name, tmp_path / "other")
+    assert read_copy(RunFolder(tmp_path / "other", real_record().name)) == real_record()
+
+
 def test_two_homes_are_merged_and_disagreement_is_noted(home, tmp_path):
     other = tmp_path / "other"
     same = real_record(0)
