@@ -12,7 +12,7 @@ METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r
 
 
 def hashed(data: object) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def make_spec(

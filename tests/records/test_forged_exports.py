@@ -10,7 +10,8 @@ from fairground.errors import DataError, StoreError
 from fairground.records.sealed_json import sealed
 from fairground.records.store import Store
 from fairground.records.store_transfer import FORMAT, VERSION, import_home
-from tests.records.factory import hashed, make_record
+from fairground.spec.identity import NAME_LENGTH, canonical_json
+from tests.records.factory import make_record
 
 EVENT = {"at": "now", "who": "me", "kind": "noted", "run": None, "detail": "why"}
 
@@ -18,7 +19,7 @@ EVENT = {"at": "now", "who": "me", "kind": "noted", "run": None, "detail": "why"
 def forged(path, *, record=None, event=None, sums=None, leave_out="", files=None):
     """Write an export of one record, one event and some files, each as it is given, with right checksums."""
     members = {
-        "records.jsonl": json.dumps(record or plain()).encode() + b"\n",
+        "records.jsonl": json.dumps(record or own()).encode() + b"\n",
         "events.jsonl": json.dumps(EVENT if event is None else event).encode() + b"\n",
         **({"runs/abc/queries.npz": b"queries"} if files is None else files),
     }
@@ -42,13 +43,13 @@ def with_spec(**changes):
 def own(**changes):
     """A record with another spec, named by its hash as it must be."""
     record = with_spec(**changes)
-    return record | {"name": hashed(record["spec"])}
+    return record | {"name": hashlib.sha256(canonical_json(record["spec"]).encode()).hexdigest()[:NAME_LENGTH]}
 
 
 def test_what_is_not_changed_is_imported(tmp_path):
     done = import_home(forged(tmp_path / "home.zip"), tmp_path / "home")
     assert (done.records, done.events, done.files) == (1, 1, 1)
-    assert Store(tmp_path / "home").names() == [make_record().name]
+    assert Store(tmp_path / "home").names() == [own()["name"]]
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def export_home(
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            records = [record for name in store.names() for record in store.history(name)]
+            records, done.left_out = store.everything()
             events = store.events()
             done.records, done.events = len(records), len(events)
             _put(archive, sums, _RECORDS, "".join(f"{record.to_json()}\n" for record in records).encode())
@@ -137,10 +137,11 @@ def import_home(
                 data = _member(archive, source, name, sums[name])
                 write_atomically(root / name, data)
                 done.files, done.bytes = done.files + 1, done.bytes + len(data)
-    outcomes = store.append_all(records)
+    new_records = [record for record in records if record not in store.known(record.name)]
+    outcomes = store.append_all(new_records)
     _write_missing_copies(store, records)
-    done.records = outcomes.count("current")
-    done.repeated, done.history = outcomes.count("repeated"), outcomes.count("history")
+    done.records, done.history = outcomes.count("current"), outcomes.count("history")
+    done.repeated = len(records) - done.records - done.history
     known = set(store.events())
     new = [event for event in events if event not in known]
     store.take_over(new)
