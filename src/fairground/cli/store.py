@@ -48,6 +48,7 @@ def check(home: Home = HOME, as_json: AsJson = False, quiet: Quiet = False) -> N
     else:
         print(f"{found.n_records} records, {found.n_events} events, {found.n_folders} folders of runs")
         _list("damaged", found.damage)
+        _list("runs whose record is in their folder and not, or not undamaged, in the store", found.unstored)
         _list("runs that were begun and have no record", found.unfinished)
         _list("folders that belong to no run", found.orphans)
         _list("finished runs whose folder is gone", found.without_folder)
@@ -61,8 +62,8 @@ def check(home: Home = HOME, as_json: AsJson = False, quiet: Quiet = False) -> N
 def repair(home: Home = HOME, as_json: AsJson = False) -> None:
     """Rebuild the store from what is readable of it and from the folders of the runs; the old file is kept.
 
-    Nobody may work in the home meanwhile. Ends with 1 where a record is lost: train that run again, and it ends with
-    the same digits.
+    Nobody may work in the home meanwhile. Ends with 1 where a record is lost, or where nothing tells whether one is:
+    train that run again, and it ends with the same digits. A store of a newer fairground is refused.
 
     Example: fairground store repair
     """
@@ -77,7 +78,11 @@ def repair(home: Home = HOME, as_json: AsJson = False) -> None:
         if done.old:
             print(f"the old database is {home / done.old}")
         _list("lost", done.lost)
-    raise typer.Exit(1 if done.lost else 0)
+        if done.n_unnamed is None:
+            print("how many further records are lost is unknown: the old database does not say how many it had")
+        elif done.n_unnamed:
+            print(f"{done.n_unnamed} further records are lost: superseded ones, or of runs whose names are lost too")
+    raise typer.Exit(0 if done.is_complete else 1)
 
 
 @app.command("export")
