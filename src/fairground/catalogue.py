@@ -10,7 +10,7 @@ import difflib
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ ROOMS = {
     "analysis": "Analysis",
 }
 _HERE = Path(__file__).parent
+_DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -83,6 +84,15 @@ def find(room: str, name: str) -> type[Any]:
     raise AssertionError(f"{module.__name__} must define a class named {word} in CamelCase + {ROOMS[room]}")
 
 
+def dotted_paths(data: object) -> Iterator[str]:
+    """Yield the dotted paths among the texts of plain data: code from outside, which building its parts would run."""
+    if isinstance(data, str):
+        yield from [data] if _DOTTED.fullmatch(data) else []
+    elif isinstance(data, Mapping | list | tuple):
+        for item in data.values() if isinstance(data, Mapping) else data:
+            yield from dotted_paths(item)
+
+
 def find_attribute(room: str, attribute: str) -> type[Any]:
     """Resolve `from fairground.<room> import <attribute>`; the room's `__getattr__` calls this."""
     kind = ROOMS[room]
@@ -127,7 +137,7 @@ def _names_in(room: str, _changed: int) -> tuple[str, ...]:
 def _find_outside(path: str) -> type[Any]:
     module_name, _, attribute = path.partition(":")
     require(
-        re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path) is not None,
+        _DOTTED.fullmatch(path) is not None,
         f"'{path}' is not a dotted path: write package.module:Class",
     )
     require_class(path)

@@ -10,21 +10,22 @@ from fairground.errors import DataError, StoreError
 from fairground.records.sealed_json import sealed
 from fairground.records.store import Store
 from fairground.records.store_transfer import FORMAT, VERSION, import_home
+from fairground.spec.identity import NAME_LENGTH, canonical_json
 from tests.records.factory import make_record
 
 EVENT = {"at": "now", "who": "me", "kind": "noted", "run": None, "detail": "why"}
 
 
-def forged(path, *, record=None, event=None, sums=None, leave_out=""):
-    """Write an export of one record, one event and one file, each as it is given, with right checksums."""
+def forged(path, *, record=None, event=None, sums=None, leave_out="", files=None):
+    """Write an export of one record, one event and some files, each as it is given, with right checksums."""
     members = {
-        "records.jsonl": json.dumps(record or plain()).encode() + b"\n",
+        "records.jsonl": json.dumps(record or own()).encode() + b"\n",
         "events.jsonl": json.dumps(EVENT if event is None else event).encode() + b"\n",
-        "runs/abc/queries.npz": b"queries",
+        **({"runs/abc/queries.npz": b"queries"} if files is None else files),
     }
     members.pop(leave_out, None)
     found = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()} if sums is None else sums
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
         archive.writestr("contents.json", sealed({"format": FORMAT, "version": VERSION, "sha256": found}))
@@ -39,10 +40,16 @@ def with_spec(**changes):
     return plain(spec=plain()["spec"] | changes)
 
 
+def own(**changes):
+    """A record with another spec, named by its hash as it must be."""
+    record = with_spec(**changes)
+    return record | {"name": hashlib.sha256(canonical_json(record["spec"]).encode()).hexdigest()[:NAME_LENGTH]}
+
+
 def test_what_is_not_changed_is_imported(tmp_path):
     done = import_home(forged(tmp_path / "home.zip"), tmp_path / "home")
     assert (done.records, done.events, done.files) == (1, 1, 1)
-    assert Store(tmp_path / "home").names() == [make_record().name]
+    assert Store(tmp_path / "home").names() == [own()["name"]]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +91,61 @@ def test_an_export_that_does_not_say_what_it_holds_is_refused(tmp_path, sums):
 def test_an_export_without_its_records_is_refused(tmp_path):
     with pytest.raises(DataError, match="does not say which records and files it holds"):
         import_home(forged(tmp_path / "home.zip", leave_out="records.jsonl"), tmp_path / "home")
+
+
+CODE = {"name": "home.runs.abc.evil:Loss"}
+CODES = {
+    "a record": {"record": own(loss=CODE)},
+    "a part of a part": {"record": own(trunk={"name": "small_conv", "inside": [CODE]})},
+    "a metric": {"record": own(evaluation={"metrics": ["recall@1", "evil:Metric"]})},
+    "a spec": {"files": {"runs/abc/spec.json": json.dumps({"loss": CODE}).encode()}},
+    "a word of a study": {"files": {"studies/abc/study.json": b'{"methods": [{"words": ["loss=evil:Loss"]}]}'}},
+    "an escaped word": {"files": {"studies/abc/study.json": rb'{"words": ["loss=\"evil\\u003aLoss\""]}'}},
+    "a pieced word": {"files": {"studies/abc/study.json": b'{"data": [{"label": ":"}], "words": ["loss=a{data}L"]}'}},
+}
+
+
+@pytest.mark.parametrize("what", CODES)
+def test_code_from_outside_is_imported_only_by_those_who_trust_it(tmp_path, what):
+    path = forged(tmp_path / "home.zip", **CODES[what])
+    with pytest.raises(DataError, match=r"names code that is not fairground's.*--trust-code"):
+        import_home(path, tmp_path / "home")
+    assert not (tmp_path / "home").exists()
+    assert import_home(path, tmp_path / "home", trust_code=True).records == 1
+
+
+def test_texts_that_only_look_like_code_are_imported(tmp_path):
+    study = b'{"title": "Losses: a race", "words": ["training.trainable=last:2", "data.path=/a/b"]}'
+    record = own(training={"trainable": "last:2"}, data={"name": "folder", "path": "C:\\pictures", "url": "http://a"})
+    done = import_home(
+        forged(tmp_path / "home.zip", record=record, files={"studies/abc/study.json": study}), tmp_path / "home"
+    )
+    assert (done.records, done.files, done.left_out) == (1, 1, [])
+
+
+@pytest.mark.parametrize(
+    "name", ["runs/abc/evil.py", "runs/abc/checkpoints", "runs/abc/checkpoints/1.pt", "studies/abc/run.toml"]
+)
+def test_only_files_that_runs_and_studies_have_are_imported(tmp_path, name):
+    files = {name: b"evil", "runs/abc/checkpoints/00000003.json": b"{}", "runs/abc/record.json": b"{}"}
+    done = import_home(forged(tmp_path / "home.zip", files=files), tmp_path / "home")
+    assert (done.files, done.left_out) == (1, [f"{name}: runs and studies have no such file"])
+    written = [path.name for path in (tmp_path / "home").rglob("*") if path.is_file() and "sqlite" not in path.name]
+    assert written == ["00000003.json"]
+
+
+def test_a_record_with_the_spec_of_another_run_is_refused(tmp_path):
+    with pytest.raises(StoreError, match="has the spec of another run"):
+        import_home(forged(tmp_path / "home.zip", record=plain(name="abc")), tmp_path / "home")
+    assert not (tmp_path / "home").exists()
+
+
+def test_many_files_that_unpack_into_far_more_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("fairground.records.store_transfer._LARGE", 1 << 20)
+    files = {f"runs/abc{number}/queries.npz": bytes(1 << 19) for number in range(8)}
+    with pytest.raises(DataError, match=r"home.zip claims to unpack .* bytes into 4,\d+,\d+: too much to be believed"):
+        import_home(forged(tmp_path / "home.zip", files=files), tmp_path / "home")
+    assert not (tmp_path / "home").exists()
 
 
 def test_a_disk_that_fails_is_not_blamed_on_the_file(tmp_path):

@@ -63,7 +63,7 @@ def test_a_run_is_at_work_while_its_owner_lives(folder):
     assert not is_at_work(lock)
     lock.write_text(f"process {os.getpid()}")
     assert is_at_work(lock)
-    for nonsense in ("", "process", "process -1", "process x", "thread 1"):
+    for nonsense in ("", "process", "process -1", "process 0", "process x", "thread 1", f"process {10**30}"):
         lock.write_text(nonsense)
         assert not is_at_work(lock)
 

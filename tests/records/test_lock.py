@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from fairground.errors import StoreError
 from fairground.records.artefacts import RunFolder
-from fairground.records.lock import held, locked
+from fairground.records.in_progress import is_at_work
+from fairground.records.lock import held, locked, owner_of
 
 HOLDER = """
 import sys, time
@@ -60,8 +60,36 @@ class FullDisk(io.FileIO):
 def test_a_lock_on_a_full_disk_is_a_sentence_and_is_let_go(tmp_path, monkeypatch):
     path = tmp_path / "a.lock"
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", lambda self, mode, buffering: FullDisk(self, mode.replace("b", "")))
+        patch.setattr("fairground.records.lock.FileIO", FullDisk)
         with pytest.raises(StoreError, match="the disk is full"), held(path, "x"):
             pass
     with held(path, "x"):
-        assert path.read_text() == f"process {os.getpid()}"
+        assert path.read_text() == f"process {os.getpid()}\n"
+
+
+def test_the_owner_of_a_lock_can_be_read_at_every_moment(tmp_path, monkeypatch):
+    path, seen = tmp_path / "a.lock", []
+
+    class Watched(io.FileIO):
+        def write(self, data) -> int:
+            seen.append(owner_of(path))
+            done = super().write(data)
+            seen.append(owner_of(path))
+            return done
+
+    path.write_text("process 123456789")
+    monkeypatch.setattr("fairground.records.lock.FileIO", Watched)
+    with held(path, "x"):
+        assert [*seen, owner_of(path)] == [123456789, os.getpid(), os.getpid()]
+
+
+@pytest.mark.parametrize("what", ["pipe", "folder", "device", "nothing"])
+def test_what_is_no_lock_has_no_owner_and_is_not_waited_for(tmp_path, what):
+    path = tmp_path / "a.lock"
+    make = {"pipe": os.mkfifo, "folder": os.mkdir, "device": lambda path: path.symlink_to("/dev/zero")}
+    make.get(what, lambda path: None)(path)
+    assert owner_of(path) is None
+    assert not is_at_work(path)
+    if what != "nothing":
+        with pytest.raises(StoreError, match="cannot write"), held(path, "x"):
+            pass

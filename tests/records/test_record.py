@@ -1,15 +1,16 @@
 """Fields of records: kept, read back, checked."""
 
 import json
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 
 from fairground.errors import StoreError
 from fairground.records.record import Finding, KnownBug, PretrainedWeights, RunRecord, Score, Selection
 from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.seed_procedure import SeedProcedure, UntilSettledSpec
 from fairground.spec.space import Choice, Integer, LogReal, Real
-from tests.records.factory import make_record
+from tests.records.factory import make_provenance, make_record
 
 FINDING = Finding(sign="collapse", epoch=2, step=40, sentence="all is one", remedy="lower optimiser.lr (1 now) tenfold")
 
@@ -49,16 +50,24 @@ SEARCH = SearchProcedure(
 
 
 def test_every_field_survives_json() -> None:
-    record = replace(
-        make_record(),
+    changed = replace(
+        make_record(state="diverged", notes=["by hand"]),
+        findings=(FINDING,),
+        best_epoch=3,
+        scores=(Score(metric="eer", split="test", value=0.5, higher_is_better=False),),
+        provenance=make_provenance(cpu_seconds=60.0),
         selection=Selection(split="test", metric="recall@1", is_best_of_each=True),
         search=SEARCH,
         clustering_seeds=5,
         is_closed_set=True,
         known_bugs=(KnownBug(component="loss.margin", sentence="counted once"),),
         weights=PretrainedWeights(name="imagenet", hash="0676ba61b6795bbe"),
+        seed_procedure=SeedProcedure(plan=UntilSettledSpec(limit=9), metric="map@r", first_seed=4),
     )
-    assert RunRecord.from_json(record.to_json()) == record
+    for made in (changed, changed.provenance, changed.scores[0]):
+        left = [field.name for field in fields(made) if getattr(made, field.name) == field.default]
+        assert left in ([], ["version"]), "every field with a default must be set to something else"
+    assert RunRecord.from_json(changed.to_json()) == changed
 
 
 def test_two_searches_are_one_procedure_when_ranges_trials_folds_and_selection_agree() -> None:

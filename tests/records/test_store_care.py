@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import warnings
 import zipfile
@@ -141,6 +142,134 @@ def test_a_database_that_is_cut_short_is_rebuilt_from_the_folders(home, cut):
     assert check_home(home).is_sound
 
 
+SHAPES = {
+    "DROP INDEX one_current_record_a_run": "index one_current_record_a_run is not there as it was laid out.",
+    "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM event; END": "trigger t does not belong in a store.",
+    "DROP TABLE body": "table body is not there as it was laid out.",
+}
+
+
+@pytest.mark.parametrize("command", SHAPES)
+def test_tables_that_are_not_as_they_were_laid_out_are_named_and_mended(home, command):
+    sql(home, command)
+    assert SHAPES[command] in check_home(home).damage
+    assert repair_home(home).is_complete
+    assert check_home(home).is_sound
+
+
+@pytest.mark.parametrize("command", ["DROP TABLE body", "PRAGMA user_version = 0"])
+def test_a_store_without_its_tables_says_what_to_do(home, command):
+    sql(home, command)
+    with pytest.raises(StoreError, match="fairground store repair"):
+        list(Store(home).records())
+    assert repair_home(home).is_complete
+
+
+def test_the_record_of_another_run_is_not_shown(home):
+    sql(home, "DROP INDEX one_current_record_a_run")
+    first, second = real_record(0).name, real_record(1).name
+    sql(home, "UPDATE record SET name = CASE id WHEN 1 THEN ? WHEN 2 THEN ? ELSE name END", second, first)
+    with pytest.raises(StoreError, match=f"the record of run {first}.* is damaged"):
+        Store(home).get(first)
+    with pytest.warns(DamageWarning, match=first):
+        assert Store(home).history(first) == []
+    assert repair_home(home).is_complete
+    assert Store(home).get(first) == real_record(0)
+
+
+EMPTIED = {"gone": None, "empty": lambda path: path.touch(), "a dead link": lambda path: path.symlink_to("nowhere")}
+
+
+@pytest.mark.parametrize("how", EMPTIED)
+def test_a_store_that_is_gone_is_missed(home, how):
+    path = home / FILE_NAME
+    path.unlink()
+    if EMPTIED[how]:
+        EMPTIED[how](path)
+    runs = sorted(real_record(seed).name for seed in range(3))
+    with pytest.warns(DamageWarning, match="3 runs have a record in their folder that is not here.*store repair"):
+        assert Store(home).names() == []
+    with pytest.raises(InputError, match=r"Its folder has a record that the store has not.*store repair"):
+        Store(home).get(runs[0][:6])
+    found = check_home(home)
+    assert (found.is_sound, found.unstored, found.unfinished) == (False, runs, [])
+    repair = repair_home(home)
+    assert (repair.from_folders, repair.lost, repair.n_unnamed) == (3, [], None)
+    assert check_home(home).is_sound
+
+
+def without_folders(home):
+    shutil.rmtree(home / "runs")
+    return home
+
+
+def test_a_text_without_its_row_is_saved(home):
+    sql(without_folders(home), "DELETE FROM record WHERE id = 2")
+    repair = repair_home(home)
+    assert (repair.from_database, repair.is_complete) == (3, True)
+    assert Store(home).get(real_record(1).name) == real_record(1)
+
+
+def test_records_that_nobody_can_name_are_counted_as_lost(home):
+    for table, key in (("record", "id"), ("body", "record")):
+        sql(home, f"DELETE FROM {table} WHERE {key} = 2")
+    repair = repair_home(without_folders(home))
+    assert (repair.from_database, repair.lost, repair.n_unnamed, repair.is_complete) == (2, [], 1, False)
+
+
+def test_a_database_that_is_cut_short_does_not_say_what_it_had(home):
+    path = without_folders(home) / FILE_NAME
+    path.write_bytes(path.read_bytes()[:8192])
+    repair = repair_home(home)
+    assert (repair.n_unnamed, repair.is_complete) == (None, False)
+
+
+STRANGERS = {"PRAGMA user_version = 99": "a newer fairground", "PRAGMA application_id = 5": "not a fairground store"}
+
+
+@pytest.mark.parametrize("command", STRANGERS)
+def test_a_store_that_is_not_ours_is_neither_checked_nor_repaired(home, command):
+    sql(home, command)
+    before = (home / FILE_NAME).read_bytes()
+    for care in (check_home, repair_home):
+        with pytest.raises(StoreError, match=f"{STRANGERS[command]}.*Nothing was changed"):
+            care(home)
+    assert (home / FILE_NAME).read_bytes() == before
+    assert sorted(path.name for path in home.iterdir()) == ["records.sqlite", "runs"]
+
+
+PLACES = {
+    "pipe": os.mkfifo,
+    "folder": os.mkdir,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_what_is_no_file_in_the_place_of_the_store_is_named_and_moved_aside(home, kind):
+    path = home / FILE_NAME
+    path.unlink()
+    PLACES[kind](path)
+    with pytest.raises(StoreError, match=f"it is a {kind}, not a plain file.*store repair"):
+        Store(home).names()
+    assert any(f"it is a {kind}" in line for line in check_home(home).damage)
+    repair = repair_home(home)
+    assert repair.from_folders == 3
+    assert os.path.lexists(home / repair.old)
+    assert check_home(home).is_sound
+
+
+def test_a_repair_writes_over_nothing(home, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    for name in ("copy", "rebuilt"):
+        (home / f"{FILE_NAME}.{name}").symlink_to(victim)
+    os.mkfifo(home / "runs" / real_record().name / "owner.lock")
+    assert repair_home(home).is_complete
+    assert victim.read_text() == "mine"
+    assert not list(home.glob(".repair-*"))
+
+
 def test_what_has_no_copy_is_named_as_lost(home):
     name = real_record(1).name
     RunFolder(home, name).record.unlink()
@@ -190,6 +319,52 @@ def test_a_home_goes_into_one_file_and_comes_out_equal(home, tmp_path):
     export_home(home, tmp_path / "all.zip", checkpoints=True)
     import_home(tmp_path / "all.zip", other)
     assert len(list(other.rglob("*.safetensors"))) == 3
+
+
+def test_links_and_strange_files_are_not_exported_and_named(home, tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    folder = RunFolder(home, real_record().name)
+    folder.gallery.symlink_to(tmp_path / "secret")
+    (folder.path / "notes.txt").write_text("mine")
+    done = export_home(home, tmp_path / "home.zip")
+    where = f"runs/{folder.name}"
+    assert done.left_out == [
+        f"{where}/gallery.npz: it is a link",
+        f"{where}/notes.txt: runs and studies have no such file",
+    ]
+    with zipfile.ZipFile(tmp_path / "home.zip") as archive:
+        assert not {f"{where}/gallery.npz", f"{where}/notes.txt"} & set(archive.namelist())
+
+
+def test_a_run_that_gets_its_folder_later_gets_the_copy_of_its_record(home, tmp_path):
+    export_home(home, tmp_path / "records.zip", files=False)
+    export_home(home, tmp_path / "home.zip")
+    for name in ("records.zip", "home.zip"):
+        import_home(tmp_path / name, tmp_path / "other")
+    assert read_copy(RunFolder(tmp_path / "other", real_record().name)) == real_record()
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM body WHERE record = 2", "UPDATE record SET loss = 'x' WHERE id = 2"])
+def test_a_damaged_record_is_left_out_of_an_export_and_named(home, tmp_path, damage):
+    sql(home, damage)
+    done = export_home(home, tmp_path / "home.zip")
+    assert done.records == 2
+    assert [real_record(1).name in line for line in done.left_out] == [True]
+    with pytest.warns(DamageWarning, match=real_record(1).name):
+        Store(home).since(0)[1] if "body" in damage else Store(home).names()
+
+
+def test_the_same_export_imported_twice_brings_nothing_new(home, tmp_path):
+    other, name = tmp_path / "other", real_record(1).name
+    changed = replace(real_record(1), scores=(Score(metric="map@r", split="test", value=0.9),))
+    failed = replace(real_record(2), state="failed", failure="no", scores=(), best_epoch=None)
+    Store(other).append_all([changed, failed])
+    export_home(other, tmp_path / "other.zip")
+    assert import_home(tmp_path / "other.zip", home).history == 2
+    again = import_home(tmp_path / "other.zip", home)
+    assert (again.records, again.repeated, again.history) == (0, 2, 0)
+    assert len(Store(home).history(name)) == 2
+    assert len(Store(home).events(kind="disagreement")) == 1
 
 
 def test_two_homes_are_merged_and_disagreement_is_noted(home, tmp_path):

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from fairground.errors import InputError
+from fairground.errors import InputError, StoreError
 from fairground.spec.jobs import LOSS_RATE, jobs_of
 from fairground.spec.space import Choice, Integer, LogReal, Real
 from fairground.spec.study import study_hash, study_to_plain
@@ -135,6 +135,13 @@ def test_ranges_come_from_the_parts_and_the_loss_own_rate(tmp_path):
     assert set(ranges["ms"]) == {"loss.alpha", "loss.beta", "loss.base", "miner.epsilon"}
     explicit = load_study(said(tmp_path, text + "[search]\nspace = 'explicit'\n"))
     assert [cell.ranges() for cell in jobs_of(explicit)] == [{}, {}, {}]
+
+
+@pytest.mark.parametrize("settings", [{"loss": "evil:Loss"}, {'loss="evil:Loss" #': 0.1}, {"loss.margin": "evil:Loss"}])
+def test_a_trial_cannot_bring_words_that_the_study_does_not_search(settings):
+    cell = jobs_of(load_study("tiny"))[0]
+    with pytest.raises(StoreError, match="which this study does not search"):
+        cell.spec(seed=0, settings=settings, test=False)
 
 
 def test_data_in_a_word_is_the_label_of_the_data_set():

@@ -68,7 +68,7 @@ def _fairness(table: str) -> dict[str, str]:
 
 @without_collecting()
 def _list_runs(home: Path, as_json: bool) -> None:
-    from fairground.records.folders import run_folders
+    from fairground.records.folders import run_folders, unstored
     from fairground.records.store import Store
     from fairground.report.headings import with_unit
     from fairground.spec.data_name import OWN_DATA, data_name
@@ -77,7 +77,9 @@ def _list_runs(home: Path, as_json: bool) -> None:
     store = Store(home)
     runs = {run.name: run for run in store.summaries()}
     kinds = {run.dataset for run in runs.values()}
-    states = {name: runs[name].state if name in runs else "unfinished" for name in {*run_folders(home), *runs}}
+    states: dict[str, str] = dict.fromkeys(run_folders(home), "unfinished")
+    states |= dict.fromkeys(unstored(home, runs), "damaged")
+    states |= {name: run.state for name, run in runs.items()}
     if as_json:
         print(json.dumps(states, sort_keys=True))
         return
@@ -92,11 +94,14 @@ def _list_runs(home: Path, as_json: bool) -> None:
     lines, width = [], screen_width()
     where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
     for name, state in sorted(states.items()):
-        about = (
-            _about(runs[name], own.get(name), with_unit)
-            if name in runs
-            else f"go on with: fairground resume {name}{where}"
-        )
+        if name in runs:
+            about = _about(runs[name], own.get(name), with_unit)
+        else:
+            about = (
+                f"mend with: fairground store repair{where}"
+                if state == "damaged"
+                else f"go on with: fairground resume {name}{where}"
+            )
         lines.append(fitted(f"{name}  {state:<10}  {about}", width, indent=26))
     # At once: twenty thousand calls would take longer than reading the store.
     print("\n".join(lines), end="\n" if lines else "")

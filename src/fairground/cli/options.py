@@ -8,12 +8,24 @@ import typer
 
 from fairground.api.home import DEFAULT_HOME, VARIABLE
 from fairground.api.terminal import prints_on_stderr
+from fairground.errors import require
+
+
+def _no_file(home: Path) -> Path:
+    require(not home.is_file(), f"--home must name a folder; '{home}' is a file")
+    return home
+
 
 #: where runs live unless said otherwise
 HOME = DEFAULT_HOME
 Home = Annotated[
     Path,
-    typer.Option("--home", envvar=VARIABLE, help="Where runs and their records live; the variable sets it for good."),
+    typer.Option(
+        "--home",
+        envvar=VARIABLE,
+        callback=_no_file,
+        help="Where runs and their records live; the variable sets it for good.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while working.")]

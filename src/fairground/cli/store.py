@@ -3,12 +3,15 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairground.api.progress.counts import counted
 from fairground.cli.options import HOME, AsJson, Home, Quiet
+
+if TYPE_CHECKING:
+    from fairground.records.store_transfer import Transfer
 
 HELP_ORDER = 190
 
@@ -45,6 +48,7 @@ def check(home: Home = HOME, as_json: AsJson = False, quiet: Quiet = False) -> N
     else:
         print(f"{found.n_records} records, {found.n_events} events, {found.n_folders} folders of runs")
         _list("damaged", found.damage)
+        _list("runs whose record is in their folder and not, or not undamaged, in the store", found.unstored)
         _list("runs that were begun and have no record", found.unfinished)
         _list("folders that belong to no run", found.orphans)
         _list("finished runs whose folder is gone", found.without_folder)
@@ -58,8 +62,8 @@ def check(home: Home = HOME, as_json: AsJson = False, quiet: Quiet = False) -> N
 def repair(home: Home = HOME, as_json: AsJson = False) -> None:
     """Rebuild the store from what is readable of it and from the folders of the runs; the old file is kept.
 
-    Nobody may work in the home meanwhile. Ends with 1 where a record is lost: train that run again, and it ends with
-    the same digits.
+    Nobody may work in the home meanwhile. Ends with 1 where a record is lost, or where nothing tells whether one is:
+    train that run again, and it ends with the same digits. A store of a newer fairground is refused.
 
     Example: fairground store repair
     """
@@ -74,7 +78,11 @@ def repair(home: Home = HOME, as_json: AsJson = False) -> None:
         if done.old:
             print(f"the old database is {home / done.old}")
         _list("lost", done.lost)
-    raise typer.Exit(1 if done.lost else 0)
+        if done.n_unnamed is None:
+            print("how many further records are lost is unknown: the old database does not say how many it had")
+        elif done.n_unnamed:
+            print(f"{done.n_unnamed} further records are lost: superseded ones, or of runs whose names are lost too")
+    raise typer.Exit(0 if done.is_complete else 1)
 
 
 @app.command("export")
@@ -92,6 +100,8 @@ def export(
 ) -> None:
     """Write the records of a home, and the files of its runs, into one file.
 
+    Ends with 1 where something is left out: a damaged record, a link, a file that no run makes.
+
     Examples: fairground store export home.zip · fairground store export results.zip --records-only
     """
     from fairground.errors import require
@@ -103,12 +113,15 @@ def export(
             home, out, checkpoints=checkpoints, files=not records_only, progress=lambda at, of: tell("", at, of)
         )
     words = f"wrote {out}: {done.records} records, {done.events} events, {done.files} files"
-    print(json.dumps(done.plain()) if as_json else f"{words} ({_megabytes(done.bytes)})")
+    _print_transfer(done, f"{words} ({_megabytes(done.bytes)})", as_json=as_json)
 
 
 @app.command("import")
 def import_(
     source: Annotated[Path, typer.Argument(help="A file that `fairground store export` wrote.")],
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Also take runs and studies that use classes from outside fairground.")
+    ] = False,
     home: Home = HOME,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -116,16 +129,24 @@ def import_(
     """Merge an exported file into a home: for moving a home, or for joining those of several machines.
 
     Every member is checked before anything is written. A run that both have with the same digits is there once; one
-    with other digits is noted as a disagreement and kept in the history.
+    with other digits is noted as a disagreement and kept in the history. An export whose runs or studies name a class
+    from outside fairground is refused, because using them runs its code. Ends with 1 where a file is left out.
 
     Example: fairground store import other_machine.zip
     """
     from fairground.records.store_transfer import import_home
 
     with counted("reading files", is_quiet=quiet or as_json) as tell:
-        done = import_home(source, home, lambda at, of: tell("", at, of))
+        done = import_home(source, home, lambda at, of: tell("", at, of), trust_code=trust_code)
     words = f"{done.records} records new, {done.repeated} known already, {done.history} kept in the history"
-    print(json.dumps(done.plain()) if as_json else f"{words}; {done.events} events, {done.files} files")
+    _print_transfer(done, f"{words}; {done.events} events, {done.files} files", as_json=as_json)
+
+
+def _print_transfer(done: "Transfer", words: str, *, as_json: bool) -> None:
+    print(json.dumps(done.plain()) if as_json else words)
+    if not as_json:
+        _list("left out", done.left_out)
+    raise typer.Exit(1 if done.left_out else 0)
 
 
 def _list(what: str, names: Sequence[str]) -> None:

@@ -8,11 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairground.errors import StoreError, require
+from fairground.files import require_regular
 from fairground.records.layout import STORE_VERSION
 from fairground.records.upgrade import upgrade
 
 #: "FAIR" in ASCII: tells our files from any other SQLite file
 APPLICATION_ID = 0x46414952
+
+
+class ForeignStoreError(StoreError):
+    """The file is a newer fairground's or another program's: nothing is wrong with it, and it must stay as it is."""
 
 
 _DAMAGED = (
@@ -27,6 +32,7 @@ def open_database(path: Path, *, patience: float) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"cannot make the folder {path.parent} for the store: {error.strerror}") from error
+    _require_plain(path)
     with told_in_a_sentence(path):
         # isolation_level None: transactions begin and end where this room says so, not where the driver guesses.
         connection = sqlite3.connect(path, timeout=patience, isolation_level=None, check_same_thread=False)
@@ -40,6 +46,7 @@ def open_database(path: Path, *, patience: float) -> sqlite3.Connection:
 
 def open_unwritable(path: Path) -> sqlite3.Connection:
     """Open a store on a disk that cannot be written to, for reading alone; nobody else can be writing it either."""
+    _require_plain(path)
     with told_in_a_sentence(path):
         log = path.with_name(f"{path.name}-wal")
         has_log = log.exists() and log.stat().st_size > 0
@@ -47,9 +54,9 @@ def open_unwritable(path: Path) -> sqlite3.Connection:
         place = f"{path.absolute().as_uri()}?mode=ro" + ("" if has_log else "&immutable=1")
         connection = sqlite3.connect(place, uri=True, isolation_level=None, check_same_thread=False)
         try:
-            _refuse_strangers(connection, path)
+            refuse_strangers(connection, path)
             require(
-                _version(connection) == STORE_VERSION,
+                version_of(connection) == STORE_VERSION,
                 f"{path} is a store of an earlier version on a disk that cannot be written to; copy it elsewhere",
                 StoreError,
             )
@@ -57,6 +64,16 @@ def open_unwritable(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def _require_plain(path: Path) -> None:
+    """Refuse a folder, a pipe or a device in the place of the store; SQLite would wait for it or blame the disk."""
+    if path.exists() and not path.is_file():
+        try:
+            require_regular(path, error=StoreError)
+        except StoreError as error:
+            advice = "`fairground store repair` moves it aside and makes a store from the folders of the runs"
+            raise StoreError(f"the store is none: {error}. {advice}") from error
 
 
 def is_writable(path: Path) -> bool:
@@ -89,23 +106,24 @@ def told_in_a_sentence(path: Path) -> Iterator[None]:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, patience: float) -> None:
-    _refuse_strangers(connection, path)
+    refuse_strangers(connection, path)
     _switch_to_wal(connection, patience)
     # FULL: a row that was reported written survives a power cut, not only a killed process.
     connection.execute("PRAGMA synchronous = FULL")
-    if _version(connection) < STORE_VERSION:
+    if version_of(connection) < STORE_VERSION:
         with transaction(connection):
             # Asked again under the lock: another process may have laid the file out while this one waited.
-            if _version(connection) < STORE_VERSION:
-                upgrade(connection, from_version=_version(connection))
+            if version_of(connection) < STORE_VERSION:
+                upgrade(connection, from_version=version_of(connection))
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
 
 
-def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+def refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a store of a newer fairground and another program's database."""
     # One reading transaction: between two, another process could lay the file out, and it would look like a stranger's.
     connection.execute("BEGIN")
-    version = _version(connection)
+    version = version_of(connection)
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     connection.execute("COMMIT")
@@ -113,16 +131,17 @@ def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
         version <= STORE_VERSION,
         f"{path} was written by a newer fairground (store version {version}; this one reads {STORE_VERSION}). "
         "Nothing was changed; upgrade fairground to open it.",
-        StoreError,
+        ForeignStoreError,
     )
     require(
         application == APPLICATION_ID or tables == 0,
         f"{path} is a database, but not a fairground store. Nothing was changed; choose another folder.",
-        StoreError,
+        ForeignStoreError,
     )
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the version of the layout; 0 of a file that was never laid out."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -157,6 +176,8 @@ def _sentence(path: Path, error: sqlite3.Error) -> str:
         sqlite3.SQLITE_NOTADB: "the file is not a database. `fairground store repair` makes one from the folders of "
         "the runs; or choose another folder.",
         sqlite3.SQLITE_CORRUPT: _DAMAGED,
+        # Of a statement of ours: its tables are no longer those it was laid out with.
+        sqlite3.SQLITE_ERROR: _DAMAGED,
     }
     reason = known.get(_code(error))
     return f"the store {path}: {reason or error} ({error})" if reason else f"the store {path} failed: {error}"

@@ -1,6 +1,7 @@
 """Runs by their folders: a run that has begun but has no record yet is found here."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from fairground.catalogue import nearest
@@ -15,6 +16,12 @@ def folder_names(root: Path) -> frozenset[str]:
             return frozenset(entry.name for entry in found if entry.is_dir())
     except (FileNotFoundError, NotADirectoryError):
         return frozenset()
+
+
+def unstored(root: Path, stored: Iterable[str]) -> list[str]:
+    """Return the runs whose folder holds a record and that are not among the `stored` ones."""
+    names = folder_names(root).difference(stored)
+    return sorted(name for name in names if (root / "runs" / name / "record.json").exists())
 
 
 def run_folders(root: Path) -> list[str]:

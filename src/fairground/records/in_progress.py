@@ -14,6 +14,7 @@ from fairground.errors import StoreError
 from fairground.files import read_json
 from fairground.records.artefacts import RunFolder
 from fairground.records.checkpoint_files import newest_first, read_state
+from fairground.records.lock import owner_of
 from fairground.records.record import EpochRow
 
 #: how old a sign of life may be where it cannot be asked whether a process lives
@@ -53,14 +54,11 @@ def run_in_progress(folder: RunFolder) -> RunInProgress | None:
 
 def is_at_work(lock: Path) -> bool:
     """Tell whether the process that last took a lock is alive; asking the lock itself could keep its owner from it."""
+    owner = owner_of(lock)
     try:
-        word, _, number = lock.read_text(errors="replace").strip().partition(" ")
-        written = lock.stat().st_mtime
+        return owner is not None and _is_alive(owner, lock.stat().st_mtime)
     except OSError:
         return False
-    if word != "process" or not number.isdigit():
-        return False
-    return _is_alive(int(number), written)
 
 
 def _newest_metadata(checkpoints: Path) -> dict[str, Any]:

@@ -4,15 +4,21 @@ A lock, not a lease: no clock is asked, so one that is wrong or set back changes
 """
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import IO, Literal
 
 from fairground.errors import StoreError
+from fairground.files import read_text
 from fairground.records.artefacts import RunFolder, cannot_write
+
+#: more digits no system gives a process
+_OWNER = re.compile(r"process ([1-9][0-9]{0,8})\s*(\n|$)")
 
 
 class LockedError(StoreError):
@@ -39,16 +45,25 @@ def held(path: Path, what: str, *, patience: float = 0.0) -> Iterator[None]:
         try:
             _lock_within(file, patience)
         except OSError as error:
-            owner = path.read_text(errors="replace").strip() or "unknown"
-            complaint = f"{what} is being worked on by another process ({owner}): wait for it or stop it"
-            raise LockedError(complaint) from error
+            owner = owner_of(path)
+            named = f" (process {owner})" if owner else ""
+            raise LockedError(f"{what} is being worked on by another process{named}: wait for it or stop it") from error
         try:
-            file.truncate(0)
-            file.write(f"process {os.getpid()}".encode())
-            file.flush()
+            # Over the old line, and cut only then: whoever reads meanwhile finds a whole first line.
+            file.seek(0)
+            file.truncate(file.write(f"process {os.getpid()}\n".encode()))
         except OSError as error:
             raise StoreError(cannot_write(path, error)) from error
         yield
+
+
+def owner_of(path: Path) -> int | None:
+    """Return the process that last took a lock, by its file; None where that says none."""
+    try:
+        found = _OWNER.match(read_text(path, error=StoreError))
+    except StoreError:
+        return None
+    return int(found[1]) if found else None
 
 
 @contextmanager
@@ -69,7 +84,7 @@ def waited_for(path: Path) -> Iterator[None]:
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a lock file, unbuffered: what a full disk did not take must not be tried again when it is closed."""
     try:
-        file = path.open("a+b", buffering=0)
+        file = FileIO(path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o666))
     except OSError as error:
         raise StoreError(cannot_write(path, error)) from error
     with file:

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from fairground.errors import StoreError, require
 from fairground.records.current_record import Outcome, outcome_of
@@ -14,8 +15,8 @@ from fairground.records.layout import COLUMNS, digest_of, sum_of
 from fairground.records.record import RunRecord
 from fairground.spec.identity import canonical_json
 
-CURRENT_OF_NAME = """SELECT id, json, body.digest FROM body JOIN record ON record.id = body.record
-                     WHERE is_current = 1 AND name = ?"""
+CURRENT_OF_NAME = f"""SELECT id, {", ".join(COLUMNS)}, record.digest, json, body.digest
+                      FROM record LEFT JOIN body ON body.record = record.id WHERE is_current = 1 AND name = ?"""
 #: where the text of scores says which metric selected the run; it says none where no score did
 SELECTED_BY = "selected_by"
 USUAL_METRIC = "map@r"
@@ -103,9 +104,16 @@ def insert_record_row(
 def _current(connection: sqlite3.Connection, name: str) -> RunRecord | None:
     """Return the current record of a run; a damaged one is none, so that a good one takes its place."""
     row = connection.execute(CURRENT_OF_NAME, (name,)).fetchone()
-    if row is None or digest_of(row[0], row[1]) != row[2]:
+    return None if row is None else sound_record(row)
+
+
+def sound_record(row: tuple[Any, ...]) -> RunRecord | None:
+    """Return the record in a row of `CURRENT_OF_NAME`; None where its row or its text is not as it was written."""
+    *columns, row_digest, text, digest = row
+    if digest_of(*columns) != row_digest or digest_of(row[0], text) != digest:
         return None
-    return RunRecord.from_json(row[1])
+    record = RunRecord.from_json(text)
+    return record if record.name == columns[1] else None
 
 
 def _supersede(connection: sqlite3.Connection, name: str) -> None:

@@ -11,7 +11,8 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Unpack
@@ -22,6 +23,7 @@ from fairground.records.collector import without_collecting
 from fairground.records.current_record import Outcome
 from fairground.records.database import is_writable, open_database, open_unwritable, told_in_a_sentence, transaction
 from fairground.records.filters import Event, Filters, RunSummary, ScoreRow, where
+from fairground.records.folders import unstored
 from fairground.records.integrity import (
     ADVICE,
     Row,
@@ -41,6 +43,7 @@ from fairground.records.rows import (
     insert_event,
     insert_event_row,
     insert_record,
+    sound_record,
 )
 
 FILE_NAME = "records.sqlite"
@@ -77,24 +80,41 @@ class Store:
     def get(self, name: str) -> RunRecord:
         """Return the current record of the run with this name or with the only name that begins so."""
         whole = self.resolve(name)
-        for number, body, digest in self._read(CURRENT_OF_NAME, (whole,)):
-            require(digest_of(number, body) == digest, f"{damaged_record(whole, number)} {ADVICE}", StoreError)
-            return RunRecord.from_json(body)
-        raise StoreError(f"the record of run {whole} is lost: its text is not there. {ADVICE}")
+        for row in self._read(CURRENT_OF_NAME, (whole,)):
+            record = sound_record(row)
+            if record is None:
+                raise StoreError(f"{damaged_record(whole, row[0])} {ADVICE}")
+            return record
+        raise StoreError(f"the record of run {whole} is lost: its row is not there. {ADVICE}")
 
     def resolve(self, name: str) -> str:
         """Return the whole name of a run from its beginning, refusing what is unknown or ambiguous."""
         found = [row[0] for row in self._read(_NAMES_IN_RANGE, (name, name + "\U0010ffff"))]
         if name in found:
             return name
-        require(len(found) > 0 and name != "", f"no run '{name}' in {self.root}.{self._nearest(name)}", InputError)
+        if not found or name == "":
+            raise InputError(f"no run '{name}' in {self.root}.{self._nearest(name)}")
         some = ", ".join(found[:4]) + (", ..." if len(found) > 4 else "")
         require(len(found) == 1, f"'{name}' could be {some}: type more of the name", InputError)
         return str(found[0])
 
     def history(self, name: str) -> list[RunRecord]:
         """Return every record of a run, oldest first, superseded ones too."""
-        return [RunRecord.from_json(body) for body in self._texts(self._read(_HISTORY, (self.resolve(name),)))]
+        return self.known(self.resolve(name))
+
+    def known(self, name: str) -> list[RunRecord]:
+        """Return every record of the run with exactly this name; none where there is no such run."""
+        return list(self._sound(self._read(_HISTORY, (name,))))
+
+    def everything(self) -> tuple[list[RunRecord], list[str]]:
+        """Return every record that is as it was written, superseded ones too, and a sentence on all that is not."""
+        if not self.path.exists():
+            return [], []
+        with told_in_a_sentence(self.path):
+            rows, complaints = audit(self._connect())
+        sound = {row.number for row in rows}
+        texts = [row for row in self._read(f"{_TEXT} ORDER BY id") if row[0] in sound]
+        return list(self._sound(texts, complaints.append)), complaints
 
     def names(self, **filters: Unpack[Filters]) -> list[str]:
         """Return the names of the runs that match, in the order they were stored."""
@@ -119,7 +139,7 @@ class Store:
             for lost in set(some) - {row[0] for row in found}:
                 warn_of_damage(self.path, damaged_record(rows[lost], lost))
             with without_collecting():
-                read = [RunRecord.from_json(text) for text in self._texts((*row, rows[row[0]]) for row in found)]
+                read = list(self._sound((*row, rows[row[0]]) for row in found))
             yield from read
 
     def summaries(
@@ -153,7 +173,7 @@ class Store:
     def since(self, mark: int) -> tuple[int, list[RunRecord]]:
         """Return the current records stored after `mark`, and the mark to ask with next time; begin with 0."""
         rows = self._read(_SINCE, (mark,))
-        return (rows[-1][0] if rows else mark), [RunRecord.from_json(body) for body in self._texts(rows)]
+        return (rows[-1][0] if rows else mark), list(self._sound(rows))
 
     def note_event(self, kind: str, run: str | None = None, detail: str = "") -> None:
         """Write down that somebody did something, durably before returning."""
@@ -208,6 +228,7 @@ class Store:
         """Return the rows of the current records that match and are undamaged."""
         condition, values = where(filters)
         if not self.path.exists():
+            self._warn_of_unstored(())
             return []
         with told_in_a_sentence(self.path):
             connection = self._connect()
@@ -225,26 +246,39 @@ class Store:
         self._own.is_audited = True
         is_current = COLUMNS.index("is_current")
         rows = [row for row in found.records if row.columns[is_current] == 1]
+        self._warn_of_unstored(row.columns[0] for row in rows)
         for key, value in filters.items():
             place = COLUMNS.index(key)
             rows = [row for row in rows if row.columns[place] == value]
         return sorted(rows, key=_NUMBER)
 
-    def _texts(self, rows: Iterable[tuple]) -> Iterator[str]:
-        """Yield the texts of records by (number, text, digest, name), leaving out and naming damaged ones."""
+    def _sound(self, rows: Iterable[tuple], complain: Callable[[str], None] | None = None) -> Iterator[RunRecord]:
+        """Yield the records of (number, text, digest, name), leaving out and naming damaged ones."""
         for number, text, digest, name in rows:
-            if digest_of(number, text) == digest:
-                yield text
+            record = RunRecord.from_json(text) if digest_of(number, text) == digest else None
+            if record is not None and record.name == name:
+                yield record
             else:
-                warn_of_damage(self.path, damaged_record(name, number))
+                (complain or partial(warn_of_damage, self.path))(damaged_record(name, number))
+
+    def _warn_of_unstored(self, stored: Iterable[str]) -> None:
+        """Say which runs have a record in their folder and no row here: rows were lost, or all of the store was."""
+        lost = unstored(self.root, stored)
+        # Asked again: a run may have ended since its row was looked for, and damaged rows were spoken of already.
+        lost = lost and unstored(self.root, [row[0] for row in self._read("SELECT name FROM record")])
+        if lost:
+            some = ", ".join(lost[:3]) + (", ..." if len(lost) > 3 else "")
+            warn_of_damage(self.path, f"{len(lost)} runs have a record in their folder that is not here: {some}.")
 
     def _nearest(self, name: str) -> str:
+        if name and any(run.startswith(name) for run in unstored(self.root, ())):
+            return f" Its folder has a record that the store has not. {ADVICE}"
         latest = self._read("SELECT name FROM record WHERE is_current = 1 ORDER BY id DESC LIMIT 2000")
         return nearest(name, [row[0] for row in latest]) or (" There are no runs yet." if not latest else "")
 
 
 _NAMES_IN_RANGE = "SELECT name FROM record WHERE is_current = 1 AND name BETWEEN ? AND ? ORDER BY name LIMIT 6"
-_TEXT = "SELECT id, json, body.digest, name FROM record JOIN body ON body.record = record.id"
+_TEXT = "SELECT id, json, body.digest, name FROM record LEFT JOIN body ON body.record = record.id"
 _HISTORY = f"{_TEXT} WHERE name = ? ORDER BY id"
 _SINCE = f"{_TEXT} WHERE is_current = 1 AND id > ? ORDER BY id"
 # Asked of SQLite, which reads one number out of a text faster than we could read all.

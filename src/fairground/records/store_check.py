@@ -3,15 +3,16 @@
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fairground.errors import FairgroundError, StoreError, require
 from fairground.records.artefacts import RunFolder, is_temporary
-from fairground.records.database import told_in_a_sentence
+from fairground.records.database import ForeignStoreError, told_in_a_sentence
 from fairground.records.integrity import audit, checked_rows, damaged_record
-from fairground.records.layout import COLUMNS, digest_of
+from fairground.records.layout import COLUMNS, LAYOUT, digest_of
 from fairground.records.store import Store
 from fairground.records.stored_spec import stored_spec
 
@@ -20,12 +21,16 @@ Progress = Callable[[int, int], None]
 
 @dataclass(kw_only=True)
 class StoreReport:
-    """What a check found. `damage` are sentences; `orphans` are folders of runs that the store knows nothing of."""
+    """What a check found. `damage` are sentences; `orphans` are folders of runs that the store knows nothing of.
+
+    `unstored` are runs whose record is in their folder and not in the store.
+    """
 
     n_records: int = 0
     n_events: int = 0
     n_folders: int = 0
     damage: list[str] = field(default_factory=list)
+    unstored: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     without_folder: list[str] = field(default_factory=list)
@@ -35,7 +40,7 @@ class StoreReport:
     @property
     def is_sound(self) -> bool:
         """Whether nothing is damaged; left-overs and orphans harm nobody."""
-        return not self.damage
+        return not self.damage and not self.unstored
 
     def plain(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
@@ -72,14 +77,30 @@ def _check_database(store: Store, report: StoreReport) -> dict[str, bool]:
             for (line,) in connection.execute("PRAGMA integrity_check"):
                 if line != "ok":
                     report.damage.append(f"{store.path.name}: {line}")
-            report.damage += audit(connection).complaints
+            report.damage += [*_strange_tables(connection), *audit(connection).complaints]
             names = _check_records(connection, report)
             (report.n_events,) = connection.execute("SELECT count(*) FROM event NOT INDEXED").fetchone()
+    except ForeignStoreError:
+        raise
     except StoreError as error:
         report.damage.append(str(error))
     finally:
         store.close()
     return names
+
+
+def _strange_tables(connection: sqlite3.Connection) -> list[str]:
+    """Say what is not laid out as it must be: an index that is gone lets two records count, a trigger changes rows."""
+    query = "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'"
+    with closing(sqlite3.connect(":memory:")) as model:
+        model.executescript(LAYOUT)
+        wanted = dict(model.execute(query))
+    found = dict(connection.execute(query))
+    changed = [what for what in wanted if found.get(what) != wanted[what]]
+    return [
+        *(f"{what} is not there as it was laid out." for what in changed),
+        *(f"{what} does not belong in a store." for what in found if what not in wanted),
+    ]
 
 
 def _check_records(connection: sqlite3.Connection, report: StoreReport) -> dict[str, bool]:
@@ -109,7 +130,8 @@ def _check_folder(root: Path, path: Path, names: dict[str, bool], report: StoreR
         return
     has_spec = folder.spec.exists()
     if path.name not in names:
-        (report.unfinished if has_spec else report.orphans).append(path.name)
+        is_ended = folder.record.exists()
+        (report.unstored if is_ended else report.unfinished if has_spec else report.orphans).append(path.name)
     try:
         if has_spec:
             stored_spec(folder)

@@ -1,9 +1,10 @@
 """The cells of a study, one for each data set and method, and the runs each of them asks for."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from fairground.errors import require
+from fairground.errors import StoreError, require
 from fairground.spec.declarations import is_learnable, tunable_of
 from fairground.spec.grid import grid_of
 from fairground.spec.load import load_run
@@ -48,6 +49,7 @@ class StudyJob:
 
         `unsaid` stands for what only the user can say (where the images are), in a spec that is not to be run.
         """
+        self._require_searched(settings or {})
         budget = self.study.budget
         words = [
             *self._placed(self.study.overrides),
@@ -68,6 +70,15 @@ class StudyJob:
             f"{self.label}: protocol {spec.protocol} selects on the test split, so nothing can be searched under it",
         )
         return replace(spec, evaluation=replace(spec.evaluation, test=False, watch_test=False))
+
+    def _require_searched(self, settings: Mapping[str, Value]) -> None:
+        """Refuse settings that no search of the cell tries: the trials may be a stranger's, and name code of theirs."""
+        spoken = [key for key, value in settings.items() if isinstance(value, str) or not re.fullmatch(r"[\w.]+", key)]
+        ranges = self.ranges() if spoken else {}
+        for key in spoken:
+            is_searched = key in ranges and contains(ranges[key], settings[key])
+            complaint = f"{self.label}: a trial has {key}={settings[key]!r}, which this study does not search"
+            require(is_searched, complaint, StoreError)
 
     def _placed(self, words: Iterable[str]) -> list[str]:
         return [word.replace("{data}", self.data.label) for word in words]

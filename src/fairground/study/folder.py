@@ -1,6 +1,7 @@
 """Where a study lives under a home, and how it is found again by its name, its hash or its file."""
 
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.catalogue import nearest
-from fairground.errors import FairgroundError, StoreError, require
+from fairground.errors import DamageWarning, FairgroundError, StoreError, require
 from fairground.files import read_json
 from fairground.records.artefacts import sweep, write_atomically
 from fairground.records.lock import held
@@ -57,10 +58,13 @@ def folder_of(study: StudySpec, home: Path) -> StudyFolder:
 
 
 def begun_studies(home: Path) -> dict[str, StudySpec]:
-    """Return the studies begun under `home`, by hash."""
+    """Return the studies begun under `home`, by hash, leaving out and naming those that cannot be read."""
     found = {}
     for path in sorted((home / "studies").glob("*/study.json")):
-        found[path.parent.name] = stored_study(path)
+        try:
+            found[path.parent.name] = stored_study(path)
+        except StoreError as error:
+            warnings.warn(f"{error}. This study is left out.", DamageWarning, stacklevel=2)
     return found
 
 
