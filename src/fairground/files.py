@@ -51,6 +51,12 @@ def require_regular(path: Path, *, error: type[FairgroundError] = InputError) ->
     open_regular(path, error=error).close()
 
 
+def require_replaceable(path: Path, *, error: type[FairgroundError] = InputError) -> None:
+    """Refuse to put a file where a folder, a pipe, a socket or a device is: renaming would take its place."""
+    mode = path.stat().st_mode if path.exists() else stat.S_IFREG
+    require(stat.S_ISREG(mode), f"cannot write {_shown(path)}: it is {_kind(mode)}, not a plain file", error)
+
+
 def read_bytes(path: Path, *, error: type[FairgroundError] = InputError, most: int | None = None) -> bytes:
     """Return the content of a regular file, refusing one longer than `most` bytes."""
     with reading(path, error=error) as file:

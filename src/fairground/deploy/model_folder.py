@@ -91,7 +91,7 @@ def read_model(folder: Path) -> UsableModel:
 
 def require_place(folder: Path, mark: str, what: str) -> None:
     """Refuse to write into a folder that holds something else."""
-    require(not folder.is_file(), f"'{folder}' is a file; name a folder")
+    require(folder.is_dir() or not folder.exists(), f"'{folder}' is a file; name a folder")
     is_free = not folder.exists() or (folder / mark).is_file() or not any(folder.iterdir())
     require(is_free, f"'{folder}' is not empty and is no {what}; name a new folder")
 
