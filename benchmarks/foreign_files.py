@@ -33,6 +33,7 @@ from fairground.records.sealed_json import sealed
 from fairground.records.store import Store
 from fairground.records.store_transfer import export_home, import_home
 from fairground.report.audits import read_audit
+from fairground.report.values_file import read_values
 from fairground.spec.load import load_run, run_from_plain
 from fairground.spec.study import study_to_plain
 from fairground.spec.study_load import load_study
@@ -71,6 +72,7 @@ def readers(place: Path) -> dict[str, Reader]:
         "features (.npz)": _features(place),
         "features (.npy)": _npy(),
         "tables (.csv)": _csv(place),
+        "values (.csv)": _text("values.csv", b"method,seed,value\nA,0,0.31\nA,1,0.33\nB,0,0.25\n", read_values),
         "model folders": _folder(trained.model, _use_model, json_files=("model.json",), mend=_mend_model),
         "index folders": _folder(trained.index, _use_index, json_files=("index.json",), mend=_mend_index),
         "weights (.safetensors)": _weights(),

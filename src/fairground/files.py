@@ -4,14 +4,17 @@ A pipe, a socket or a device is refused before a byte is asked of it, because re
 at the path is asked of the open file, so that nobody can exchange it between the question and the answer.
 """
 
+import csv
+import errno
 import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from dataclasses import dataclass
+from io import BufferedReader, FileIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from fairground.errors import FairgroundError, InputError, require
 
@@ -28,7 +31,7 @@ def open_regular(path: Path, *, error: type[FairgroundError] = InputError, what:
         handle = os.open(path, flags)
         mode = os.fstat(handle).st_mode
         require(stat.S_ISREG(mode), _complaint(path, what, f"it is {_kind(mode)}, not a plain file"), error)
-        return os.fdopen(handle, "rb")
+        return BufferedReader(_PlainFile(handle))
     except FairgroundError:  # before ValueError, because our refusals are ValueErrors too
         os.close(handle)
         raise
@@ -60,10 +63,11 @@ def require_replaceable(path: Path, *, error: type[FairgroundError] = InputError
 def read_bytes(path: Path, *, error: type[FairgroundError] = InputError, most: int | None = None) -> bytes:
     """Return the content of a regular file, refusing one longer than `most` bytes."""
     with reading(path, error=error) as file:
-        length = os.fstat(file.fileno()).st_size
-        complaint = f"{_shown(path)} has {length:,} bytes, more than the {most or 0:,} that are read of such a file"
-        require(most is None or length <= most, complaint, error)
-        return file.read()
+        # What the kernel calls a file may be longer than it says it is.
+        data = file.read(-1 if most is None else most + 1)
+    is_short = most is None or len(data) <= most
+    require(is_short, f"{_shown(path)} has more than the {most or 0:,} bytes that are read of such a file", error)
+    return data
 
 
 def read_text(path: Path, *, error: type[FairgroundError] = InputError, encoding: str = "utf-8") -> str:
@@ -79,6 +83,38 @@ def read_json(path: Path, *, error: type[FairgroundError] = InputError) -> dict[
     return parse_json(read_text(path, error=error), _shown(path), error=error)
 
 
+@dataclass(frozen=True)
+class CsvTable:
+    """A CSV file as text: the names of its columns, its rows without blank ones, and the line that each ends in."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+
+
+def read_csv(path: Path, *, error: type[FairgroundError] = InputError) -> CsvTable:
+    """Return a CSV file whose first line names its columns, each once, and whose rows have a cell for each."""
+    rows, lines = [], []
+    try:
+        with reading(path, error=error) as binary, TextIOWrapper(binary, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            columns = [name.strip() for name in next(reader, [])]
+            for row in filter(None, reader):
+                rows.append(row)
+                lines.append(reader.line_num)
+    except (UnicodeDecodeError, csv.Error) as failure:
+        raise error(f"{_shown(path)} is not a readable CSV file in UTF-8: {failure}") from failure
+    require(len(columns) > 0, f"{_shown(path)} is empty; its first line must name the columns", error)
+    is_each_once = len(set(columns)) == len(columns)
+    require(is_each_once, f"{_shown(path)} names a column twice: {', '.join(columns)}", error)
+    for number, row in enumerate(rows):
+        if len(row) != len(columns):
+            raise error(f"{_shown(path)}: row {number + 1} has {len(row)} cells for {len(columns)} columns")
+        if "\0" in "".join(row):
+            raise error(f"{_shown(path)}: row {number + 1} holds a NUL character: save the table as UTF-8")
+    return CsvTable(columns, rows, lines)
+
+
 def parse_json(text: str | bytes, origin: str, *, error: type[FairgroundError] = InputError) -> dict[str, Any]:
     """Return the JSON object that `text` is; `origin` says in a refusal where it came from."""
     try:
@@ -90,6 +126,25 @@ def parse_json(text: str | bytes, origin: str, *, error: type[FairgroundError] =
     if not isinstance(found, dict):
         raise error(f"{origin} must hold a JSON object; it holds {type(found).__name__}")
     return found
+
+
+class _PlainFile(FileIO):
+    """A file that has something to read, or its end: one that would have to be waited for is refused.
+
+    The kernel calls some files of its own regular that are none, such as /proc/kmsg.
+    """
+
+    def readinto(self, buffer: Any) -> int:
+        found: int | None = super().readinto(buffer)
+        return _waited_for() if found is None else found
+
+    def readall(self) -> bytes:
+        found: bytes | None = super().readall()
+        return _waited_for() if found is None else found
+
+
+def _waited_for() -> NoReturn:
+    raise BlockingIOError(errno.EAGAIN, "it has nothing to read yet, as a plain file never does")
 
 
 def _shown(path: Path) -> str:

@@ -23,6 +23,7 @@ READERS = (
     "features (.npz)",
     "features (.npy)",
     "tables (.csv)",
+    "values (.csv)",
     "model folders",
     "index folders",
     "weights (.safetensors)",
