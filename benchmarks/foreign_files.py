@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import safetensors.numpy
+import torch
 from PIL import Image
 from tests.cli.test_study import STUDY
 from tests.records.factory import make_record
@@ -76,6 +77,7 @@ def readers(place: Path) -> dict[str, Reader]:
         "model folders": _folder(trained.model, _use_model, json_files=("model.json",), mend=_mend_model),
         "index folders": _folder(trained.index, _use_index, json_files=("index.json",), mend=_mend_index),
         "weights (.safetensors)": _weights(),
+        "weights (.pth)": _pickled_weights(),
         "exported homes": _export(trained.home, place),
         "audits (JSON)": _json("audit.json", _audit_json(), read_audit),
         "pictures": _pictures(place),
@@ -259,6 +261,17 @@ def _weights() -> Reader:
     trunk = SmallConvTrunk(channels=1, widths=[4, 4])
     data = safetensors.numpy.save({name: tensor.numpy() for name, tensor in trunk.state_dict().items()})
     return _text("w.safetensors", data, lambda path: load_weights(trunk, name="small_conv", weights=str(path)))
+
+
+def _pickled_weights() -> Reader:
+    trunk, out = SmallConvTrunk(channels=1, widths=[4, 4]), io.BytesIO()
+    torch.save(trunk.state_dict(), out)
+
+    def read(path: Path) -> None:
+        digest = sha256(path.read_bytes()).hexdigest()
+        load_weights(trunk, name="small_conv", weights=str(path), sha256=digest)
+
+    return _text("w.pth", out.getvalue(), read)
 
 
 def _export(home: Path, place: Path) -> Reader:

@@ -27,6 +27,7 @@ READERS = (
     "model folders",
     "index folders",
     "weights (.safetensors)",
+    "weights (.pth)",
     "exported homes",
     "audits (JSON)",
     "pictures",
