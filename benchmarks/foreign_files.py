@@ -7,6 +7,7 @@ import io
 import json
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -29,6 +30,7 @@ from fairground.errors import FairgroundError
 from fairground.evaluation.score import score_file
 from fairground.files import parse_json, read_json
 from fairground.images.decoding import open_picture
+from fairground.records.artefacts import checksum
 from fairground.records.record import RunRecord
 from fairground.records.sealed_json import sealed
 from fairground.records.store import Store
@@ -243,8 +245,15 @@ def _mend_model(place: Path) -> None:
 
 
 def _mend_index(place: Path) -> None:
+    """Write the checksums of the files of the segments and of the model where there still are some."""
     if (place / "model" / "model.json").exists():
         _mend_model(place / "model")
+    with suppress(FairgroundError, KeyError, TypeError, AttributeError, OSError, ValueError):
+        held = parse_json((place / "index.json").read_bytes(), "index.json")
+        for entry in held["segments"]:
+            for name in entry["files"]:
+                entry["files"][name] = checksum(place / "segments" / entry["name"] / name)
+        (place / "index.json").write_text(json.dumps(held))
 
 
 def _use_index(place: Path) -> None:

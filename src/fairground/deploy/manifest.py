@@ -7,7 +7,7 @@ any moment leaves the index as it was or as it should be.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,8 @@ class Manifest:
     is_raw: bool
     next_id: int = 0
     next_segment: int = 1
+    #: the SHA-256 of each file of the model
+    model: Mapping[str, str] = field(default_factory=dict)
     segments: tuple[SegmentEntry, ...] = ()
     removed: Tombstones | None = None
     approximate_recall_at_10: float | None = None
@@ -97,7 +99,7 @@ def _manifest(held: Mapping[str, Any]) -> Manifest:
         SegmentEntry(
             name=_plain_name(entry["name"]),
             n=_count(entry["n"]),
-            files={_plain_name(name): str(digest) for name, digest in entry["files"].items()},
+            files=_digests(entry["files"]),
         )
         for entry in held["segments"]
     )
@@ -111,10 +113,15 @@ def _manifest(held: Mapping[str, Any]) -> Manifest:
         is_raw=held["is_raw"],
         next_id=_count(held["next_id"]),
         next_segment=_count(held["next_segment"]),
+        model=_digests(held.get("model", {})),
         segments=segments,
         removed=tombstones,
         approximate_recall_at_10=None if recall is None else float(recall),
     )
+
+
+def _digests(held: Mapping[str, object]) -> dict[str, str]:
+    return {_plain_name(name): str(digest) for name, digest in held.items()}
 
 
 def _count(value: object) -> int:
