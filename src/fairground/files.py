@@ -20,6 +20,8 @@ from fairground.errors import FairgroundError, InputError, require
 
 #: a text that people write or we do is far smaller; JSON takes some twenty times its length once it is read
 MAX_TEXT_BYTES = 64 << 20
+#: the facts of a model with 800,000 classes, or of an index with 16,000 segments
+MAX_FACTS_BYTES = 16 << 20
 
 
 def open_regular(path: Path, *, error: type[FairgroundError] = InputError, what: str = "") -> BufferedReader:
@@ -70,17 +72,23 @@ def read_bytes(path: Path, *, error: type[FairgroundError] = InputError, most: i
     return data
 
 
-def read_text(path: Path, *, error: type[FairgroundError] = InputError, encoding: str = "utf-8") -> str:
+def read_text(
+    path: Path,
+    *,
+    error: type[FairgroundError] = InputError,
+    encoding: str = "utf-8",
+    most: int = MAX_TEXT_BYTES,
+) -> str:
     """Return the content of a text file."""
     try:
-        return read_bytes(path, error=error, most=MAX_TEXT_BYTES).decode(encoding)
+        return read_bytes(path, error=error, most=most).decode(encoding)
     except UnicodeDecodeError as failure:
         raise error(f"{_shown(path)} is not text in UTF-8 (byte {failure.start})") from failure
 
 
-def read_json(path: Path, *, error: type[FairgroundError] = InputError) -> dict[str, Any]:
+def read_json(path: Path, *, error: type[FairgroundError] = InputError, most: int = MAX_TEXT_BYTES) -> dict[str, Any]:
     """Return the JSON object in a file."""
-    return parse_json(read_text(path, error=error), _shown(path), error=error)
+    return parse_json(read_text(path, error=error, most=most), _shown(path), error=error)
 
 
 @dataclass(frozen=True)
