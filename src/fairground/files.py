@@ -24,6 +24,11 @@ MAX_TEXT_BYTES = 64 << 20
 MAX_FACTS_BYTES = 16 << 20
 
 
+def shown(name: Path | str) -> str:
+    """Return a name from outside in quotes and in one line, so that it cannot pass for a line of ours."""
+    return "'" + str(name).replace("\n", "\\n") + "'"
+
+
 def open_regular(path: Path, *, error: type[FairgroundError] = InputError, what: str = "") -> BufferedReader:
     """Return a regular file opened for reading; refuse all else in a sentence that names the path, or `what` it is."""
     handle = -1
@@ -59,7 +64,7 @@ def require_regular(path: Path, *, error: type[FairgroundError] = InputError) ->
 def require_replaceable(path: Path, *, error: type[FairgroundError] = InputError) -> None:
     """Refuse to put a file where a folder, a pipe, a socket or a device is: renaming would take its place."""
     mode = path.stat().st_mode if path.exists() else stat.S_IFREG
-    require(stat.S_ISREG(mode), f"cannot write {_shown(path)}: it is {_kind(mode)}, not a plain file", error)
+    require(stat.S_ISREG(mode), f"cannot write {shown(path)}: it is {_kind(mode)}, not a plain file", error)
 
 
 def read_bytes(path: Path, *, error: type[FairgroundError] = InputError, most: int | None = None) -> bytes:
@@ -68,7 +73,7 @@ def read_bytes(path: Path, *, error: type[FairgroundError] = InputError, most: i
         # What the kernel calls a file may be longer than it says it is.
         data = file.read(-1 if most is None else most + 1)
     is_short = most is None or len(data) <= most
-    require(is_short, f"{_shown(path)} has more than the {most or 0:,} bytes that are read of such a file", error)
+    require(is_short, f"{shown(path)} has more than the {most or 0:,} bytes that are read of such a file", error)
     return data
 
 
@@ -83,12 +88,12 @@ def read_text(
     try:
         return read_bytes(path, error=error, most=most).decode(encoding)
     except UnicodeDecodeError as failure:
-        raise error(f"{_shown(path)} is not text in UTF-8 (byte {failure.start})") from failure
+        raise error(f"{shown(path)} is not text in UTF-8 (byte {failure.start})") from failure
 
 
 def read_json(path: Path, *, error: type[FairgroundError] = InputError, most: int = MAX_TEXT_BYTES) -> dict[str, Any]:
     """Return the JSON object in a file."""
-    return parse_json(read_text(path, error=error, most=most), _shown(path), error=error)
+    return parse_json(read_text(path, error=error, most=most), shown(path), error=error)
 
 
 @dataclass(frozen=True)
@@ -111,15 +116,15 @@ def read_csv(path: Path, *, error: type[FairgroundError] = InputError) -> CsvTab
                 rows.append(row)
                 lines.append(reader.line_num)
     except (UnicodeDecodeError, csv.Error) as failure:
-        raise error(f"{_shown(path)} is not a readable CSV file in UTF-8: {failure}") from failure
-    require(len(columns) > 0, f"{_shown(path)} is empty; its first line must name the columns", error)
+        raise error(f"{shown(path)} is not a readable CSV file in UTF-8: {failure}") from failure
+    require(len(columns) > 0, f"{shown(path)} is empty; its first line must name the columns", error)
     is_each_once = len(set(columns)) == len(columns)
-    require(is_each_once, f"{_shown(path)} names a column twice: {', '.join(columns)}", error)
+    require(is_each_once, f"{shown(path)} names a column twice: {', '.join(map(shown, columns))}", error)
     for number, row in enumerate(rows):
         if len(row) != len(columns):
-            raise error(f"{_shown(path)}: row {number + 1} has {len(row)} cells for {len(columns)} columns")
+            raise error(f"{shown(path)}: row {number + 1} has {len(row)} cells for {len(columns)} columns")
         if "\0" in "".join(row):
-            raise error(f"{_shown(path)}: row {number + 1} holds a NUL character: save the table as UTF-8")
+            raise error(f"{shown(path)}: row {number + 1} holds a NUL character: save the table as UTF-8")
     return CsvTable(columns, rows, lines)
 
 
@@ -155,10 +160,6 @@ def _waited_for() -> NoReturn:
     raise BlockingIOError(errno.EAGAIN, "it has nothing to read yet, as a plain file never does")
 
 
-def _shown(path: Path) -> str:
-    return f"'{path}'"
-
-
 def _kind(mode: int) -> str:
     kinds = {
         "a folder": stat.S_ISDIR,
@@ -170,7 +171,7 @@ def _kind(mode: int) -> str:
 
 
 def _complaint(path: Path, what: str, reason: str) -> str:
-    return f"{what} cannot be read: {reason}" if what else f"cannot read {_shown(path)}: {reason}"
+    return f"{what} cannot be read: {reason}" if what else f"cannot read {shown(path)}: {reason}"
 
 
 def _reason(failure: OSError | ValueError) -> str:

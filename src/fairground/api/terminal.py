@@ -41,7 +41,7 @@ def screen_width() -> int | None:
 
 def print_fitted(line: str, *, indent: int = 4) -> None:
     """Print a line, in several where the terminal is narrower, further ones set in by `indent` more than the first."""
-    print(fitted(line, screen_width(), indent=indent))
+    print(fitted(line.replace("\n", "\\n"), screen_width(), indent=indent))
 
 
 def fitted(line: str, width: int | None, *, indent: int = 4) -> str:
@@ -81,6 +81,8 @@ def guard_streams() -> None:
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, CleanStream):
             setattr(sys, name, CleanStream(stream))
+    # A picture that Pillow warns of is read as it should be, or refused in a sentence of ours.
+    warnings.filterwarnings("ignore", module=r"PIL\.")
     show = warnings.showwarning
 
     def show_sentence(

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairground.catalogue import nearest
 from fairground.errors import DataError, require
-from fairground.files import read_csv, require_regular
+from fairground.files import read_csv, require_regular, shown
 
 if TYPE_CHECKING:
     import pyarrow
@@ -43,7 +43,7 @@ class Columns:
         """Return a column that the file must have."""
         require(
             name in self._columns,
-            f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: {', '.join(self._columns)}.",
+            f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: {self._listed()}.",
             DataError,
         )
         return self._columns[name]
@@ -82,8 +82,12 @@ class Columns:
         if empty is not None:
             self._refuse(name, empty, "filled")
 
+    def _listed(self) -> str:
+        return ", ".join(shown(name).strip("'") for name in self._columns)
+
     def _refuse(self, name: str, row: int, wanted: str) -> None:
-        raise DataError(f"{self.path}: row {row + 1} of '{name}' must be {wanted}; got '{self._columns[name][row]}'")
+        found = shown(self._columns[name][row])
+        raise DataError(f"{self.path}: row {row + 1} of '{name}' must be {wanted}; got {found}")
 
 
 def read_columns(path: Path) -> Columns:
@@ -135,7 +139,7 @@ def parts_from_words(words: list[str], origin: str) -> np.ndarray:
     unknown = sorted(word for word, part in meaning.items() if not part and word.strip())
     require(
         not unknown,
-        f"{origin}: a split is train, validation or test, or empty; got '{''.join(unknown[:1])}'."
+        f"{origin}: a split is train, validation or test, or empty; got {shown(''.join(unknown[:1]))}."
         f"{nearest(unknown[0], PARTS) if unknown else ''}",
         DataError,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import InputError, require
-from fairground.files import read_csv
+from fairground.files import read_csv, shown
 from fairground.report.comparison import plain_pair
 from fairground.report.headings import clean, shorten
 from fairground.statistics.comparison import Comparison
@@ -111,10 +111,9 @@ def _take(read: _Read, row: Mapping[str, str], where: str) -> None:
     try:
         value = float(words["value"])
     except ValueError as error:
-        raise InputError(f"{where}: value must be a number; got '{words['value']}'") from error
+        raise InputError(f"{where}: value must be a number; got {shown(words['value'])}") from error
     folds = read.setdefault(words["dataset"], {}).setdefault(words["method"], {}).setdefault(words["seed"], {})
     fold = f", fold {words['fold']}" if words["fold"] else ""
-    require(
-        words["fold"] not in folds, f"{where}: method '{words['method']}', seed {words['seed']}{fold} is there twice"
-    )
+    complaint = f"{where}: method '{words['method']}', seed {words['seed']}{fold} is there twice"
+    require(words["fold"] not in folds, clean(complaint))
     folds[words["fold"]] = value
