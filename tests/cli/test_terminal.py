@@ -88,6 +88,16 @@ def test_names_of_classes_files_and_paths_reach_no_terminal_unclean(photos):
         assert "Traceback" not in told.stderr, told.stderr
 
 
+@pytest.mark.parametrize("closed", ["", ">&-", "2>&-", ">&- 2>&-"])
+def test_a_reader_who_goes_away_or_never_was_there_leaves_no_traceback(closed, tmp_path):
+    command = f"{sys.executable} -m fairground list losses {closed} | head -1"
+    told = subprocess.run(
+        command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    assert told.stderr == ""
+    assert bool(told.stdout) == (">&-" not in closed.split())
+
+
 FORGED = "bad\nfairground: sound"
 
 
