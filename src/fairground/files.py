@@ -20,8 +20,8 @@ from fairground.errors import FairgroundError, InputError, require
 
 #: a text that people write or we do is far smaller; JSON takes some twenty times its length once it is read
 MAX_TEXT_BYTES = 64 << 20
-#: the facts of a model with 800,000 classes, or of an index with 16,000 segments
-MAX_FACTS_BYTES = 16 << 20
+#: those of a model with 800,000 classes, or of an index with 16,000 segments
+MAX_METADATA_BYTES = 16 << 20
 
 
 def shown(name: Path | str) -> str:

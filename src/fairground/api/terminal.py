@@ -80,7 +80,7 @@ def guard_streams() -> None:
     """Let everything this process prints go through `cleaned`, and print warnings of damage as sentences."""
     for name in ("stdout", "stderr"):
         # None where whoever started us closed it.
-        stream = getattr(sys, name) or Path(os.devnull).open("w", encoding="utf-8")
+        stream = getattr(sys, name) or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
         if not isinstance(stream, CleanStream):
             setattr(sys, name, CleanStream(stream))
     # A picture that Pillow warns of is read as it should be, or refused in a sentence of ours.
