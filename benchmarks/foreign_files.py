@@ -7,6 +7,7 @@ import io
 import json
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import safetensors.numpy
+import torch
 from PIL import Image
 from tests.cli.test_study import STUDY
 from tests.records.factory import make_record
@@ -29,12 +31,13 @@ from fairground.errors import FairgroundError
 from fairground.evaluation.score import score_file
 from fairground.files import parse_json, read_json
 from fairground.images.decoding import open_picture
-from fairground.records.artefacts import RunFolder
+from fairground.records.artefacts import RunFolder, checksum
 from fairground.records.record import RunRecord
 from fairground.records.sealed_json import sealed
 from fairground.records.store import Store
 from fairground.records.store_transfer import export_home, import_home
 from fairground.report.audits import read_audit
+from fairground.report.values_file import read_values
 from fairground.spec.load import load_run, run_from_plain
 from fairground.spec.study import study_to_plain
 from fairground.spec.study_load import load_study
@@ -74,9 +77,11 @@ def readers(place: Path) -> dict[str, Reader]:
         "features (.npz)": _features(place),
         "features (.npy)": _npy(),
         "tables (.csv)": _csv(place),
+        "values (.csv)": _text("values.csv", b"method,seed,value\nA,0,0.31\nA,1,0.33\nB,0,0.25\n", read_values),
         "model folders": _folder(trained.model, _use_model, json_files=("model.json",), mend=_mend_model),
         "index folders": _folder(trained.index, _use_index, json_files=("index.json",), mend=_mend_index),
         "weights (.safetensors)": _weights(),
+        "weights (.pth)": _pickled_weights(),
         "exported homes": _export(trained.home, place),
         "audits (JSON)": _json("audit.json", _audit_json(), read_audit),
         "pictures": _pictures(place),
@@ -242,8 +247,15 @@ def _mend_model(place: Path) -> None:
 
 
 def _mend_index(place: Path) -> None:
+    """Write the checksums of the files of the segments and of the model where there still are some."""
     if (place / "model" / "model.json").exists():
         _mend_model(place / "model")
+    with suppress(FairgroundError, KeyError, TypeError, AttributeError, OSError, ValueError):
+        held = parse_json((place / "index.json").read_bytes(), "index.json")
+        for entry in held["segments"]:
+            for name in entry["files"]:
+                entry["files"][name] = checksum(place / "segments" / entry["name"] / name)
+        (place / "index.json").write_text(json.dumps(held))
 
 
 def _use_index(place: Path) -> None:
@@ -260,6 +272,17 @@ def _weights() -> Reader:
     trunk = SmallConvTrunk(channels=1, widths=[4, 4])
     data = safetensors.numpy.save({name: tensor.numpy() for name, tensor in trunk.state_dict().items()})
     return _text("w.safetensors", data, lambda path: load_weights(trunk, name="small_conv", weights=str(path)))
+
+
+def _pickled_weights() -> Reader:
+    trunk, out = SmallConvTrunk(channels=1, widths=[4, 4]), io.BytesIO()
+    torch.save(trunk.state_dict(), out)
+
+    def read(path: Path) -> None:
+        digest = sha256(path.read_bytes()).hexdigest()
+        load_weights(trunk, name="small_conv", weights=str(path), sha256=digest)
+
+    return _text("w.pth", out.getvalue(), read)
 
 
 def _export(home: Path, place: Path) -> Reader:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import DataError, InputError, StoreError
-from fairground.files import MAX_TEXT_BYTES, open_regular, read_bytes, read_json, read_text, require_regular
+from fairground.files import MAX_TEXT_BYTES, open_regular, read_bytes, read_csv, read_json, read_text, require_regular
 
 
 def refusal(path, read=read_bytes, **said) -> str:
@@ -37,6 +37,27 @@ def test_refusing_leaves_nothing_open(tmp_path):
         refusal(tmp_path)
         refusal("/dev/null")
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_file_that_would_have_to_be_waited_for_is_refused(tmp_path, monkeypatch):
+    """What /proc/kmsg does: it calls itself a regular file, and has nothing to read yet."""
+    os.mkfifo(tmp_path / "pipe")
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)
+    monkeypatch.setattr("fairground.files.stat.S_ISREG", lambda mode: True)
+    try:
+        for read in (read_bytes, read_text, read_json, read_csv):
+            assert "it has nothing to read yet" in refusal(tmp_path / "pipe", read)
+        assert "it has nothing to read yet" in refusal(tmp_path / "pipe", most=9)
+        with open_regular(tmp_path / "pipe") as file, pytest.raises(OSError, match="nothing to read yet"):
+            file.read(4)
+    finally:
+        os.close(writer)
+
+
+def test_a_file_longer_than_it_says_is_not_read_to_its_end():
+    if not Path("/proc/self/pagemap").exists():
+        pytest.skip("this system has no file that calls itself empty and is not")
+    assert "more than the 1,000 bytes" in refusal(Path("/proc/self/pagemap"), most=1000)
 
 
 def test_the_callers_own_words_name_the_file(tmp_path):

@@ -22,7 +22,10 @@ class DataError(InputError):
 
 
 class PictureError(DataError):
-    """One picture cannot be read; there may be more of them."""
+    """One picture cannot be read; there may be more of them. One line, whatever the picture is called."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence.replace("\n", "\\n"))
 
 
 class StoreError(FairgroundError):

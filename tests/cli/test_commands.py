@@ -126,6 +126,9 @@ def test_score_refuses_what_it_cannot_read(tmp_path: Path, capsys: pytest.Captur
     assert "objects" in capsys.readouterr().err.lower()
     assert fairground("score", str(tmp_path / "nothing.npz")) == 2
     np.savez(tmp_path / "fine.npz", embeddings=np.eye(3), labels=np.zeros(3, dtype=int))
+    for metrics in (",", " "):
+        assert fairground("score", str(tmp_path / "fine.npz"), "-m", metrics) == 2
+        assert "--metrics names none" in capsys.readouterr().err
     assert fairground("score", str(tmp_path / "fine.npz"), "-m", "recal@1") == 2
     assert "recall" in capsys.readouterr().err
 

@@ -92,6 +92,53 @@ def test_names_of_classes_files_and_paths_reach_no_terminal_unclean(photos):
         assert "Traceback" not in told.stderr, told.stderr
 
 
+@pytest.mark.parametrize("closed", ["", ">&-", "2>&-", ">&- 2>&-"])
+def test_a_reader_who_goes_away_or_never_was_there_leaves_no_traceback(closed, tmp_path):
+    command = f"{sys.executable} -m fairground list losses {closed} | head -1"
+    told = subprocess.run(
+        command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    assert told.stderr == ""
+    assert bool(told.stdout) == (">&-" not in closed.split())
+
+
+FORGED = "bad\nfairground: sound"
+
+
+def test_no_name_from_outside_is_a_line_of_its_own(photos):
+    (photos / "set" / "good" / f"{FORGED}.png").write_bytes(b"not a picture")
+    copy = (photos / "set" / "good" / "0.png").read_bytes()
+    (photos / "set" / "good" / f"copy{FORGED}.png").write_bytes(copy)
+    (photos / "cells.csv").write_text(f'path,label\n"{FORGED}.png",a\n')
+    (photos / "splits.csv").write_text(f'path,label,split\nset/good/0.png,a,"{FORGED}"\n')
+    (photos / "values.csv").write_text(f'method,seed,value\n"{FORGED}",0,1\n"{FORGED}",0,2\n')
+    for words in (
+        ("data", "check", "set"),
+        ("data", "check", "cells.csv"),
+        ("data", "check", "splits.csv"),
+        ("compare", "--values", "values.csv"),
+    ):
+        told = fairground(*words, cwd=photos)
+        lines = (told.stdout + told.stderr).splitlines()
+        assert any("fairground: sound" in line for line in lines), words
+        assert not any(line.startswith("fairground: sound") for line in lines), told
+
+
+def test_a_picture_of_too_many_pixels_is_refused_without_a_warning(photos):
+    from PIL import Image
+
+    Image.new("1", (10_000, 9_500)).save(photos / "set" / "good" / "large.png")
+    told = fairground("data", "check", "set", cwd=photos)
+    assert "claims 10000 x 9500 pixels" in told.stdout
+    assert "DecompressionBomb" not in told.stderr
+
+
+def test_what_pillow_logs_is_not_printed(capfd):
+    program = "import fairground.images.decoding, logging; logging.getLogger('PIL.TiffImagePlugin').error('odd')"
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert "odd" not in capfd.readouterr().err
+
+
 def test_what_is_printed_by_others_goes_to_the_error_stream(capfd):
     with prints_on_stderr():
         print("by Python")

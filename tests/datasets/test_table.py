@@ -133,6 +133,7 @@ def test_parquet_without_pyarrow_says_what_to_install(home, monkeypatch):
             "1 boxes lack some of their edges; the first is in row 1. Leave",
         ),
         ("path,label,x1,y1,x2,y2\nimg/0.png,a,1,1,b,5\n", "row 1 of 'x2' must be a whole number; got 'b'"),
+        ("path,label,x1,y1,x2,y2\nimg/0.png,a,1,1,1e99,5\n", "row 1 of 'x2' must be a whole number; got '1e99'"),
         ("path,label\nimg/9.png,a\n", "1 of 1 images are not in .*: 'img/9.png'"),
         ('path,label\n"img/0.png,a\n', "is not a readable CSV file in UTF-8"),
     ],

@@ -1,4 +1,5 @@
 import json
+import os
 import shlex
 import shutil
 import signal
@@ -14,7 +15,7 @@ from fairground.cli.main import app
 from fairground.deploy.embedding_file import embed_to_file
 from fairground.deploy.inputs import read_inputs
 from fairground.deploy.model import PICTURES, UsableModel
-from fairground.deploy.model_folder import open_model
+from fairground.deploy.model_folder import open_model, write_model
 from fairground.errors import FairgroundError
 from fairground.records.arrays import read_arrays
 from tests.patience import PATIENCE
@@ -152,3 +153,12 @@ def test_after_control_c_the_command_to_go_on_with_is_the_one_that_was_typed(
     for word, value in said.items():
         command = command.replace(word, shlex.quote(value))
     assert f"Go on with the same command:\n  {command}\n" in stopped.stderr
+
+
+def test_a_pipe_is_neither_replaced_nor_written_beside(model, pictures, tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(FairgroundError, match=r"cannot write '.*pipe\.npz': it is a pipe, not a plain file"):
+        embed_to_file(model, read_inputs(pictures), tmp_path / "pipe.npz")
+    with pytest.raises(FairgroundError, match="name a folder"):
+        write_model(model, tmp_path / "pipe.npz")
+    assert [path.is_fifo() for path in tmp_path.iterdir()] == [True]

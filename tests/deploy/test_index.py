@@ -10,6 +10,7 @@ from fairground.cli.main import app
 from fairground.deploy import faiss_index as approximate
 from fairground.deploy.decision import DecisionRule, rule_of
 from fairground.deploy.index import build_index, open_index
+from fairground.deploy.index_compaction import check_index
 from fairground.deploy.query import query_index
 from fairground.errors import FairgroundError
 
@@ -95,6 +96,20 @@ def test_a_damaged_index_is_refused(index, tmp_path, file, content, complaint):
     (folder / file).write_text(content)
     with pytest.raises(FairgroundError, match=complaint):
         open_index(folder)
+
+
+@pytest.mark.parametrize("file", ["model.json", "weights.safetensors"])
+@pytest.mark.parametrize("content", [None, b"", b"garbage"])
+def test_a_damaged_model_is_found_by_the_check(index, tmp_path, file, content):
+    folder = shutil.copytree(index.folder, tmp_path / "damaged")
+    assert check_index(folder) == []
+    path = folder / "model" / file
+    path.unlink() if content is None else path.write_bytes(content)
+    assert check_index(folder) == [str(path)]
+    held = json.loads((folder / "index.json").read_text())
+    del held["model"]  # as earlier versions wrote it
+    (folder / "index.json").write_text(json.dumps(held))
+    assert check_index(folder) == [str(folder / "model")]
 
 
 def test_other_folders_are_left_alone(model, pictures, tmp_path):

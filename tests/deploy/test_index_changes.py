@@ -276,6 +276,18 @@ def test_changed_bytes_are_found_and_never_joined(small):
     assert (said.exit_code, said.output) == (1, f"damaged: {path}\n")
 
 
+@pytest.mark.parametrize("file", ["names.bin", "names.npy", "segment.json"])
+def test_a_row_is_never_called_by_a_changed_name(small, file):
+    path = small / "segments" / "000001" / file
+    content = bytearray(path.read_bytes())
+    place = content.index(b'["') + 2 if file == "segment.json" else len(content) - 8
+    content[place] ^= 1
+    path.write_bytes(content)
+    assert check_index(small) == [str(path)]
+    with pytest.raises(DataError, match=rf"000001/{file} is damaged"):
+        open_index(small).name(0)
+
+
 def test_the_approximate_search_goes_with_the_rows_it_was_made_for(small, monkeypatch):
     pytest.importorskip("faiss", reason="faiss is not installed")
     compact_index(small, with_approximate=True)

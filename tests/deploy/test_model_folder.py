@@ -92,6 +92,10 @@ def test_no_file_of_the_folder_is_a_pickle(exported):
         ({"trunk": {"name": "small_konv"}}, "Did you mean 'small_conv'"),
         ({"trunk": {"name": "small_conv", "depth": 3}}, "no setting 'trunk.depth'"),
         ({"channels": "many"}, "damaged"),
+        ({"channels": True}, "damaged: channels must be a whole number from 1; got True"),
+        ({"embedding_dim": -1}, "damaged: embedding_dim must be a whole number from 1; got -1"),
+        ({"embedding_dim": True}, "damaged: embedding_dim must be a whole number from 1; got True"),
+        ({"embedding_dim": 17}, r"cannot be made: it says that embeddings have 17 numbers, but its head makes \d+"),
     ],
 )
 def test_a_folder_that_was_tampered_with_is_refused_in_a_sentence(exported, tmp_path, change, complaint):

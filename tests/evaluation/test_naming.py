@@ -1,8 +1,10 @@
+import numpy as np
 import pytest
 
 from fairground.contracts.metric import RankingMetric
 from fairground.errors import InputError
 from fairground.evaluation.metric_names import metric_named
+from fairground.evaluation.scores import evaluate
 from fairground.metrics import FnmrMetric, MapAtRMetric, MapMetric, NdcgMetric, RecallMetric
 from fairground.spec.metric_words import spelled
 
@@ -67,3 +69,14 @@ def test_refusals(word, sentence):
 
 def test_a_file_spells_its_word():
     assert spelled("map_at_r") == "map@r"
+
+
+@pytest.mark.parametrize("name", ["recall", "precision", "ndcg", "map"])
+def test_a_number_that_no_list_is_long_enough_for_is_refused(name):
+    for number in ("9" * 20, "inf"):
+        with pytest.raises(InputError, match=r"a number after @ is 1,000,000,000 at most"):
+            metric_named(f"{name}@{number}")
+    with pytest.raises(InputError, match="is not a number"):
+        metric_named(f"{name}@{'9' * 5000}")
+    scores = evaluate(np.eye(4), np.array([0, 0, 1, 1]), [f"{name}@1000000000"])
+    assert list(scores) == [f"{name}@1000000000"]

@@ -1,6 +1,7 @@
 import errno
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,27 @@ def test_an_impossible_folder_is_refused_in_a_sentence(tmp_path):
         write_atomically(tmp_path / "file" / "below", b"x")
     with pytest.raises(StoreError, match="cannot write"):
         RunFolder(tmp_path / "file", "abc").make()
+
+
+def test_a_pipe_a_socket_a_device_and_a_folder_are_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("/dev/null")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        for name, kind in (("pipe", "pipe"), ("folder", "folder"), ("link", "device"), ("socket", "socket")):
+            with pytest.raises(StoreError, match=rf"cannot write '.*{name}': it is a {kind}, not a plain file"):
+                write_atomically(tmp_path / name, b"x")
+    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "link").is_symlink()
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_link_to_a_file_is_replaced_and_the_file_stays(tmp_path):
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_atomically(tmp_path / "link", b"new")
+    assert ((tmp_path / "link").read_bytes(), (tmp_path / "file").read_bytes()) == (b"new", b"old")
 
 
 def test_a_kill_at_any_moment_leaves_one_whole_file(tmp_path):

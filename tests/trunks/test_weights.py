@@ -124,6 +124,22 @@ def test_a_missing_published_file_is_named_with_hash_and_address(
         assert part in str(refusal.value)
 
 
+@pytest.mark.parametrize("content", [b"", b"\n", b"\x80\x02", b"PK\x03\x04"])
+def test_a_pickle_that_is_none_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "own.pth"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"own\.pth cannot be read as weights: ."):
+        load(Small(), path, sha256=hashlib.sha256(content).hexdigest())
+
+
+def test_a_pipe_and_a_device_are_called_what_they_are(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "own.pth")
+    with pytest.raises(InputError, match="it is a pipe"):
+        load(Small(), tmp_path / "own.pth")
+    with pytest.raises(InputError, match="it is a device"):
+        load(Small(), "/dev/null")
+
+
 def test_a_missing_path_is_named() -> None:
     with pytest.raises(
         InputError, match=r"trunk\.weights of small must be none or the path of a file; there is no file /no/"

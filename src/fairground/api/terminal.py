@@ -13,6 +13,7 @@ import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from fairground.errors import DamageWarning
@@ -41,7 +42,7 @@ def screen_width() -> int | None:
 
 def print_fitted(line: str, *, indent: int = 4) -> None:
     """Print a line, in several where the terminal is narrower, further ones set in by `indent` more than the first."""
-    print(fitted(line, screen_width(), indent=indent))
+    print(fitted(line.replace("\n", "\\n"), screen_width(), indent=indent))
 
 
 def fitted(line: str, width: int | None, *, indent: int = 4) -> str:
@@ -78,9 +79,12 @@ def console() -> "Console":
 def guard_streams() -> None:
     """Let everything this process prints go through `cleaned`, and print warnings of damage as sentences."""
     for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is not None and not isinstance(stream, CleanStream):
+        # None where whoever started us closed it.
+        stream = getattr(sys, name) or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
+        if not isinstance(stream, CleanStream):
             setattr(sys, name, CleanStream(stream))
+    # A picture that Pillow warns of is read as it should be, or refused in a sentence of ours.
+    warnings.filterwarnings("ignore", module=r"PIL\.")
     show = warnings.showwarning
 
     def show_sentence(

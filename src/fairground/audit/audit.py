@@ -14,6 +14,7 @@ from fairground.audit.near_duplicates import MIN_BITS, N_BITS, THRESHOLD, count_
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.split import Split
 from fairground.contracts.table import ImageTable
+from fairground.files import shown
 from fairground.images.photo_dataset import PhotoDataset, Photos
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset, build_split
@@ -47,9 +48,10 @@ class Audit:
 
     def __post_init__(self) -> None:
         shared = self.shared_classes.get("train, test", ())
+        first = shown(shared[0] if shared else "")
         sentence = (
-            f"TRAIN AND TEST SHARE {len(shared)} CLASSES (the first is '{shared[0] if shared else ''}'): scores on "
-            "them are those of classification, not of metric learning"
+            f"TRAIN AND TEST SHARE {len(shared)} CLASSES (the first is {first}): scores on them are those of "
+            "classification, not of metric learning"
         )
         object.__setattr__(self, "failures", (sentence,) if shared else ())
 

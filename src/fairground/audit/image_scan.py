@@ -14,7 +14,7 @@ from PIL import Image
 from fairground.audit.near_duplicates import fingerprint_bits
 from fairground.contracts.table import Images
 from fairground.errors import DataError
-from fairground.files import read_bytes
+from fairground.files import read_bytes, shown
 from fairground.images.decoding import open_picture, picture_size
 from fairground.images.image_files import ImageFiles
 from fairground.images.photo_dataset import Photos
@@ -61,7 +61,7 @@ def scan_files(photos: Photos, progress: Progress = lambda *_: None) -> ImageSca
         except DataError as error:
             return str(error)
         except OSError as error:
-            return f"image '{files[row]}' cannot be read: {error.strerror}"
+            return f"image {shown(files[row])} cannot be read: {error.strerror}"
         return None
 
     for begin in range(0, n, _BLOCK):

@@ -43,15 +43,18 @@ def score(
 
     Example: fairground score my_embeddings.npz --metrics recall@1,recall@10,map@r --interval 1000
     """
+    from fairground.errors import require
     from fairground.evaluation.bootstrap import Bootstrap
     from fairground.evaluation.score import score_file_in_detail
     from fairground.records.arrays import write_arrays
     from fairground.report.headings import unit
     from fairground.spec.metric_words import is_share
 
+    names = None if metrics is None else [name.strip() for name in metrics.split(",") if name.strip()]
+    require(names != [], "--metrics names none; write some with commas, like recall@1,map@r")
     found = score_file_in_detail(
         file,
-        [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None,
+        names,
         distance=distance,
         normalise=normalise,
         lone=lone,

@@ -63,7 +63,7 @@ class FeaturesDataset(Dataset):
     def load(self) -> ImageTable:
         """Return features and labels, classes in order of label."""
         path = Path(self.path).expanduser()
-        require(path.is_file(), f"features.path: there is no file '{path}'", DataError)
+        require(path.exists(), f"features.path: there is no file '{path}'", DataError)
         if path.suffix.lower() == ".npz":
             columns = _from_archive(path)
         elif path.suffix.lower() == ".npy":

@@ -24,7 +24,7 @@ class IconsDataset(Dataset):
     """`path` is another file written by `scripts/build_icons.py`, such as the large one; empty for the shipped one."""
 
     def __init__(self, *, path: str = "") -> None:
-        require(not path or Path(path).is_file(), f"icons.path must be a file or empty; there is no file '{path}'")
+        require(not path or Path(path).exists(), f"icons.path must be a file or empty; there is no file '{path}'")
         self.path = path
 
     def load(self) -> ImageTable:

@@ -4,9 +4,11 @@
 <name>.npy   where each row begins and the last ends, (n + 1,) whole numbers
 """
 
+import hashlib
 import itertools
 import os
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -43,9 +45,13 @@ def _sync(file: IO[bytes]) -> None:
 
 
 class ByteRows:
-    """The rows of `<name>.bin`, by number; the file is mapped, so that it may be removed by others meanwhile."""
+    """The rows of `<name>.bin`, by number; the file is mapped, so that it may be removed by others meanwhile.
 
-    def __init__(self, folder: Path, name: str) -> None:
+    With `sha256` the bytes are held against it before the first row is given.
+    """
+
+    def __init__(self, folder: Path, name: str, *, sha256: str | None = None) -> None:
+        self.sha256 = sha256
         self.path = folder / f"{name}.bin"
         self._edges = map_npy(folder / f"{name}.npy")
         is_list = self._edges.ndim == 1 and self._edges.dtype.kind in "iu" and len(self._edges) >= 1
@@ -53,7 +59,13 @@ class ByteRows:
         with reading(self.path, error=DataError) as file:
             is_empty = file.seek(0, os.SEEK_END) == 0
             # Nothing can be mapped of nothing.
-            self._bytes: np.ndarray = np.empty(0, np.uint8) if is_empty else np.memmap(file, np.uint8, "r")
+            self._mapped: np.ndarray = np.empty(0, np.uint8) if is_empty else np.memmap(file, np.uint8, "r")
+
+    @cached_property
+    def _bytes(self) -> np.ndarray:
+        is_sound = self.sha256 is None or hashlib.sha256(self._mapped.data).hexdigest() == self.sha256
+        require(is_sound, f"{self.path} is damaged: it is not as it was written", DataError)
+        return self._mapped
 
     def __len__(self) -> int:
         return len(self._edges) - 1

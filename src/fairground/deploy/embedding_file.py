@@ -23,7 +23,7 @@ from fairground.deploy.inputs import EmbeddingInputs
 from fairground.deploy.model import UsableModel, block_length
 from fairground.deploy.resize import resized_images
 from fairground.errors import FairgroundError, StoreError, require
-from fairground.files import read_json
+from fairground.files import read_json, require_replaceable
 from fairground.records.artefacts import write_atomically
 from fairground.records.lock import held
 from fairground.records.npy import map_npy
@@ -77,7 +77,7 @@ def embed_to_file(
 ) -> Path:
     """Write the embeddings of all rows to an .npy or .npz file and return its path; memory stays that of two blocks."""
     require(out.suffix in (".npy", ".npz"), f"embeddings are written as .npy or .npz; got '{out}'")
-    require(not out.is_dir(), f"'{out}' is a folder; name a file that ends in .npy or .npz")
+    require_replaceable(out)
     require(len(inputs) > 0, "there is nothing to embed")
     resized_images(inputs.images, model.metadata)  # refused before any file is made
     journal = _Journal(out)

@@ -21,14 +21,16 @@ from fairground.deploy.inputs import EmbeddingInputs, read_inputs
 from fairground.deploy.live_rows import LiveRows, RowPart
 from fairground.deploy.manifest import MARK, SEGMENTS, Manifest, read_manifest
 from fairground.deploy.model import UsableModel
-from fairground.deploy.model_folder import read_model, require_place, write_model
+from fairground.deploy.model_folder import METADATA, WEIGHTS, read_model, require_place, write_model
 from fairground.deploy.search import Matches, search
 from fairground.deploy.segment import Segment, SegmentTexts, open_segment
 from fairground.deploy.segment_build import Tell, embedded_segment, remove_strays
 from fairground.errors import DataError, require
+from fairground.records.artefacts import checksum
 from fairground.records.npy import map_npy
 
 How = Literal["auto", "exact", "approximate"]
+MODEL = "model"
 _UNFINISHED = "index.partial"
 _ATTEMPTS = 3
 
@@ -51,7 +53,7 @@ class Index:
     @cached_property
     def model(self) -> UsableModel:
         """The model that made the embeddings, and makes those of queries."""
-        return read_model(self.folder / "model")
+        return read_model(self.folder / MODEL)
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -156,14 +158,18 @@ def build_index(
         approximate.faiss()
         require(model.metadata.normalise, approximate.COSINES)
     _begin(folder)
-    write_model(model, folder / "model")
-    manifest = Manifest(width=model.metadata.embedding_dim, is_raw=not model.metadata.normalise)
+    write_model(model, folder / MODEL)
+    manifest = Manifest(
+        width=model.metadata.embedding_dim,
+        is_raw=not model.metadata.normalise,
+        model={name: checksum(folder / MODEL / name) for name in (METADATA, WEIGHTS)},
+    )
     remove_strays(folder, manifest)
     (folder / approximate.FILE).unlink(missing_ok=True)
     texts = SegmentTexts(
         names=inputs.names, labels=inputs.labels, class_names=inputs.class_names, left_out=inputs.left_out
     )
-    entry = embedded_segment(folder, manifest, read_model(folder / "model"), inputs, texts, tell)
+    entry = embedded_segment(folder, manifest, read_model(folder / MODEL), inputs, texts, tell)
     manifest = replace(manifest, segments=(entry,), next_id=entry.n, next_segment=2)
     manifest.write(folder)
     (folder / _UNFINISHED).unlink(missing_ok=True)
@@ -174,10 +180,16 @@ def build_index(
     return open_index(folder)
 
 
-def open_index(folder: Path | str) -> Index:
-    """Return an index, refusing in a sentence what is not a finished one."""
+def index_folder(folder: Path | str) -> Path:
+    """Return the folder of an index, refusing what is no folder."""
     path = Path(folder).expanduser()
     require(path.is_dir(), f"there is no index folder '{path}'; `fairground index` makes one", DataError)
+    return path
+
+
+def open_index(folder: Path | str) -> Index:
+    """Return an index, refusing in a sentence what is not a finished one."""
+    path = index_folder(folder)
     manifest = read_manifest(path)
     for _ in range(_ATTEMPTS):
         try:

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from fairground.deploy import faiss_index as approximate
-from fairground.deploy.index import Index, open_index
+from fairground.deploy.index import MODEL, Index, index_folder, open_index
 from fairground.deploy.index_changes import IndexChange, changing, commit, outcome
-from fairground.deploy.manifest import SEGMENTS, Manifest, SegmentEntry
+from fairground.deploy.manifest import SEGMENTS, Manifest, SegmentEntry, read_manifest
+from fairground.deploy.model_folder import read_model
 from fairground.deploy.segment import SegmentTexts, damaged_files
 from fairground.deploy.segment_build import copied_segment
-from fairground.errors import DataError, require
-from fairground.records.artefacts import checksum
+from fairground.errors import DataError, FairgroundError, require
 
 Tell = Callable[[str, int, int], None]
 
@@ -46,19 +46,32 @@ def compact_index(folder: Path | str, *, with_approximate: bool = False, tell: T
 
 def check_index(folder: Path | str, *, tell: Tell = lambda *_: None) -> list[str]:
     """Return the files of an index that are missing or not as they were written, by their SHA-256."""
-    index = open_index(folder)
-    return _damage(index.folder, index.manifest, tell)
+    path = index_folder(folder)
+    manifest = read_manifest(path)
+    found = _damage(path, manifest, tell) + _model_damage(path / MODEL, manifest)
+    if not found:
+        open_index(path)  # files as they were written may still not be those of one index
+    return found
+
+
+def _model_damage(folder: Path, manifest: Manifest) -> list[str]:
+    """Return the damaged files of the model; an index of ready-made embeddings has none."""
+    if manifest.model or not folder.exists():
+        return damaged_files(folder, manifest.model)
+    try:  # indexes made before the manifest named the files of the model
+        read_model(folder)
+    except FairgroundError:
+        return [str(folder)]
+    return []
 
 
 def _damage(folder: Path, manifest: Manifest, tell: Tell) -> list[str]:
     found = []
     for number, entry in enumerate(manifest.segments):
         tell("checking", number, len(manifest.segments))
-        found += damaged_files(folder / SEGMENTS / entry.name, entry)
+        found += damaged_files(folder / SEGMENTS / entry.name, entry.files)
     removed = manifest.removed
-    if removed is not None and checksum(folder / removed.file) != removed.sha256:
-        found.append(str(folder / removed.file))
-    return found
+    return found + ([] if removed is None else damaged_files(folder, {removed.file: removed.sha256}))
 
 
 def _joined(index: Index, tell: Tell) -> SegmentEntry:

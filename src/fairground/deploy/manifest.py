@@ -7,12 +7,12 @@ any moment leaves the index as it was or as it should be.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fairground.errors import DataError, require
-from fairground.files import read_json
+from fairground.files import MAX_METADATA_BYTES, read_json
 from fairground.records.artefacts import write_atomically
 
 MARK = "index.json"
@@ -51,6 +51,8 @@ class Manifest:
     is_raw: bool
     next_id: int = 0
     next_segment: int = 1
+    #: the SHA-256 of each file of the model
+    model: Mapping[str, str] = field(default_factory=dict)
     segments: tuple[SegmentEntry, ...] = ()
     removed: Tombstones | None = None
     approximate_recall_at_10: float | None = None
@@ -75,7 +77,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of an index, refusing in a sentence what is none."""
     path = folder / MARK
     try:
-        held = read_json(path, error=DataError)
+        held = read_json(path, error=DataError, most=MAX_METADATA_BYTES)
     except DataError as error:
         raise DataError(f"{path} cannot be read: {error}; is this folder an index, and was it finished?") from error
     require(held.get("format") == FORMAT, f"{path} is not that of a fairground index", DataError)
@@ -97,7 +99,7 @@ def _manifest(held: Mapping[str, Any]) -> Manifest:
         SegmentEntry(
             name=_plain_name(entry["name"]),
             n=_count(entry["n"]),
-            files={_plain_name(name): str(digest) for name, digest in entry["files"].items()},
+            files=_digests(entry["files"]),
         )
         for entry in held["segments"]
     )
@@ -111,10 +113,15 @@ def _manifest(held: Mapping[str, Any]) -> Manifest:
         is_raw=held["is_raw"],
         next_id=_count(held["next_id"]),
         next_segment=_count(held["next_segment"]),
+        model=_digests(held.get("model", {})),
         segments=segments,
         removed=tombstones,
         approximate_recall_at_10=None if recall is None else float(recall),
     )
+
+
+def _digests(held: Mapping[str, object]) -> dict[str, str]:
+    return {_plain_name(name): str(digest) for name, digest in held.items()}
 
 
 def _count(value: object) -> int:

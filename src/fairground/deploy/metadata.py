@@ -162,8 +162,8 @@ def _typed(data: dict[str, Any]) -> dict[str, Any]:
         **data,
         **{key: _part(data[key], key) for key in ("trunk", "head", "transform")},
         "preprocessing": Preprocessing(**{**preprocessing, **numbers}),
-        "channels": int(data["channels"]),
-        "embedding_dim": int(data["embedding_dim"]),
+        "channels": _count(data, "channels"),
+        "embedding_dim": _count(data, "embedding_dim"),
         "size": None if size is None else (int(size[0]), int(size[1])),
         "classes": tuple(str(name) for name in data["classes"]),
         "scores": tuple(MeasuredScore(**score) for score in data["scores"]),
@@ -171,6 +171,13 @@ def _typed(data: dict[str, Any]) -> dict[str, Any]:
         "notes": tuple(str(note) for note in data["notes"]),
         "onnx": _onnx(data.get("onnx")),
     }
+
+
+def _count(data: Mapping[str, Any], key: str) -> int:
+    value = data[key]
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{key} must be a whole number from 1; got {str(value)[:40]}")
+    return value
 
 
 def _onnx(data: Mapping[str, Any] | None) -> OnnxInput | None:

@@ -20,7 +20,7 @@ from fairground.deploy.model_card import card_of
 from fairground.deploy.onnx_export import write_onnx
 from fairground.deploy.shape_check import require_fitting
 from fairground.errors import DataError, FairgroundError, InputError, require
-from fairground.files import read_bytes, read_text
+from fairground.files import MAX_METADATA_BYTES, read_bytes, read_text
 from fairground.records.artefacts import write_atomically
 from fairground.spec.run import ComponentSpec, TrainingSpec
 from fairground.training.assemble import best_device, build_model, build_transform
@@ -64,7 +64,8 @@ def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> Mode
 
 def read_model(folder: Path) -> UsableModel:
     """Return the model in a folder, its weights checked against their checksum."""
-    metadata = ModelMetadata.from_json(read_text(folder / METADATA, error=DataError), str(folder / METADATA))
+    text = read_text(folder / METADATA, error=DataError, most=MAX_METADATA_BYTES)
+    metadata = ModelMetadata.from_json(text, str(folder / METADATA))
     data = read_bytes(folder / WEIGHTS, error=DataError)
     require(
         hashlib.sha256(data).hexdigest() == metadata.weights_sha256,
@@ -91,7 +92,7 @@ def read_model(folder: Path) -> UsableModel:
 
 def require_place(folder: Path, mark: str, what: str) -> None:
     """Refuse to write into a folder that holds something else."""
-    require(not folder.is_file(), f"'{folder}' is a file; name a folder")
+    require(folder.is_dir() or not folder.exists(), f"'{folder}' is a file; name a folder")
     is_free = not folder.exists() or (folder / mark).is_file() or not any(folder.iterdir())
     require(is_free, f"'{folder}' is not empty and is no {what}; name a new folder")
 

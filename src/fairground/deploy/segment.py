@@ -12,7 +12,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,10 @@ class Segment:
 
 
 def open_segment(folder: Path, entry: SegmentEntry, width: int) -> Segment:
-    """Return a segment, refusing in a sentence one whose files are not those of `entry.n` rows of `width`."""
+    """Return a segment, refusing in a sentence one whose files are not those of `entry.n` rows of `width`.
+
+    What rows are called is held against its SHA-256, because nobody could tell a wrong name from a right one.
+    """
     embeddings, codes, bounds = (map_npy(folder / name) for name in (EMBEDDINGS, _CODES, _BOUNDS))
     ids = map_npy(folder / _IDS)
     labels = map_npy(folder / _LABELS) if _LABELS in entry.files else None
@@ -71,10 +74,13 @@ def open_segment(folder: Path, entry: SegmentEntry, width: int) -> Segment:
     is_sound = is_sound and bool((np.diff(ids) > 0).all()) and (entry.n == 0 or int(ids[0]) >= 0)
     if is_sound and labels is not None and entry.n > 0:
         is_sound = 0 <= int(labels.min()) <= int(labels.max()) < len(class_names)
-    names = ByteRows(folder, _NAMES)
+    names = ByteRows(folder, _NAMES, sha256=entry.files.get(f"{_NAMES}.bin"))
     pictures = ByteRows(folder, THUMBNAILS) if f"{THUMBNAILS}.npy" in entry.files else None
     is_sound = is_sound and len(names) == entry.n and (pictures is None or len(pictures) == entry.n)
     require(is_sound, f"the segment {folder} is damaged: its files do not agree", DataError)
+    told = {name: digest for name, digest in entry.files.items() if name in (_LABELS, _TEXTS, f"{_NAMES}.npy")}
+    damage = damaged_files(folder, told)
+    require(not damage, f"{''.join(damage[:1])} is damaged: it is not as it was written", DataError)
     return Segment(
         folder,
         embeddings,
@@ -136,10 +142,10 @@ def _digests(folder: Path) -> dict[str, str]:
     return {name: checksum(folder / name) for name in names if (folder / name).is_file()}
 
 
-def damaged_files(folder: Path, entry: SegmentEntry) -> list[str]:
-    """Return the files of a segment that are missing or no longer have their SHA-256."""
+def damaged_files(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """Return the files of a folder that are missing or no longer have their SHA-256."""
     return [
         str(folder / name)
-        for name, wanted in entry.files.items()
+        for name, wanted in files.items()
         if not (folder / name).is_file() or checksum(folder / name) != wanted
     ]

@@ -24,7 +24,8 @@ def require_fitting(
         complaint = f"{key} has a setting with {longest:,} entries, but the file holds {len(weights):,} weights"
         require(longest <= max(len(weights), 16), complaint, DataError)
     with torch.device("meta"):
-        wanted = build_model(trunk, facts.head, training, channels=facts.channels).state_dict()
+        model = build_model(trunk, facts.head, training, channels=facts.channels)
+    wanted, width = model.state_dict(), model.head.embedding_dim
     missing, unknown = sorted(set(wanted) - set(weights)), sorted(set(weights) - set(wanted))
     require(
         not missing and not unknown,
@@ -39,6 +40,8 @@ def require_fitting(
             f"{tuple(place.shape)} is needed",
             DataError,
         )
+    complaint = f"it says that embeddings have {facts.embedding_dim:,} numbers, but its head makes {width:,}"
+    require(facts.embedding_dim == width, complaint, DataError)
 
 
 def _few(names: list[str]) -> str:

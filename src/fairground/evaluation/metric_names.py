@@ -4,8 +4,11 @@ import inspect
 
 from fairground.catalogue import find
 from fairground.contracts.metric import Metric
-from fairground.errors import require
+from fairground.errors import InputError, require
 from fairground.spec.metric_words import ROOM, MetricWord, read_metric, refuse_unknown, spelled
+
+#: no list of neighbours is longer
+_MOST = 10**9
 
 
 def metric_named(word: str) -> Metric:
@@ -33,14 +36,11 @@ def _built(word: str, found: MetricWord) -> Metric:
 
 def _number(word: str, text: str) -> int | float:
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        require(False, f"metric '{word}': '{text}' is not a number")
-        raise
+        number = int(text) if text.isdecimal() else float(text)
+    except ValueError as error:
+        raise InputError(f"metric '{word}': '{text}' is not a number") from error
+    require(number <= _MOST, f"metric '{word}': a number after @ is {_MOST:,} at most; got {text}")
+    return number
 
 
 def _outsider(word: str) -> Metric:

@@ -6,6 +6,7 @@ program, and images with more than `MAX_PIXELS` pixels are refused. Nothing of P
 other parts of a process may rely on them.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +17,9 @@ from PIL import ExifTags, Image, UnidentifiedImageError
 
 from fairground.errors import PictureError, require
 from fairground.files import open_regular
+
+# Without a handler Python prints what Pillow says of odd files; the refusal says it where it matters.
+logging.getLogger("PIL").addHandler(logging.NullHandler())
 
 #: an image with more pixels would need a gigabyte or so while it is decoded; a small file can claim any number
 MAX_PIXELS = 89_478_485

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fairground.contracts.table import Images
 from fairground.errors import DataError, PictureError, require
-from fairground.files import open_regular
+from fairground.files import open_regular, shown
 from fairground.images.decoding import open_picture, picture_size
 from fairground.images.prepared import PreparedImages
 from fairground.images.resizing import cut, require_one_size, resize_shorter_side, resized_size, resized_sizes
@@ -141,7 +141,7 @@ class ImageFiles(Images):
             picture = self.picture(row)
         require(
             0 <= left < right <= picture.width and 0 <= top < bottom <= picture.height,
-            f"crop ({left}, {top}, {right}, {bottom}) does not lie within image '{self.paths[row]}'",
+            f"crop ({left}, {top}, {right}, {bottom}) does not lie within image {shown(self.paths[row])}",
         )
         return picture.crop((left, top, right, bottom))
 
@@ -157,7 +157,7 @@ class ImageFiles(Images):
         left, top, right, bottom = (int(edge) for edge in self.boxes[row])
         require(
             0 <= left < right <= width and 0 <= top < bottom <= height,
-            f"box ({left}, {top}, {right}, {bottom}) does not lie within image '{self.paths[row]}', "
+            f"box ({left}, {top}, {right}, {bottom}) does not lie within image {shown(self.paths[row])}, "
             f"which is {width} wide and {height} high",
             DataError,
         )

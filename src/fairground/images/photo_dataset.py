@@ -11,7 +11,7 @@ import numpy as np
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.files import read_text
+from fairground.files import read_text, shown
 from fairground.images.archives import refuse_archive
 from fairground.images.image_files import images_from_files
 from fairground.spec.counts import Counts
@@ -169,8 +169,8 @@ def integers(path: Path, words: list[str]) -> np.ndarray:
 
 def some_names(names: list[str]) -> str:
     """Return the first few names, quoted, and how many more there are."""
-    shown = ", ".join(f"'{name}'" for name in names[:SHOWN])
-    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    listed = ", ".join(shown(name) for name in names[:SHOWN])
+    return listed + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _in_words(counts: Counts) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image
 
 from fairground.errors import DataError, StoreError, require
+from fairground.files import shown
 from fairground.images.threads import for_each
 from fairground.records.artefacts import write_atomically
 
@@ -82,7 +83,7 @@ def file_hash(path: Path) -> np.ndarray:
     try:
         return np.frombuffer(hashlib.blake2b(path.read_bytes(), digest_size=16).digest(), np.uint8)
     except OSError as error:
-        raise DataError(f"image '{path}' cannot be read: {error.strerror}") from error
+        raise DataError(f"image {shown(path)} cannot be read: {error.strerror}") from error
 
 
 def save(path: Path, array: np.ndarray) -> None:
@@ -132,7 +133,7 @@ def _one(source: Pictures, row: int, side: int, sizes: np.ndarray) -> tuple[np.n
     picture = source.resized(row, side)
     require(
         (picture.height, picture.width) == tuple(sizes[row]),
-        f"image '{source.paths[row]}' changed while it was being prepared; start again",
+        f"image {shown(source.paths[row])} changed while it was being prepared; start again",
         DataError,
     )
     return digest, picture.tobytes()

@@ -3,8 +3,6 @@
 A user's own list of which image trains, validates and tests: its words, and what it holds out.
 """
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +11,7 @@ import numpy as np
 
 from fairground.catalogue import nearest
 from fairground.errors import DataError, require
-from fairground.files import open_regular, require_regular
+from fairground.files import read_csv, require_regular, shown
 
 if TYPE_CHECKING:
     import pyarrow
@@ -45,7 +43,7 @@ class Columns:
         """Return a column that the file must have."""
         require(
             name in self._columns,
-            f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: {', '.join(self._columns)}.",
+            f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: {self._listed()}.",
             DataError,
         )
         return self._columns[name]
@@ -73,7 +71,7 @@ class Columns:
                 value = float(word)
             except ValueError:
                 value = float("nan")
-            if not value.is_integer():
+            if not value.is_integer() or abs(value) >= 2**62:
                 self._refuse(name, row, "a whole number")
             numbers.append(int(value))
         return np.array(numbers, dtype=np.int64)
@@ -84,8 +82,12 @@ class Columns:
         if empty is not None:
             self._refuse(name, empty, "filled")
 
+    def _listed(self) -> str:
+        return ", ".join(shown(name).strip("'") for name in self._columns)
+
     def _refuse(self, name: str, row: int, wanted: str) -> None:
-        raise DataError(f"{self.path}: row {row + 1} of '{name}' must be {wanted}; got '{self._columns[name][row]}'")
+        found = shown(self._columns[name][row])
+        raise DataError(f"{self.path}: row {row + 1} of '{name}' must be {wanted}; got {found}")
 
 
 def read_columns(path: Path) -> Columns:
@@ -94,7 +96,8 @@ def read_columns(path: Path) -> Columns:
         table = read_parquet(path)
         texts = {name: [_as_text(value) for value in table.column(name).to_pylist()] for name in table.column_names}
         return Columns(path, texts)
-    return Columns(path, _read_csv(path))
+    table = read_csv(path, error=DataError)
+    return Columns(path, {name: [row[place] for row in table.rows] for place, name in enumerate(table.columns)})
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> "pyarrow.Table":
@@ -111,25 +114,6 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> "pyarrow.T
         return parquet.read_table(str(path), columns=None if columns is None else list(columns), memory_map=True)
     except (OSError, ValueError, MemoryError, RuntimeError, pyarrow.ArrowException) as error:
         raise DataError(f"{path} is not a readable Parquet file: {error}") from error
-
-
-def _read_csv(path: Path) -> dict[str, list[str]]:
-    try:
-        with (
-            open_regular(path, error=DataError) as binary,
-            io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as file,
-        ):
-            reader = csv.reader(file, strict=True)
-            header = [name.strip() for name in next(reader, [])]
-            rows = [row for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} is not a readable CSV file in UTF-8: {error}") from error
-    require(len(header) > 0, f"{path} is empty; its first line must name the columns", DataError)
-    require(len(set(header)) == len(header), f"{path} names a column twice: {', '.join(header)}", DataError)
-    for number, row in enumerate(rows):
-        if len(row) != len(header):
-            raise DataError(f"{path}: row {number + 1} has {len(row)} cells for {len(header)} columns")
-    return {name: [row[place] for row in rows] for place, name in enumerate(header)}
 
 
 def _as_text(value: object) -> str:
@@ -155,7 +139,7 @@ def parts_from_words(words: list[str], origin: str) -> np.ndarray:
     unknown = sorted(word for word, part in meaning.items() if not part and word.strip())
     require(
         not unknown,
-        f"{origin}: a split is train, validation or test, or empty; got '{''.join(unknown[:1])}'."
+        f"{origin}: a split is train, validation or test, or empty; got {shown(''.join(unknown[:1]))}."
         f"{nearest(unknown[0], PARTS) if unknown else ''}",
         DataError,
     )

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import StoreError, require
-from fairground.files import read_json, reading
+from fairground.files import read_json, reading, require_replaceable
 
 _TEMPORARY = ".tmp"
 
@@ -135,6 +135,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     # In the same folder: a rename is only atomic within one file system.
     temporary = path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{_TEMPORARY}"
     try:
+        require_replaceable(path, error=StoreError)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with temporary.open("xb") as file:

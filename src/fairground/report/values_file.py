@@ -4,12 +4,12 @@ Columns are `method, seed, value`, optionally `dataset` and `fold`. Folds are av
 set is compared by itself; over data sets the methods are ranked.
 """
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fairground.errors import InputError, require
+from fairground.files import read_csv, shown
 from fairground.report.comparison import plain_pair
 from fairground.report.headings import clean, shorten
 from fairground.statistics.comparison import Comparison
@@ -18,26 +18,27 @@ from fairground.statistics.runs import Values
 
 NEEDED = ("method", "seed", "value")
 OPTIONAL = ("dataset", "fold")
+#: more would be 20,000 pairs, which nobody reads
+MAX_METHODS = 200
 #: values by seed and fold ("" for none) of each method of each data set
 _Read = dict[str, dict[str, dict[str, dict[str, float]]]]
 
 
 def read_values(path: Path) -> dict[str, Values]:
     """Return the values of each data set ("" where the file names none) by method and seed, folds by name."""
-    require(path.is_file(), f"--values must be a CSV file; there is none at {path}")
+    table = read_csv(path)
+    missing = [name for name in NEEDED if name not in table.columns]
+    require(
+        not missing,
+        f"{path} needs the columns {', '.join(NEEDED)}, and may have {', '.join(OPTIONAL)}; "
+        f"{', '.join(missing)} is missing from {', '.join(table.columns)}",
+    )
     read: _Read = {}
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file)
-        columns = tuple(rows.fieldnames or ())
-        missing = [name for name in NEEDED if name not in columns]
-        require(
-            not missing,
-            f"{path} needs the columns {', '.join(NEEDED)}, and may have {', '.join(OPTIONAL)}; "
-            f"{', '.join(missing)} is missing from {', '.join(columns) or 'an empty file'}",
-        )
-        for row in rows:
-            _take(read, row, f"{path}, line {rows.line_num}")
+    for cells, line in zip(table.rows, table.lines, strict=True):
+        _take(read, dict(zip(table.columns, cells, strict=True)), f"{path}, line {line}")
     require(len(read) > 0, f"{path} has a heading and no values")
+    most = max(map(len, read.values()))
+    require(most <= MAX_METHODS, f"{path} has {most:,} methods; every pair is compared, of {MAX_METHODS} at most")
     return {
         dataset: {
             method: {seed: folds[""] if set(folds) == {""} else folds for seed, folds in seeds.items()}
@@ -102,18 +103,17 @@ def over_plain(found: OverDatasets) -> dict[str, Any]:
     }
 
 
-def _take(read: _Read, row: Mapping[str, str | None], where: str) -> None:
+def _take(read: _Read, row: Mapping[str, str], where: str) -> None:
     """Put one line where it belongs; a value given twice is refused."""
-    words = {name: (row.get(name) or "").strip() for name in (*NEEDED, *OPTIONAL)}
+    words = {name: row.get(name, "").strip() for name in (*NEEDED, *OPTIONAL)}
     for name in NEEDED:
         require(words[name] != "", f"{where}: {name} is empty")
     try:
         value = float(words["value"])
     except ValueError as error:
-        raise InputError(f"{where}: value must be a number; got '{words['value']}'") from error
+        raise InputError(f"{where}: value must be a number; got {shown(words['value'])}") from error
     folds = read.setdefault(words["dataset"], {}).setdefault(words["method"], {}).setdefault(words["seed"], {})
     fold = f", fold {words['fold']}" if words["fold"] else ""
-    require(
-        words["fold"] not in folds, f"{where}: method '{words['method']}', seed {words['seed']}{fold} is there twice"
-    )
+    complaint = f"{where}: method '{words['method']}', seed {words['seed']}{fold} is there twice"
+    require(words["fold"] not in folds, clean(complaint))
     folds[words["fold"]] = value

@@ -27,6 +27,10 @@ from fairground.spec.settings import Value, check_value, parse_value
 DEFAULT_PROTOCOL = "laptop"
 #: where words come from, unless the caller says otherwise; refusals begin with it
 COMMAND_LINE = "the command line"
+#: a dozen times the longest file that comes with fairground
+_MAX_BYTES = 256 << 10
+#: the time and memory that a key takes grow with the square of its parts, all of which are on one line
+_MAX_DOTS = 200
 _SECTIONS: Mapping[str, type[Any]] = {
     "optimiser": OptimiserSpec,
     "training": TrainingSpec,
@@ -117,8 +121,11 @@ def _first_sentence(text: str) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what a TOML file says, or refuse in a sentence."""
+    text = read_text(path, most=_MAX_BYTES)
+    n_dots = max(line.count(".") for line in text.split("\n"))
+    require(n_dots <= _MAX_DOTS, f"{path} is not read: a line has {n_dots:,} dots, more than {_MAX_DOTS}; break it up")
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not TOML: {error}") from error
 

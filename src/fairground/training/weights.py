@@ -59,7 +59,6 @@ def known_weights() -> list[KnownWeights]:
 
 def check_weights(path: Path) -> WeightsCheck:
     """Say what a file of weights is; a file with a published name and another hash is refused as not right."""
-    require(path.is_file(), f"there is no file {path}")
     found = hashlib.sha256(read_bytes(path)).hexdigest()
     by_hash = [(trunk, entry) for trunk, entry in _published() if found.startswith(entry.sha256)]
     by_name = [(trunk, entry) for trunk, entry in _published() if entry.file == path.name]

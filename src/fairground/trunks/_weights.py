@@ -6,13 +6,11 @@ been found right, and then by a reader that builds tensors alone. Nothing is eve
 
 import hashlib
 import io
-import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-import safetensors
 import safetensors.torch
 import torch
 from torch import Tensor
@@ -20,7 +18,7 @@ from torch import Tensor
 from fairground.contracts.model import Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.errors import InputError, require
-from fairground.files import read_bytes
+from fairground.files import read_bytes, require_regular
 
 
 def stripped(name: str) -> str:
@@ -72,7 +70,8 @@ def _locate(name: str, weights: str, sha256: str, published: Sequence[PublishedW
     path = Path(weights).expanduser()
     known = {entry.file: entry.sha256 for entry in published}
     words = "none, imagenet or the path of a file" if published else "none or the path of a file"
-    require(path.is_file(), f"trunk.weights of {name} must be {words}; there is no file {path}")
+    require(path.exists(), f"trunk.weights of {name} must be {words}; there is no file {path}")
+    require_regular(path)
     wanted = sha256 or known.get(path.name, "")
     require(
         bool(wanted) or path.suffix == ".safetensors",
@@ -122,8 +121,9 @@ def _read(path: Path, data: bytes) -> dict[str, Tensor]:
         if path.suffix == ".safetensors":
             return safetensors.torch.load(data)
         state = torch.load(io.BytesIO(data), weights_only=True, map_location=torch.device("cpu"))
-    except (safetensors.SafetensorError, pickle.UnpicklingError, RuntimeError, ValueError, EOFError) as error:
-        raise InputError(f"trunk.weights: {path} cannot be read as weights: {str(error).splitlines()[0]}") from error
+    except Exception as error:  # readers raise whatever they stumble upon in a corrupt file
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise InputError(f"trunk.weights: {path} cannot be read as weights: {reason}") from error
     is_plain = isinstance(state, Mapping) and all(isinstance(value, Tensor) for value in state.values())
     require(is_plain, f"trunk.weights: {path} must hold tensors by name and nothing else, as a state dict does")
     return dict(state)
