@@ -58,7 +58,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         + ".",
         headline="ρ-regularisation changes Recall@1 of ranking losses by "
         + listed([f"{gain_in_words(one)} points on {SHORT[data]}" for data, one in overall.items()])
-        + ", where its paper reports gains of 2.4 and 4.7.",
+        + "; its paper reports that the margin loss gains 2.4 on CUB and 4.7 on Cars.",
         answers=[_answer(data, one) for data, one in overall.items()],
         sections=[
             Section(heading="Gain of each loss", text=_gain_table(gains, found)),
