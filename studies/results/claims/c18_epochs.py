@@ -167,14 +167,12 @@ def _short(one: _Set) -> str:
 
 
 def _headline(sets: Sequence[_Set]) -> str:
-    changes = [f"{signed(over_losses(one.gains).mean)} on {SHORT[one.name]}" for one in sets]
-    gaps = [
-        f"{points(one.gap(LONGEST).difference)} on {SHORT[one.name]} (it was {points(one.gap(SHORTEST).difference)})"
-        for one in sets
-    ]
+    names = [SHORT[one.name] for one in sets]
+    gains = [f"{signed(over_losses(one.gains).mean)} ({name})" for one, name in zip(sets, names, strict=True)]
+    before, after = ([points(one.gap(budget).difference) for one in sets] for budget in (SHORTEST, LONGEST))
     return (
-        f"Trained four times as long, methods change by {listed(changes)} points of MAP@R on average, and the median "
-        f"one lies below the best by {listed(gaps)}."
+        f"Trained four times as long, methods gain {listed(gains)} points of MAP@R on average, and the median one lies "
+        f"{listed(after)} below the best instead of {listed(before)}."
     )
 
 
