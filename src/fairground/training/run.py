@@ -127,6 +127,9 @@ def _owned(folder: RunFolder, spec: RunSpec, group: ProcessGroup, patience: floa
     with locked(folder, patience=patience):
         # Under the lock nobody else writes here: what is left over is that of a writer that was killed.
         folder.sweep()
+        # Before the spec, by which others can take the run up.
+        if not folder.threads.exists():
+            write_sealed(folder.threads, {"threads": torch.get_num_threads()})
         write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         yield
 
@@ -137,7 +140,7 @@ def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is
     if is_resumed:
         begun = training.progress.threads
     elif is_leader:
-        begun = _begun_with(folder, asked)
+        begun = _begun_with(folder)
     if begun != asked:
         sentence = f"threads: {begun} as when the run began, not {asked}, which would change its digits"
         training.listen({"kind": "note", "sentence": sentence})
@@ -145,10 +148,8 @@ def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is
     training.progress.threads = begun
 
 
-def _begun_with(folder: RunFolder, asked: int) -> int:
-    """Return how many threads a run without a checkpoint began with; one that begins now notes what was asked for."""
-    if not folder.threads.exists():
-        write_sealed(folder.threads, {"threads": asked})
+def _begun_with(folder: RunFolder) -> int:
+    """Return how many threads a run without a checkpoint began with."""
     found = read_sealed(folder.threads).get("threads")
     require(isinstance(found, int) and found >= 1, f"{folder.threads} names no number of threads", StoreError)
     assert isinstance(found, int)
