@@ -17,9 +17,9 @@ from studies.results.page import (
     listed,
     points,
     table,
-    verdict_of,
 )
 from studies.results.records import ExportedRun
+from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, untrained_line, values
 
 from fairground.spec.jobs import LOSS_RATE
@@ -28,8 +28,6 @@ from fairground.statistics.compare import compare_values
 from fairground.statistics.comparison import Comparison
 
 STUDIES = ("c1_features_cub200", "c1_features_cars196", "c1_features_pets", "c1_features_fruits360", "c1_icons")
-#: the median method less than a point of MAP@R below the best
-BOUND = 0.01
 METRIC = "map@r"
 
 
@@ -105,14 +103,11 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
 
 def _answer(data: str, compared: Comparison, spread: Spread) -> Answer:
     gap = median_gap(compared)
-    verdict = verdict_of(holds=gap.most < BOUND, fails=gap.least > BOUND)
     sentence = (
-        f"The median method ({gap.median}) lies {points(gap.difference)} points of MAP@R below the best "
-        f"({gap.best}), "
-        f"interval {interval(gap.low, gap.high)}; {spread.n_methods} methods, {spread.n_seeds} seeds; best to worst "
+        f"{gap_in_words(gap)}; {spread.n_methods} methods, {spread.n_seeds} seeds; best to worst "
         f"{points(spread.best - spread.worst)} points."
     )
-    return Answer(data=data, verdict=verdict, sentence=sentence)
+    return Answer(data=data, verdict=saturation_of(gap), sentence=sentence)
 
 
 def _on_the_bound(data: str, runs: Sequence[ExportedRun]) -> str:

@@ -21,6 +21,7 @@ from studies.results.page import (
     verdict_of,
 )
 from studies.results.records import ExportedRun
+from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import Table, by_data, columns, finals, means, unfinished, untrained, values
 
 from fairground.records.published import published_rows
@@ -33,8 +34,6 @@ METRIC = "map@r"
 FEATURES_OF = {"cub200_photographs": "cub200", "cars196_photographs": "cars196"}
 #: Musgrave et al.'s tables of the same data
 PUBLISHED = {"cub200": "mlrc2020/table4", "cars196": "mlrc2020/table5"}
-#: as in C1: the median method less than a point of MAP@R below the best
-BOUND = 0.01
 #: a correlation that a cheap study would have to have
 USEFUL = 0.5
 
@@ -152,13 +151,17 @@ def _set(data: str, runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -
 def _answers(one: _Set) -> list[Answer]:
     foretold, gap, gain = one.foretold, median_gap(one.compared), one.gain
     said = (
-        ("heads foretell the order", foretold.low > 0, foretold.high < USEFUL, _foretold_in_words(foretold)),
-        ("losses are saturated", gap.most < BOUND, gap.least > BOUND, _gap_in_words(gap, one)),
-        ("fine-tuning helps", gain.low > 0, gain.high < 0, _gain_in_words(gain, one)),
+        (
+            "heads foretell the order",
+            verdict_of(holds=foretold.low > 0, fails=foretold.high < USEFUL),
+            _foretold_in_words(foretold),
+        ),
+        ("losses are saturated", saturation_of(gap), _gap_in_words(gap, one)),
+        ("fine-tuning helps", verdict_of(holds=gain.low > 0, fails=gain.high < 0), _gain_in_words(gain, one)),
     )
     return [
-        Answer(data=f"{SHORT[one.name]}: {part}", verdict=verdict_of(holds=holds, fails=fails), sentence=sentence)
-        for part, holds, fails, sentence in said
+        Answer(data=f"{SHORT[one.name]}: {part}", verdict=verdict, sentence=sentence)
+        for part, verdict, sentence in said
     ]
 
 
@@ -168,10 +171,7 @@ def _foretold_in_words(found: Correlation) -> str:
 
 def _gap_in_words(gap: Gap, one: _Set) -> str:
     found = one.means
-    return (
-        f"The median method ({gap.median}) lies {points(gap.difference)} points of MAP@R below the best ({gap.best}), "
-        f"interval {interval(gap.low, gap.high)}; best to worst {points(max(found.values()) - min(found.values()))}."
-    )
+    return f"{gap_in_words(gap)}; best to worst {points(max(found.values()) - min(found.values()))}."
 
 
 def _gain_in_words(gain: Mean, one: _Set) -> str:

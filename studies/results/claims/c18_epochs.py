@@ -22,6 +22,7 @@ from studies.results.page import (
     verdict_of,
 )
 from studies.results.records import ExportedRun
+from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import Table, columns, finals_by_data, means, seeds_in_words
 
 from fairground.statistics.compare import compare_values
@@ -33,8 +34,6 @@ BUDGETS = (8, 16, 32)
 SHORTEST, LONGEST = BUDGETS[0], BUDGETS[-1]
 #: a correlation from which on the shorter training would do
 SAME = 0.8
-#: as in C1: the median method less than a point of MAP@R below the best
-BOUND = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,23 +137,19 @@ def _answers(one: _Set) -> list[Answer]:
     said = (
         (
             "8 epochs give the order of 32",
-            order.low > SAME,
-            order.high < SAME,
+            verdict_of(holds=order.low > SAME, fails=order.high < SAME),
             f"Rank correlation of the orders after 8 and after 32 epochs {order}; methods gain {signed(gain.mean)} "
             f"points of MAP@R on average, interval {interval(gain.low, gain.high)}.",
         ),
         (
             "losses are saturated after 32",
-            gap.most < BOUND,
-            gap.least > BOUND,
-            f"The median method ({gap.median}) lies {points(gap.difference)} points of MAP@R below the best "
-            f"({gap.best}), interval {interval(gap.low, gap.high)}; after 8 epochs "
-            f"{points(one.gap(SHORTEST).difference)}.",
+            saturation_of(gap),
+            f"{gap_in_words(gap)}; after 8 epochs {points(one.gap(SHORTEST).difference)}.",
         ),
     )
     return [
-        Answer(data=f"{SHORT[one.name]}: {part}", verdict=verdict_of(holds=holds, fails=fails), sentence=sentence)
-        for part, holds, fails, sentence in said
+        Answer(data=f"{SHORT[one.name]}: {part}", verdict=verdict, sentence=sentence)
+        for part, verdict, sentence in said
     ]
 
 
