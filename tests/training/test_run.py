@@ -135,7 +135,16 @@ def test_a_run_keeps_its_threads_although_it_was_killed_before_its_first_checkpo
     finally:
         torch.set_num_threads(before)
     assert record.provenance.threads == 3
-    assert told == ["threads: 3 as when the run began, not 2, which would change its digits"]
+    assert told == ["threads: 3 as when the run began, not 2, which could change its digits"]
+
+
+def test_a_damaged_number_of_threads_is_said(tmp_path: Path) -> None:
+    with pytest.raises(KeyError, match="seconds"):
+        run(tiny(), home=tmp_path, listen=lambda event: event["seconds"])
+    (folder,) = (tmp_path / "runs").iterdir()
+    (folder / "threads.json").write_text("{")
+    with pytest.raises(StoreError, match=r"threads\.json is damaged, and no step was kept yet"):
+        run(tiny(), home=tmp_path)
 
 
 def test_folders_among_the_checkpoints_are_in_nobodys_way(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from fairground.allocator import keep_memory
-from fairground.errors import DivergedError, StoreError, require
+from fairground.errors import DivergedError, StoreError
 from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, State
@@ -142,7 +142,7 @@ def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is
     elif is_leader:
         begun = _begun_with(folder)
     if begun != asked:
-        sentence = f"threads: {begun} as when the run began, not {asked}, which would change its digits"
+        sentence = f"threads: {begun} as when the run began, not {asked}, which could change its digits"
         training.listen({"kind": "note", "sentence": sentence})
         torch.set_num_threads(begun)
     training.progress.threads = begun
@@ -150,9 +150,12 @@ def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is
 
 def _begun_with(folder: RunFolder) -> int:
     """Return how many threads a run without a checkpoint began with."""
-    found = read_sealed(folder.threads).get("threads")
-    require(isinstance(found, int) and found >= 1, f"{folder.threads} names no number of threads", StoreError)
-    assert isinstance(found, int)
+    try:
+        found = int(read_sealed(folder.threads)["threads"])
+    except (StoreError, KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{folder.threads} is damaged, and no step was kept yet: delete the run to start anew"
+        ) from error
     return found
 
 
