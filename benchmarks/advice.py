@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Table
-from fairground.statistics.compare import compare_values
-from fairground.statistics.layout import Array
+from fairground.comparison.compare_values import compare_values
+from fairground.comparison.layout import Array
 
 PAGE = Path(__file__).parent.parent / "docs" / "recommend.md"
 STUDIES, REPEATS, PICKED = 1000, 3, 3

@@ -11,8 +11,8 @@ from pathlib import Path
 from tests.records.factory import make_record
 
 from benchmarks.harness import Table
-from fairground.execution.choose import executor_named
 from fairground.records.store import Store
+from fairground.studies.executors.choose import executor_named
 
 JOBS = 100
 SECONDS = 0.05

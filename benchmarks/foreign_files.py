@@ -30,18 +30,18 @@ from fairground.deploy.model_folder import open_model, read_model, write_model
 from fairground.errors import FairgroundError
 from fairground.evaluation.score import score_file
 from fairground.files import parse_json, read_json
-from fairground.images.decoding import open_picture
+from fairground.loading.decoding import open_picture
 from fairground.records.artefacts import RunFolder, checksum
 from fairground.records.record import RunRecord
 from fairground.records.sealed_json import sealed
 from fairground.records.store import Store
 from fairground.records.store_transfer import export_home, import_home
-from fairground.report.audits import read_audit
-from fairground.report.values_file import read_values
+from fairground.reporting.audits import read_audit
+from fairground.reporting.values_file import read_values
 from fairground.spec.load import load_run, run_from_plain
 from fairground.spec.study import study_to_plain
 from fairground.spec.study_load import load_study
-from fairground.study.folder import folder_of, stored_study
+from fairground.studies.folder import folder_of, stored_study
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.run import run
 from fairground.trunks._weights import load_weights

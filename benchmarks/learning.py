@@ -5,14 +5,14 @@ import tempfile
 from collections.abc import Iterator, Mapping
 
 from benchmarks.harness import Table
-from fairground.catalogue import list_room
-from fairground.execution.processes import ProcessExecutor
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
+from fairground.spec.catalogue import list_room
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
-from fairground.study.scheduler import JOB, Scheduler
+from fairground.studies.executors.processes import ProcessExecutor
+from fairground.studies.scheduler import JOB, Scheduler
 
 #: a small network and a short run: the question is whether it learns, not how well
 SETTING = ("trunk.widths=[8, 16, 32, 64]", "training.epochs=4", "training.batches_per_epoch=50")

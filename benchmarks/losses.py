@@ -18,8 +18,8 @@ from tests.losses.peers import PEERS, build, pair_up
 from torch import nn
 
 from benchmarks.harness import Table, best_times, geometric_mean, milliseconds
-from fairground.catalogue import list_room
 from fairground.contracts.loss import Loss
+from fairground.spec.catalogue import list_room
 
 DIMENSION = 128
 NONE = "\N{EN DASH}"

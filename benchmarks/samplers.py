@@ -12,11 +12,11 @@ from scipy.stats import wasserstein_distance
 from torch import Tensor
 
 from benchmarks.harness import Table, best_times, milliseconds
-from fairground.catalogue import find
 from fairground.contracts.sampler import BatchSampler
 from fairground.sampling.distance_histograms import distance_histograms, wasserstein
 from fairground.sampling.farthest_first import farthest_first
 from fairground.sampling.frechet import frechet_distances
+from fairground.spec.catalogue import find
 
 BATCH, POOL, CANDIDATES, PER_CLASS = 112, 1024, 10, 2
 N_PICKS = BATCH // PER_CLASS

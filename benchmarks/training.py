@@ -11,10 +11,10 @@ from pathlib import Path
 import torch
 
 from benchmarks.harness import Table, best_times, milliseconds
-from fairground.execution.processes import ProcessExecutor
 from fairground.records.store import Store
 from fairground.spec.load import load_run
-from fairground.study.scheduler import JOB, Scheduler
+from fairground.studies.executors.processes import ProcessExecutor
+from fairground.studies.scheduler import JOB, Scheduler
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training

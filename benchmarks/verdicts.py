@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Table
-from fairground.statistics.compare import compare_values
-from fairground.statistics.comparison import Comparison
-from fairground.statistics.law import critical_value
-from fairground.statistics.layout import Layout
-from fairground.statistics.reference import reference_of
-from fairground.statistics.runs import Runs
-from fairground.statistics.scatter import scatter_of
-from fairground.statistics.sequential import Plan, in_question, look
+from fairground.comparison.compare_values import compare_values
+from fairground.comparison.comparison import Comparison
+from fairground.comparison.law import critical_value
+from fairground.comparison.layout import Layout
+from fairground.comparison.reference import reference_of
+from fairground.comparison.runs import Runs
+from fairground.comparison.scatter import scatter_of
+from fairground.comparison.sequential import Plan, in_question, look
 
 PAGE = Path(__file__).parent.parent / "docs" / "fairness.md"
 METHODS = (4, 8, 16, 31)

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import fairground
-from fairground import catalogue, evaluation
+from fairground import evaluation
+from fairground.spec import catalogue
 
 PACKAGE = Path(fairground.__file__).parent
 HEAD = "# Written by scripts/write_stubs.py, which `make format` runs: do not edit.\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fairground as fg
-from fairground import catalogue
+from fairground.spec import catalogue
 
 LOADED = "import json, sys; print(json.dumps(sorted(sys.modules)))"
 #: packages that take long to import

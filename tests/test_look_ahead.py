@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from fairground.catalogue import find
 from fairground.errors import InputError
+from fairground.spec.catalogue import find
 
 SOURCE = """
 from pathlib import Path

@@ -113,7 +113,7 @@ import numpy as np
 
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
-from fairground.images.in_memory import ImagesInMemory
+from fairground.loading.in_memory import ImagesInMemory
 
 
 class DotsDataset(Dataset):
@@ -149,12 +149,12 @@ class FlatTrunk(Trunk):
         self.n_features = 64 * channels
         self.stages = nn.ModuleList([nn.Sequential(nn.Flatten(), nn.Linear(self.n_features, self.n_features))])
 ''',
-    "report/figures/tally.py": '''
+    "reporting/figures/tally.py": '''
 """How many runs each method has."""
 
-from fairground.report.drawing import plain_axes
-from fairground.report.figure import ReportFigure
-from fairground.report.figure_inputs import FigureInputs
+from fairground.reporting.drawing import plain_axes
+from fairground.reporting.figure import ReportFigure
+from fairground.reporting.figure_inputs import FigureInputs
 
 PAGE_ORDER = 5
 

@@ -17,8 +17,8 @@ from fairground.api.report import report
 from fairground.api.runs import runs
 from fairground.api.study import study
 from fairground.api.train import train
+from fairground.comparison.compare_values import compare_values
 from fairground.evaluation.scores import evaluate
-from fairground.statistics.compare import compare_values
 
 __version__: str
 __all__ = [

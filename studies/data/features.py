@@ -27,13 +27,13 @@ from layout import DESCRIPTION, TABLE
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from fairground.catalogue import find
 from fairground.contracts.model import Trunk
 from fairground.contracts.table import ImageTable
 from fairground.datasets.table import TableDataset
 from fairground.errors import DataError, FairgroundError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.arrays import write_arrays
+from fairground.spec.catalogue import find
 from fairground.transforms.plain import PlainTransform
 
 TRUNK = "efficientnet_lite0"

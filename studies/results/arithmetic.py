@@ -1,4 +1,4 @@
-"""The statistics that pages share beyond `fairground.statistics`: variance parts, resampled intervals, correlations.
+"""The statistics that pages share beyond `fairground.comparison`: variance parts, resampled intervals, correlations.
 
 Formula
     seed variance      s² = mean over methods of the variance over seeds
@@ -15,8 +15,8 @@ import numpy as np
 from scipy import stats
 from studies.results.select import Table
 
-from fairground.statistics.comparison import Comparison
-from fairground.statistics.intervals import t_interval
+from fairground.comparison.comparison import Comparison
+from fairground.comparison.intervals import t_interval
 
 N_DRAWS = 4000
 SEED = 20

@@ -20,9 +20,9 @@ from fairground.records.store import Store
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from fairground.spec.jobs import StudyJob, jobs_of
 from fairground.spec.study import StudySpec, study_hash
-from fairground.study.folder import begun_studies, folder_of
-from fairground.study.select import Seal
-from fairground.study.trial_store import TrialStore
+from fairground.studies.folder import begun_studies, folder_of
+from fairground.studies.select import Seal
+from fairground.studies.trial_store import TrialStore
 
 RECORDS = Path("docs/results/records")
 #: metrics whose every epoch is kept

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from studies.results.page import SHORT
 
-from fairground.report.drawing import Draw, axes_in, plain_axes
-from fairground.report.palette import Palette, sign_of
+from fairground.reporting.drawing import Draw, axes_in, plain_axes
+from fairground.reporting.palette import Palette, sign_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

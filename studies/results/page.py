@@ -9,7 +9,7 @@ from typing import Literal
 from studies.results.arithmetic import Mean
 from studies.results.records import ExportedRun
 
-from fairground.report.drawing import Draw, Size, write_figure
+from fairground.reporting.drawing import Draw, Size, write_figure
 
 Verdict = Literal["holds", "does not hold", "cannot tell"]
 #: data sets in the order of the pages, and what is trained on them

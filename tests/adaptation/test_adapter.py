@@ -9,7 +9,7 @@ from fairground.adaptation.class_folds import ClassFolds
 from fairground.adaptation.cross_validation import CrossValidation
 from fairground.adaptation.workbench import Workbench
 from fairground.functional.spectral import principal_axes
-from fairground.recommend.candidates import Candidate, frozen_candidates
+from fairground.recommendation.candidates import Candidate, frozen_candidates
 from fairground.spec.adaptation import ALL
 from fairground.spec.load import load_run
 from tests.cli.quick_race import write_features

@@ -18,8 +18,8 @@ from fairground.api.ending_forecast import (
     THRESHOLDS,
     EndingForecast,
 )
-from fairground.recommend.candidates import Candidate
-from fairground.recommend.measurements import Measurement, Measurements
+from fairground.recommendation.candidates import Candidate
+from fairground.recommendation.measurements import Measurement, Measurements
 
 FROZEN = Candidate(name="frozen network", words=("head=identity",))
 HEAD = Candidate(name="a", words=("loss=triplet",), steps=30)

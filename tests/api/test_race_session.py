@@ -12,9 +12,9 @@ from fairground.api.progress.race import RaceProgress
 from fairground.api.race_ending import RaceEnding
 from fairground.api.race_request import RaceRequest
 from fairground.api.race_session import GOES_ON, RaceSession
-from fairground.recommend.protocol_choice import choose_protocol
-from fairground.recommend.race_clock import RaceClock
-from fairground.recommend.race_state import RaceState
+from fairground.recommendation.protocol_choice import choose_protocol
+from fairground.recommendation.race_clock import RaceClock
+from fairground.recommendation.race_state import RaceState
 from tests.cli.quick_race import write_features
 
 

@@ -7,8 +7,8 @@ import pytest
 from fairground.adaptation.workbench import Workbench
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_stages import FEWEST_STEPS, StageProbe
-from fairground.recommend.candidates import Candidate
-from fairground.recommend.race_clock import RaceClock
+from fairground.recommendation.candidates import Candidate
+from fairground.recommendation.race_clock import RaceClock
 from fairground.spec.adaptation import ALL
 from fairground.spec.load import load_run
 from tests.adaptation.test_adapter import PHOTOGRAPHS, SUP_CON

@@ -9,9 +9,9 @@ from fairground.api.progress.race import RaceProgress
 from fairground.api.race_request import RaceRequest
 from fairground.api.recommend import recommend
 from fairground.api.trunk_choice import FIRST, TrunkScore, TrunkTrial, available_trunks, with_trunk
-from fairground.recommend.protocol_choice import choose_protocol
-from fairground.recommend.race_clock import RaceClock
-from fairground.recommend.race_state import RaceState
+from fairground.recommendation.protocol_choice import choose_protocol
+from fairground.recommendation.race_clock import RaceClock
+from fairground.recommendation.race_state import RaceState
 from tests.cli.quick_race import write_features
 from tests.datasets.pictures import class_folders
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from fairground.api.race_session import RaceSession
 from fairground.cli.main import app
-from fairground.recommend.race_clock import RaceClock
+from fairground.recommendation.race_clock import RaceClock
 
 
 def call(*words: object) -> Any:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from fairground.comparison.compare_values import compare_values
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.report.comparison import ComparisonResult, sentence
-from fairground.statistics.compare import compare_values
+from fairground.reporting.comparison import ComparisonResult, sentence
 from tests.cli.test_commands import fairground
-from tests.fairness.methods import method, searched
+from tests.comparison.methods import method, searched
 from tests.records.factory import hashed
-from tests.report.fixtures import HOSTILE
+from tests.reporting.fixtures import HOSTILE
 
 
 def filled(folder: Path, *methods: list[RunRecord]) -> Path:

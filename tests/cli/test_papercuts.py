@@ -16,7 +16,7 @@ from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
 from fairground.records.record import Finding
-from fairground.report.methods import methods_of
+from fairground.reporting.methods import methods_of
 from fairground.spec.data_name import data_name
 from fairground.spec.load import load_run
 from tests.datasets.pictures import class_folders
@@ -212,7 +212,7 @@ def test_a_card_counts_epochs_as_one_says_it():
 
 
 def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_so(tmp_path):
-    from fairground.report.query_page import Searched, write_answers
+    from fairground.reporting.query_page import Searched, write_answers
 
     asked = {"decision": "unknown", "is_known": False, "is_right": True, "nearest": "", "found": ()}
     strange = Searched(name="a.jpg", truth="wren", is_truth_indexed=False, **asked)
@@ -230,7 +230,7 @@ def test_overfitting_is_said_once_and_in_that_word():
 
 
 def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
-    from fairground.report.sections import _card
+    from fairground.reporting.sections import _card
     from fairground.spec.flatten import flatten
     from fairground.spec.identity import to_plain
 
@@ -245,7 +245,7 @@ def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
 
 
 def test_the_audit_on_a_page_has_no_internal_words(tmp_path):
-    from fairground.report.audits import read_audit
+    from fairground.reporting.audits import read_audit
 
     said = invoke("data", "check", class_folders(tmp_path / "birds", ["a", "b", "c"]), "--json")
     (tmp_path / "audit.json").write_text(said)

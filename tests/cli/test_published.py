@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fairground.records.published import published_rows
+from fairground.papers.published import published_rows
 from fairground.records.store import Store
 from tests.cli.test_commands import fairground
-from tests.report.test_published_verdict import ROTH, run
+from tests.reporting.test_published_verdict import ROTH, run
 
 
 def test_all_tables_are_listed_with_what_they_were_selected_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from fairground.api import recommend as command
 from fairground.api.race_session import RaceSession
 from fairground.cli.main import app
 from fairground.errors import FairgroundError, InputError
-from fairground.recommend.race_clock import RaceClock
+from fairground.recommendation.race_clock import RaceClock
 from fairground.records.store import Store
 from tests.cli.quick_race import call, measure_at_least, write_features
 from tests.datasets.pictures import class_folders

@@ -9,7 +9,7 @@ from fairground.cli.main import app
 from fairground.errors import DataError, InputError
 from fairground.records.store import Store
 from tests.records.factory import make_record
-from tests.report.fixtures import make_study
+from tests.reporting.fixtures import make_study
 
 
 @pytest.fixture

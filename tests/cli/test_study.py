@@ -18,8 +18,8 @@ from fairground.api.executors import ExecutorOptions
 from fairground.cli.study import run
 from fairground.records.store import Store
 from fairground.spec.study_load import load_study
-from fairground.study.failures import StudyFailures
-from fairground.study.status import status_of
+from fairground.studies.failures import StudyFailures
+from fairground.studies.status import status_of
 from tests.cli.test_commands import fairground
 from tests.patience import PATIENCE
 from tests.training.tiny import TINY
@@ -138,11 +138,11 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
 
 def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
     from fairground.api.executors import ExecutorOptions
-    from fairground.execution import ray
+    from fairground.studies.executors import ray
 
     asked = {}
     monkeypatch.setattr(ray, "RayExecutor", lambda job, **settings: asked.update(settings))
-    ExecutorOptions(name="ray", workers=3, threads=2, gpus=0.25, address="auto").spawn("tests.execution.jobs:double")
+    ExecutorOptions(name="ray", workers=3, threads=2, gpus=0.25, address="auto").spawn("tests.executors.jobs:double")
     assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "node_wait": 300.0, "watch": None}
 
 
@@ -171,8 +171,8 @@ def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, comp
 ROOT = Path(__file__).parents[2]
 PRETENDED = """
 from functools import partial
-from fairground.study import run_study
-run_study.run_study = partial(run_study.run_study, run_job="tests.study.jobs:quadratic")
+from fairground.studies import run_study
+run_study.run_study = partial(run_study.run_study, run_job="tests.studies.jobs:quadratic")
 from fairground.cli.main import main
 main()
 """

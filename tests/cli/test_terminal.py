@@ -134,7 +134,7 @@ def test_a_picture_of_too_many_pixels_is_refused_without_a_warning(photos):
 
 
 def test_what_pillow_logs_is_not_printed(capfd):
-    program = "import fairground.images.decoding, logging; logging.getLogger('PIL.TiffImagePlugin').error('odd')"
+    program = "import fairground.loading.decoding, logging; logging.getLogger('PIL.TiffImagePlugin').error('odd')"
     subprocess.run([sys.executable, "-c", program], check=True)
     assert "odd" not in capfd.readouterr().err
 

@@ -18,7 +18,7 @@ from fairground.cli.main import app
 from fairground.errors import InputError
 from fairground.records.store import Store
 from tests.patience import PATIENCE
-from tests.report.fixtures import make_study
+from tests.reporting.fixtures import make_study
 
 #: as from a terminal, also where the tests themselves run in the background and Ctrl-C is ignored
 PROGRAM = """

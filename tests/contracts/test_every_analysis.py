@@ -5,8 +5,8 @@ import inspect
 import numpy as np
 import pytest
 
-from fairground.catalogue import find, list_room
 from fairground.evaluation import EmbeddingView, analyse
+from fairground.spec.catalogue import find, list_room
 
 
 def cloud(seed=0):

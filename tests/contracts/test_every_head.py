@@ -6,8 +6,8 @@ import io
 import pytest
 import torch
 
-from fairground.catalogue import find, list_room
 from fairground.contracts.model import Head
+from fairground.spec.catalogue import find, list_room
 
 HEADS = list_room("heads")
 each_head = pytest.mark.parametrize("name", HEADS)

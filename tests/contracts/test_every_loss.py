@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairground.catalogue import find
 from fairground.errors import InputError
+from fairground.spec.catalogue import find
 from fairground.spec.space import Choice
 from tests.contracts.losses import DIMENSION, N_CLASSES, NAMES, batch, build, value_and_gradient
 

@@ -8,8 +8,8 @@ import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from fairground.catalogue import find
 from fairground.contracts.loss import Loss
+from fairground.spec.catalogue import find
 from fairground.spec.reference import Reference
 from tests.contracts.losses import (
     NAMES,

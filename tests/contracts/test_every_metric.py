@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairground.catalogue import find, list_room
 from fairground.contracts.metric import (
     ClusteringMetric,
     Contingency,
@@ -18,6 +17,7 @@ from fairground.contracts.metric import (
 )
 from fairground.evaluation import evaluate
 from fairground.evaluation.metric_names import metric_named
+from fairground.spec.catalogue import find, list_room
 from fairground.spec.metric_words import spelled
 from tests.metrics.oracle import hit_lists, hits_at, ranking
 

@@ -5,9 +5,9 @@ import inspect
 import pytest
 import torch
 
-from fairground.catalogue import find, list_room
 from fairground.contracts.tuples import Pairs, Triplets
 from fairground.errors import InputError
+from fairground.spec.catalogue import find, list_room
 from tests.miners.oracle import pair_lists, random_batch, seeded, triplet_list
 
 MINERS = {name: find("miners", name)() for name in list_room("miners")}

@@ -5,10 +5,10 @@ import inspect
 import pytest
 import torch
 
-from fairground.catalogue import find, list_room
 from fairground.contracts.mixing import Mixing
 from fairground.contracts.tuples import Triplets
 from fairground.losses.soft_triple import SoftTripleLoss
+from fairground.spec.catalogue import find, list_room
 from tests.losses.fixtures import F8B, T8B, X
 from tests.miners.oracle import seeded
 

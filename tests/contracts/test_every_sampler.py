@@ -8,8 +8,8 @@ import torch
 from safetensors.torch import load, save
 from torch.utils.data import DataLoader, TensorDataset
 
-from fairground.catalogue import class_name, find, list_room
 from fairground.contracts.sampler import BatchSampler
+from fairground.spec.catalogue import class_name, find, list_room
 from tests.samplers.splits import clustered, even_split, seeded, uneven_split
 
 BATCH = 24

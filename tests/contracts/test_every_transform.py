@@ -5,11 +5,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from fairground.catalogue import list_names
 from fairground.contracts.model import PlannedTransform, Transform
 from fairground.contracts.preprocessing import IMAGENET
 from fairground.contracts.table import Images
-from fairground.images.in_memory import ImagesInMemory
+from fairground.loading.in_memory import ImagesInMemory
+from fairground.spec.catalogue import list_names
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build
 

@@ -5,9 +5,9 @@ import io
 import pytest
 import torch
 
-from fairground.catalogue import find, list_room
 from fairground.contracts.mixing import Mixing, mix
 from fairground.contracts.model import Trunk
+from fairground.spec.catalogue import find, list_room
 from fairground.spec.declarations import weights_of
 
 #: what a trunk cannot do without

@@ -18,16 +18,16 @@ from fairground.dashboard.run_view import from_record
 from fairground.dashboard.server import WatchServer
 from fairground.errors import InputError, StoreError
 from fairground.records.store import Store
-from fairground.report.page import page_text
-from fairground.report.run_set import RunSet
+from fairground.reporting.page import page_text
+from fairground.reporting.run_set import RunSet
 from fairground.spec.jobs import jobs_of
 from fairground.spec.study_load import load_study
-from fairground.study.folder import folder_of
-from fairground.study.select import Seal, Selected
+from fairground.studies.folder import folder_of
+from fairground.studies.select import Seal, Selected
 from tests.dashboard.watched import begin_run, watching
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
-from tests.report.fixtures import HOSTILE, make_study
+from tests.reporting.fixtures import HOSTILE, make_study
 
 
 @pytest.fixture

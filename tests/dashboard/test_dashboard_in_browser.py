@@ -7,7 +7,7 @@ from fairground.records.store import Store
 from tests.dashboard.watched import begin_run, watching
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
-from tests.report.fixtures import HOSTILE, make_study
+from tests.reporting.fixtures import HOSTILE, make_study
 
 pytestmark = pytest.mark.browser
 

@@ -12,10 +12,10 @@ from fairground.dashboard.pages import overview
 from fairground.records.artefacts import RunFolder
 from fairground.records.store import Store
 from fairground.spec.study_load import load_study
-from fairground.study.folder import folder_of
+from fairground.studies.folder import folder_of
 from tests.dashboard.watched import begin_run
 from tests.records.factory import make_record
-from tests.report.fixtures import make_study
+from tests.reporting.fixtures import make_study
 
 ROW = {"epoch": 1, "step": 1, "loss": 1.0, "validation": {"map@r": 0.5}}
 

@@ -7,7 +7,7 @@ from fairground.dashboard.home import choose
 from fairground.dashboard.page_cache import PAUSE, READ_FOR, REST, PageCache
 from fairground.records.store import Store
 from tests.records.factory import make_record
-from tests.report.fixtures import make_study
+from tests.reporting.fixtures import make_study
 
 
 class Clock:

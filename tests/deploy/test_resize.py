@@ -5,7 +5,7 @@ import torch
 from PIL import Image
 
 from fairground.deploy.resize import ResizedImages
-from fairground.images.in_memory import ImagesInMemory
+from fairground.loading.in_memory import ImagesInMemory
 
 
 def test_gray_is_pillows_gray():

@@ -8,7 +8,7 @@ from xml.dom.minidom import parseString
 
 import pytest
 
-from fairground.catalogue import list_room
+from fairground.spec.catalogue import list_room
 from fairground.spec.declarations import settings_of
 from fairground_site.components import MATHEMATICAL
 from fairground_site.markdown import parse_docstring

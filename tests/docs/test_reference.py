@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import fairground_site
-from fairground.catalogue import ROOMS, list_room
-from fairground.records.published import published_rows
+from fairground.papers.published import published_rows
+from fairground.spec.catalogue import ROOMS, list_room
 from fairground.spec.declarations import settings_of, tunable_of
 from fairground.spec.load import protocol_names
 from fairground_site.choosing import PAGE, with_table

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from fairground.cli.main import app
 from fairground.datasets.icons import IconsDataset
-from fairground.execution.inline import InlineExecutor
 from fairground.records.store import Store
 from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study
-from fairground.study.run_study import run_study
+from fairground.studies.executors.inline import InlineExecutor
+from fairground.studies.run_study import run_study
 from fairground.training.run import run
 from tests.training.tiny import TINY, tiny_words
 

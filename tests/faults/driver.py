@@ -6,11 +6,11 @@ Arguments: the home, how many runs, and the executor. Every epoch a run tells of
 import sys
 from pathlib import Path
 
-from fairground.execution.choose import executor_named
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.run import RunSpec
-from fairground.study.scheduler import JOB, Scheduler
+from fairground.studies.executors.choose import executor_named
+from fairground.studies.scheduler import JOB, Scheduler
 from tests.training.tiny import tiny
 
 

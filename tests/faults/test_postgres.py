@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import StoreError
-from fairground.study.trial_store import TrialStore
+from fairground.studies.trial_store import TrialStore
 from tests.faults.postgres import postgres
 from tests.patience import PATIENCE
-from tests.study.test_run_study import digits, small, study_results
+from tests.studies.test_run_study import digits, small, study_results
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
 import sys, time
-from fairground.study.trial_store import TrialStore
+from fairground.studies.trial_store import TrialStore
 store = TrialStore(sys.argv[1], study="00ab")
 with store.locked():
     print("held", flush=True)

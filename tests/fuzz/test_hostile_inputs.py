@@ -16,7 +16,7 @@ from fairground.deploy.inputs import read_inputs
 from fairground.deploy.model_folder import read_model, write_model
 from fairground.errors import FairgroundError
 from fairground.evaluation.score import score_file
-from fairground.report.values_file import read_values
+from fairground.reporting.values_file import read_values
 from fairground.samplers.fixed_tuples import _read as read_tuples
 from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study

@@ -11,7 +11,7 @@ from math import degrees, pi
 import torch
 from torch import Tensor, nn
 
-from fairground.catalogue import find
+from fairground.spec.catalogue import find
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

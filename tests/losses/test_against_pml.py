@@ -8,7 +8,7 @@ positives, ProxyNCA with the positive outside the denominator.
 import pytest
 import torch
 
-from fairground.catalogue import list_room
+from fairground.spec.catalogue import list_room
 from tests.losses.peers import PEERS, Peer, pair_up
 
 CASES = [

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from fairground.catalogue import find, list_room
 from fairground.errors import InputError
 from fairground.losses import ContrastiveLoss, CrossBatchMemoryLoss, TripletLoss
+from fairground.spec.catalogue import find, list_room
 from fairground.spec.load import load_run
 from tests.losses.fixtures import F8, F8B, X
 

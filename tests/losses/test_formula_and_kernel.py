@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from fairground.catalogue import find
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.spec.catalogue import find
 
 SETTINGS: list[tuple[str, dict[str, object]]] = [
     ("angular", {}),

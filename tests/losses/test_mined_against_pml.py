@@ -7,8 +7,8 @@ triplets of the pairs; N-pair over all positives, which the peer does not have.
 import pytest
 import torch
 
-from fairground.catalogue import find
 from fairground.contracts.tuples import Pairs, Triplets
+from fairground.spec.catalogue import find
 from tests.losses import loops
 from tests.losses.peers import PEERS
 

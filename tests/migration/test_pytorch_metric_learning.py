@@ -6,7 +6,7 @@ import warnings
 import pytest
 import torch
 
-from fairground.catalogue import find, list_room
+from fairground.spec.catalogue import find, list_room
 from tests.migration.page import blocks, quoted, section, table
 
 with warnings.catch_warnings():

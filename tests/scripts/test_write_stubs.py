@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fairground
-from fairground import catalogue
+from fairground.spec import catalogue
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(fairground.__file__).parent

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from fairground.records.published import published_rows
+from fairground.papers.published import published_rows
 from fairground.spec.card import changes, declaration
 from fairground.spec.load import load_run, protocol_names
 from fairground.spec.run import RunSpec

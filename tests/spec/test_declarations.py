@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
-from fairground import catalogue
 from fairground.contracts.metric import Metric
+from fairground.spec import catalogue
 from fairground.spec.declarations import declared, is_learnable, reference_of, settings_of, tunable_of
 from fairground.spec.reference import Reference
 

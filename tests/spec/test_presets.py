@@ -8,14 +8,16 @@ from importlib import resources
 
 import pytest
 
-from fairground.catalogue import find, list_room
 from fairground.errors import InputError
+from fairground.spec.catalogue import find, list_room
 from fairground.spec.declarations import settings_of
 from fairground.spec.presets import preset_settings, presets
 from fairground.spec.run import OptimiserSpec, TrainingSpec
 from fairground.spec.settings import check_value
 
-TABLES = tomllib.loads(resources.files("fairground").joinpath("protocols", "presets.toml").read_text(encoding="utf-8"))
+TABLES = tomllib.loads(
+    resources.files("fairground").joinpath("papers", "protocols", "presets.toml").read_text(encoding="utf-8")
+)
 RESOLVED = {loss: presets(loss) for loss in TABLES}
 EVERY = [(loss, preset) for loss, tables in TABLES.items() for preset in tables]
 SETS = {"cub200", "cars196", "sop"}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairground import catalogue
 from fairground.errors import InputError
-from fairground.records.published import PublishedRow, published_rows
+from fairground.papers.published import PublishedRow, published_rows
+from fairground.spec import catalogue
 from fairground.spec.declarations import settings_of, tunable_of
 from fairground.spec.jobs import StudyJob, jobs_of
 from fairground.spec.space import Choice, Integer, LogReal, Real, range_for, range_from_plain, range_to_plain

@@ -9,7 +9,7 @@ from fairground.spec.jobs import LOSS_RATE, jobs_of
 from fairground.spec.space import Choice, Integer, LogReal, Real
 from fairground.spec.study import study_hash, study_to_plain
 from fairground.spec.study_load import load_study, read_range, study_names
-from fairground.study.folder import study_from_plain
+from fairground.studies.folder import study_from_plain
 
 SMALL = """
 protocol = "laptop"

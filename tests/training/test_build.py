@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairground.catalogue import list_room
+from fairground.spec.catalogue import list_room
 from fairground.training.run import run
 from tests.training.tiny import tiny
 

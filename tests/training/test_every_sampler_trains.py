@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fairground.catalogue import list_room
 from fairground.errors import DataError
+from fairground.spec.catalogue import list_room
 from fairground.training.run import run
 from tests.training.tiny import tiny
 

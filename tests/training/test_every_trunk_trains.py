@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.catalogue import list_room
+from fairground.spec.catalogue import list_room
 from fairground.spec.load import load_run
 from fairground.training.run import run
 

@@ -9,7 +9,7 @@ import pytest
 from fairground.datasets.features import FeaturesDataset
 from fairground.spec.run import ComponentSpec
 from fairground.training.loaded_data import load_table
-from tests.images.pictures import photo
+from tests.loading.pictures import photo
 
 
 def features_file(path: Path, shift: float = 0.0) -> ComponentSpec:

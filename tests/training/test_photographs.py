@@ -9,7 +9,7 @@ from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
 from fairground.training.loop import StoppedError
 from fairground.training.run import run
-from tests.images.pictures import photo
+from tests.loading.pictures import photo
 
 
 @pytest.fixture(scope="module")

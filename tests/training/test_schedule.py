@@ -131,7 +131,7 @@ def test_a_frozen_trunk_needs_something_else_to_train():
 
 
 def test_runs_that_differ_in_the_schedule_are_not_compared_in_silence(tmp_path):
-    from fairground.fairness.compare import compare
+    from fairground.comparison.fairness import compare
 
     methods = {
         name: [run(tiny(*words), home=tmp_path)]

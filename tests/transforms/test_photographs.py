@@ -12,12 +12,12 @@ from fairground.contracts.model import Transform
 from fairground.contracts.preprocessing import IMAGENET, Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import InputError
-from fairground.images.image_files import images_from_files
+from fairground.loading.image_files import images_from_files
 from fairground.transforms.mlrc2020 import Mlrc2020Transform
 from fairground.transforms.photographs import PhotographsTransform
 from fairground.transforms.plain import PlainTransform
 from fairground.transforms.roth2020 import Roth2020Transform
-from tests.images.pictures import photo_files
+from tests.loading.pictures import photo_files
 
 SIZES = [(300, 401), (350, 256), (120, 90)]
 ROWS = np.array([1, 2, 0])

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from fairground.catalogue import find
+from fairground.spec.catalogue import find
 from fairground.trunks import _conv_norm
 from fairground.trunks._conv_norm import Chain, conv_norm, run
 

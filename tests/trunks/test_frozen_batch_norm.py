@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from fairground.catalogue import find
 from fairground.heads.linear import LinearHead
+from fairground.spec.catalogue import find
 from fairground.training.model import EmbeddingModel
 
 

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fairground.catalogue import find
 from fairground.contracts.model import Trunk
 from fairground.errors import InputError
+from fairground.spec.catalogue import find
 from fairground.trunks._torchvision import import_torchvision
 from fairground.trunks._weights import stripped
 from fairground.trunks.bn_inception import BnInceptionTrunk, _published_name

@@ -9,10 +9,10 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from fairground.catalogue import find
 from fairground.contracts.model import Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.errors import InputError
+from fairground.spec.catalogue import find
 from fairground.trunks._weights import load_weights
 from fairground.trunks.bn_inception import BnInceptionTrunk
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk

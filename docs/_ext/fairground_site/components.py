@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import fairground
-from fairground.catalogue import ROOMS, class_name, list_room
+from fairground.spec.catalogue import ROOMS, class_name, list_room
 from fairground.spec.declarations import is_learnable, settings_of, tunable_of
 from fairground.spec.presets import presets
 from fairground.spec.run import ROOM_OF

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairground.errors import StoreError
-from fairground.images.prepared_cache import cache_root
+from fairground.loading.prepared_cache import cache_root
 
 TO_DO, DONE, UNREADABLE = 0, 1, 2
 

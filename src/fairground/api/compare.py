@@ -10,22 +10,22 @@ from fairground.allocator import keep_memory
 from fairground.api.home import home_folder
 from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
-from fairground.catalogue import nearest
+from fairground.comparison.comparison import GeneralityKind
+from fairground.comparison.intervals import LEVEL
 from fairground.errors import InputError, require
 from fairground.records.artefacts import RunFolder
 from fairground.records.collector import passed_over, without_collecting
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.report.comparison import ComparisonResult
-from fairground.report.over_datasets import OverTables, over_tables
-from fairground.report.run_set import section_key
-from fairground.report.table_formats import latex
+from fairground.reporting.comparison import ComparisonResult
+from fairground.reporting.over_datasets import OverTables, over_tables
+from fairground.reporting.run_set import section_key
+from fairground.reporting.table_formats import latex
+from fairground.spec.catalogue import nearest
 from fairground.spec.data_name import data_name
 from fairground.spec.declarations import tunable_of
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Range, range_for
-from fairground.statistics.comparison import GeneralityKind
-from fairground.statistics.intervals import LEVEL
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

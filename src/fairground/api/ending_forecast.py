@@ -4,7 +4,7 @@ import math
 import os
 from typing import TYPE_CHECKING
 
-from fairground.recommend.candidates import Candidate
+from fairground.recommendation.candidates import Candidate
 
 if TYPE_CHECKING:
     from fairground.api.race_session import RaceSession

@@ -7,7 +7,7 @@ from fairground.adaptation.adapter import AdaptedModel
 from fairground.adaptation.final_model import find_thresholds
 from fairground.api.torch_threads import torch_threads
 from fairground.deploy.metadata import Threshold
-from fairground.recommend.candidates import Candidate
+from fairground.recommendation.candidates import Candidate
 
 if TYPE_CHECKING:
     from fairground.api.race_session import RaceSession

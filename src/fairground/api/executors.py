@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from fairground.execution.choose import executor_named
-from fairground.execution.executor import Executor, Watch
+from fairground.studies.executors.choose import executor_named
+from fairground.studies.executors.executor import Executor, Watch
 
 
 @dataclass(frozen=True, kw_only=True)

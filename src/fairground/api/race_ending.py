@@ -11,9 +11,9 @@ from fairground.adaptation.final_model import write_final_model
 from fairground.api.ending_rehearsal import EndingRehearsal
 from fairground.api.unsealing import Unsealing
 from fairground.deploy.metadata import Threshold
-from fairground.recommend.decision import Decision
+from fairground.recommendation.decision import Decision
 from fairground.records.artefacts import write_atomically
-from fairground.report.advice import (
+from fairground.reporting.advice import (
     FoldSummary,
     UnsealedScores,
     advice_of,
@@ -21,8 +21,8 @@ from fairground.report.advice import (
     table_rows,
     verdicts_of,
 )
-from fairground.report.headings import duration
-from fairground.report.race_page import RacePage, write_race_page
+from fairground.reporting.headings import duration
+from fairground.reporting.race_page import RacePage, write_race_page
 
 if TYPE_CHECKING:
     from fairground.api.race_session import RaceSession

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairground.recommend.protocol_choice import ProtocolChoice
+from fairground.recommendation.protocol_choice import ProtocolChoice
 from fairground.spec.metric_words import declared_metric
 from fairground.spec.study import MethodSpec
 from fairground.spec.study_load import load_study

@@ -18,23 +18,23 @@ from fairground.api.race_ending import RaceEnding
 from fairground.api.race_request import SECOND, RaceRequest
 from fairground.api.race_stages import StageProbe
 from fairground.api.torch_threads import torch_threads
+from fairground.comparison.compare_values import compare_values
 from fairground.deploy.calibration import thresholds_of
 from fairground.evaluation.scores import evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
-from fairground.recommend.candidates import Candidate, frozen_candidates, head_candidates, network_candidates
-from fairground.recommend.decision import Decision, decide
-from fairground.recommend.measurements import Measurement, Measurements
-from fairground.recommend.pace import Pace
-from fairground.recommend.race import Race
-from fairground.recommend.race_clock import RaceClock
-from fairground.recommend.race_state import RaceState
+from fairground.recommendation.candidates import Candidate, frozen_candidates, head_candidates, network_candidates
+from fairground.recommendation.decision import Decision, decide
+from fairground.recommendation.measurements import Measurement, Measurements
+from fairground.recommendation.pace import Pace
+from fairground.recommendation.race import Race
+from fairground.recommendation.race_clock import RaceClock
+from fairground.recommendation.race_state import RaceState
 from fairground.records.store import Store
-from fairground.report.advice import UnsealedScores
-from fairground.report.headings import size
+from fairground.reporting.advice import UnsealedScores
+from fairground.reporting.headings import size
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.load import load_run
-from fairground.statistics.compare import compare_values
-from fairground.study.select import OPENED
+from fairground.studies.select import OPENED
 
 #: of the time, this share may go to embedding; what is not embedded by then is left out
 EMBEDDING = 0.65

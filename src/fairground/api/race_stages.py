@@ -8,7 +8,7 @@ import numpy as np
 
 from fairground.adaptation.workbench import MOST_BYTES, cached_bytes
 from fairground.api.torch_threads import torch_threads
-from fairground.recommend.candidates import Candidate, stage_candidates
+from fairground.recommendation.candidates import Candidate, stage_candidates
 from fairground.spec.adaptation import ALL
 
 if TYPE_CHECKING:

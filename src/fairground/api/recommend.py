@@ -13,9 +13,9 @@ from fairground.api.home import home_folder
 from fairground.api.progress.race import race_progress
 from fairground.api.words import Setting, words_of
 from fairground.errors import require
-from fairground.recommend.protocol_choice import ProtocolChoice, choose_protocol, choose_split
-from fairground.recommend.race_clock import RaceClock
-from fairground.recommend.race_state import RaceState, race_name
+from fairground.recommendation.protocol_choice import ProtocolChoice, choose_protocol, choose_split
+from fairground.recommendation.race_clock import RaceClock
+from fairground.recommendation.race_state import RaceState, race_name
 from fairground.spec.load import load_run
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from fairground.api.run import Run, RunList
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
 from fairground.records.collector import passed_over
-from fairground.report.audits import read_audit
-from fairground.report.find_runs import find_runs
-from fairground.report.run_set import RunSet
+from fairground.reporting.audits import read_audit
+from fairground.reporting.find_runs import find_runs
+from fairground.reporting.run_set import RunSet
 
 #: ending of a table's file -> the function of `table_formats` that writes it
 FORMATS = {"md": "markdown", "tex": "latex", "csv": "csv_text"}
@@ -64,7 +64,7 @@ def report(
     page = folder / "report.html" if out is None else Path(out)
     keep_memory()
     with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet), passed_over():
-        from fairground.report.page import build_page
+        from fairground.reporting.page import build_page
 
         build_page(found, out=page, audits=cards)
         tables = _write_tables(found, page, formats)
@@ -92,8 +92,8 @@ def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list
 
 
 def _write_tables(runs: RunSet, page: Path, kinds: Sequence[str]) -> list[Path]:
-    from fairground.report import table_formats
-    from fairground.report.sections import figure_inputs_of
+    from fairground.reporting import table_formats
+    from fairground.reporting.sections import figure_inputs_of
 
     written: list[Path] = []
     if not kinds:
@@ -109,8 +109,8 @@ def _write_tables(runs: RunSet, page: Path, kinds: Sequence[str]) -> list[Path]:
 
 
 def _write_figures(runs: RunSet, folder: Path, kind: str) -> list[Path]:
-    from fairground.report.figure_files import write_figures
-    from fairground.report.sections import figure_inputs_of
+    from fairground.reporting.figure_files import write_figures
+    from fairground.reporting.sections import figure_inputs_of
 
     written: list[Path] = []
     if not kind:

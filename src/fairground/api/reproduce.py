@@ -8,7 +8,7 @@ from fairground.api.progress.study import study_progress
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.load import run_from_plain
-from fairground.study.scheduler import JOB, Scheduler
+from fairground.studies.scheduler import JOB, Scheduler
 
 
 def repeat_run(

@@ -48,7 +48,7 @@ class Run:
         return RunFolder(self.home, self.name).path
 
     def __repr__(self) -> str:
-        from fairground.report.headings import with_unit
+        from fairground.reporting.headings import with_unit
         from fairground.spec.data_name import data_name
         from fairground.spec.method_name import method_name
 

@@ -7,11 +7,11 @@ from typing import Any
 from fairground.api.home import home_folder
 from fairground.api.run import Run, RunList
 from fairground.api.words import Setting, words_of
-from fairground.catalogue import canonical, nearest
 from fairground.errors import require
 from fairground.records.filters import Filters
 from fairground.records.record import RunRecord, State
 from fairground.records.store import Store
+from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.load import parse_overrides
 from fairground.spec.run import ROOM_OF
 from fairground.spec.settings import Value

@@ -14,15 +14,15 @@ from fairground.errors import DataError, require
 from fairground.loggers.feed import fed
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.report import table_formats
-from fairground.report.study_results import results_plain, results_text, tables_of, write_study_page
+from fairground.reporting import table_formats
+from fairground.reporting.study_results import results_plain, results_text, tables_of, write_study_page
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import load_study, study_names
-from fairground.study.failures import StudyFailures, failures_of
-from fairground.study.folder import find_begun, folder_of
-from fairground.study.plan import StudyPlan, cost_probes, plan_of
-from fairground.study.run_study import JobResult, run_study
-from fairground.study.scheduler import JOB, Scheduler
+from fairground.studies.failures import StudyFailures, failures_of
+from fairground.studies.folder import find_begun, folder_of
+from fairground.studies.plan import StudyPlan, cost_probes, plan_of
+from fairground.studies.run_study import JobResult, run_study
+from fairground.studies.scheduler import JOB, Scheduler
 
 #: kind of table -> the function of `table_formats` that writes it
 FORMATS = {"text": "text", "md": "markdown", "tex": "latex", "csv": "csv_text"}

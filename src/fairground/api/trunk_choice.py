@@ -15,9 +15,9 @@ from fairground.adaptation.workbench import Workbench
 from fairground.api.progress.race import RaceProgress
 from fairground.api.race_request import RaceRequest
 from fairground.api.torch_threads import torch_threads
-from fairground.recommend.candidates import Candidate
-from fairground.recommend.race_clock import RaceClock
-from fairground.recommend.race_state import RaceState
+from fairground.recommendation.candidates import Candidate
+from fairground.recommendation.race_clock import RaceClock
+from fairground.recommendation.race_state import RaceState
 from fairground.spec.load import load_run
 from fairground.spec.metric_words import goodness
 from fairground.training.weights import known_weights

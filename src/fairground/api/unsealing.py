@@ -10,11 +10,11 @@ from fairground.adaptation.adapter import AdaptedModel
 from fairground.adaptation.embedding import BLOCK, round_robin
 from fairground.adaptation.scores import scores_of_rows
 from fairground.api.torch_threads import torch_threads
+from fairground.comparison.compare_values import compare_values
+from fairground.comparison.comparison import Comparison
 from fairground.errors import DivergedError
-from fairground.recommend.decision import Decision, RankedMethod
-from fairground.report.advice import UnsealedScores
-from fairground.statistics.compare import compare_values
-from fairground.statistics.comparison import Comparison
+from fairground.recommendation.decision import Decision, RankedMethod
+from fairground.reporting.advice import UnsealedScores
 
 if TYPE_CHECKING:
     from fairground.api.race_session import RaceSession

@@ -8,7 +8,7 @@ from pathlib import Path
 from fairground.audit.audit import AuditRows
 from fairground.audit.label_suspects import LabelSuspect
 from fairground.errors import require
-from fairground.images.photo_dataset import Photos
+from fairground.loading.photo_dataset import Photos
 from fairground.records.artefacts import write_atomically
 
 

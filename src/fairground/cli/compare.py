@@ -120,9 +120,9 @@ def _compare_over_datasets(
 def _compare_file(
     path: Path, *, margin: float | None, level: float, is_lower: bool, is_over: bool, as_json: bool
 ) -> None:
-    from fairground.report import values_file
-    from fairground.statistics.compare import compare_values
-    from fairground.statistics.over_datasets import over_datasets
+    from fairground.comparison.compare_values import compare_values
+    from fairground.comparison.over_datasets import over_datasets
+    from fairground.reporting import values_file
 
     read = values_file.read_values(path)
     found = {

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from fairground.audit.label_suspects import LabelSuspect
     from fairground.contracts.dataset import Dataset
     from fairground.contracts.table import ImageTable
-    from fairground.report.label_page import ClassExamples
-    from fairground.report.query_page import Shown
+    from fairground.reporting.label_page import ClassExamples
+    from fairground.reporting.query_page import Shown
 
 #: suspects printed in a terminal
 _SHOWN = 10
@@ -35,7 +35,7 @@ def write_asked(
 ) -> list[str]:
     """Write the files that were asked for and return a sentence about each."""
     from fairground.audit.listing import write_clean, write_findings
-    from fairground.images.photo_dataset import PhotoDataset
+    from fairground.loading.photo_dataset import PhotoDataset
 
     said = []
     if csv is not None:
@@ -59,7 +59,7 @@ def write_asked(
 def print_suspects(suspects: Sequence["LabelSuspect"] | None, n_images: int) -> None:
     """Print the first suspects, where labels were judged."""
     from fairground.audit.label_suspects import weakness
-    from fairground.report.headings import clean
+    from fairground.reporting.headings import clean
 
     if suspects is None:
         return
@@ -86,8 +86,8 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
     import numpy as np
 
     from fairground.audit.label_suspects import weakness
-    from fairground.report.label_page import ShownSuspect, write_suspects
-    from fairground.report.query_page import MOST
+    from fairground.reporting.label_page import ShownSuspect, write_suspects
+    from fairground.reporting.query_page import MOST
 
     is_suspect = np.zeros(len(table.labels), bool)
     is_suspect[[one.row for one in suspects]] = True
@@ -109,7 +109,7 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
 def _examples(table: "ImageTable", name: str, is_sound: "np.ndarray") -> "ClassExamples":
     import numpy as np
 
-    from fairground.report.label_page import ClassExamples
+    from fairground.reporting.label_page import ClassExamples
 
     rows = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
     return ClassExamples(name=name, pictures=tuple(_picture(table, int(row)) for row in rows))
@@ -117,7 +117,7 @@ def _examples(table: "ImageTable", name: str, is_sound: "np.ndarray") -> "ClassE
 
 def _picture(table: "ImageTable", row: int) -> "Shown":
     from fairground.deploy.thumbnails import thumbnail
-    from fairground.report.query_page import Shown
+    from fairground.reporting.query_page import Shown
 
     name = f"row {row}" if table.identifiers is None else table.identifiers[row]
     return Shown(name=name, picture=thumbnail(table.images, row))

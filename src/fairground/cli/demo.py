@@ -37,10 +37,10 @@ def demo(
 
     Example: fairground demo --seeds 5 --workers 4
     """
-    from fairground.report.page import build_page, picture
-    from fairground.report.run_set import RunSet
-    from fairground.report.table_formats import text
-    from fairground.report.tables import ResultTable
+    from fairground.reporting.page import build_page, picture
+    from fairground.reporting.run_set import RunSet
+    from fairground.reporting.table_formats import text
+    from fairground.reporting.tables import ResultTable
     from fairground.spec.identity import method_of
 
     specs = _specs(seeds)
@@ -70,10 +70,10 @@ def _specs(seeds: int) -> "dict[tuple[str, int], RunSpec]":
 
 def _run(specs: "list[RunSpec]", home: Path, *, workers: int, is_quiet: bool) -> "list[RunRecord]":
     from fairground.api.progress.study import study_progress
-    from fairground.execution.processes import ProcessExecutor
     from fairground.records.store import Store
     from fairground.spec.identity import name_of
-    from fairground.study.scheduler import JOB, Scheduler
+    from fairground.studies.executors.processes import ProcessExecutor
+    from fairground.studies.scheduler import JOB, Scheduler
 
     titles = {name_of(spec): f"{spec.loss.name} seed {spec.seed}" for spec in specs}
     with (

@@ -13,7 +13,7 @@ HELP_ORDER = 40
 
 if TYPE_CHECKING:
     from fairground.spec.study import StudySpec
-    from fairground.study.run_study import JobResult
+    from fairground.studies.run_study import JobResult
 
 Split = Literal["validation", "test"]
 
@@ -36,8 +36,8 @@ def evaluate(
     from fairground.api.progress.spinner import spinner
     from fairground.errors import require
     from fairground.records.folders import resolve_run
-    from fairground.report.headings import with_unit
-    from fairground.study.folder import find_begun
+    from fairground.reporting.headings import with_unit
+    from fairground.studies.folder import find_begun
     from fairground.training.reopen import evaluate_stored
 
     asked = [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None
@@ -60,9 +60,9 @@ def _evaluate_study(
     study: "StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool, as_json: bool
 ) -> None:
     from fairground.records.store import Store
-    from fairground.report.headings import with_unit
-    from fairground.study.select import Seal
-    from fairground.study.status import results_so_far
+    from fairground.reporting.headings import with_unit
+    from fairground.studies.select import Seal
+    from fairground.studies.status import results_so_far
 
     # Refuses while the test split is sealed: the final models exist only after selection.
     results = results_so_far(study, home=home)
@@ -79,7 +79,7 @@ def _evaluate_study(
         labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
         print(json.dumps([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)]))
         return
-    from fairground.report.study_results import intervals_of
+    from fairground.reporting.study_results import intervals_of
 
     intervals = intervals_of(found)
     for result, scores in found:

@@ -35,7 +35,7 @@ def list_things(
 
     Examples: fairground list · fairground list losses · fairground list runs
     """
-    from fairground.catalogue import ROOMS, list_room
+    from fairground.spec.catalogue import ROOMS, list_room
 
     if room is None:
         found = {name: f"{len(list_room(name))} of them" for name in ROOMS} | {"runs": "what was trained here"}
@@ -58,8 +58,8 @@ def list_things(
 
 def _fairness(table: str) -> dict[str, str]:
     """Return what must agree before methods may share a table, or what a reader must know of those that do."""
-    from fairground.fairness.flags import FLAGS
-    from fairground.fairness.rules import RULES
+    from fairground.comparison.flags import FLAGS
+    from fairground.comparison.rules import RULES
 
     if table == "flags":
         return {flag.name: flag.raised_when for flag in FLAGS}
@@ -70,7 +70,7 @@ def _fairness(table: str) -> dict[str, str]:
 def _list_runs(home: Path, as_json: bool) -> None:
     from fairground.records.folders import run_folders, unstored
     from fairground.records.store import Store
-    from fairground.report.headings import with_unit
+    from fairground.reporting.headings import with_unit
     from fairground.spec.data_name import OWN_DATA, data_name
     from fairground.spec.method_name import method_name
 
@@ -149,7 +149,7 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
     if as_json:
         print(record.to_json())
         return
-    from fairground.report.headings import with_unit
+    from fairground.reporting.headings import with_unit
     from fairground.spec.data_name import data_name
     from fairground.spec.method_name import method_name
 

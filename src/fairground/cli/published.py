@@ -17,7 +17,7 @@ HELP_ORDER = 170
 _N_NAMES, _METHOD = 6, 1
 
 if TYPE_CHECKING:
-    from fairground.records.published import PublishedRow, PublishedTable
+    from fairground.papers.published import PublishedRow, PublishedTable
 
 _SELECTION = {
     "test": "SELECTED ON THE TEST SET: optimistic numbers, which a run with a sealed test set need not reach.",
@@ -47,11 +47,11 @@ def published(
     Examples: fairground published · fairground published roth2020/table2 --dataset cub200 --metric recall@1 ·
     fairground published --method margin --metric map@r --compare · fairground published --coverage
     """
-    from fairground.records.published import published_rows, published_tables
+    from fairground.papers.published import published_rows, published_tables
 
     rows = published_rows(table, dataset=dataset, method=method, metric=metric)
     if coverage:
-        from fairground.report.published_coverage import coverage_of, coverage_table
+        from fairground.reporting.published_coverage import coverage_of, coverage_table
 
         lines = coverage_of(rows)
         print(json.dumps([dataclasses.asdict(line) for line in lines]) if as_json else coverage_table(lines))
@@ -77,7 +77,7 @@ def published(
 
 
 def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRow"], *, as_json: bool) -> None:
-    from fairground.records.published import published_papers
+    from fairground.papers.published import published_papers
 
     counts = {found.name: sum(row.table_name == found.name for row in rows) for found in tables}
     if as_json:
@@ -99,7 +99,7 @@ def _plain(row: "PublishedRow", tables: Iterable["PublishedTable"]) -> dict[str,
 
 
 def _errata(rows: Iterable["PublishedRow"]) -> dict[str, str]:
-    from fairground.records.published import published_errata
+    from fairground.papers.published import published_errata
 
     used = {erratum for row in rows for erratum in row.errata}
     return {erratum: about for erratum, about in published_errata().items() if erratum in used}
@@ -184,8 +184,8 @@ def _notes(rows: Sequence["PublishedRow"]) -> dict[str, str]:
 def _verdicts(rows: Sequence["PublishedRow"], home: Path) -> list[dict[str, str]]:
     """Hold every set of repeats in the store against the numbers of its own loss and protocol."""
     from fairground.records.store import Store
-    from fairground.report.published_comparison import rows_for
-    from fairground.report.published_verdict import repeats_of, verdict_of
+    from fairground.reporting.published_comparison import rows_for
+    from fairground.reporting.published_verdict import repeats_of, verdict_of
 
     found: list[dict[str, str]] = []
     groups = repeats_of(Store(home).records())

@@ -75,7 +75,7 @@ def query(
 
 
 def _print(results: Sequence["QueryResult"], rule: "DecisionRule") -> None:
-    from fairground.report.headings import clean
+    from fairground.reporting.headings import clean
 
     for result in results:
         print_fitted(f"{clean(result.query)}: {clean(result.decision.words)}{_truth(result)}")
@@ -91,7 +91,7 @@ def _print(results: Sequence["QueryResult"], rule: "DecisionRule") -> None:
 
 
 def _truth(result: "QueryResult") -> str:
-    from fairground.report.headings import clean
+    from fairground.reporting.headings import clean
 
     if result.is_right is None or result.truth is None:
         return ""
@@ -137,7 +137,7 @@ def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str
 
 
 def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "DecisionRule", page: Path) -> None:
-    from fairground.report.query_page import MOST, Found, Searched, write_answers
+    from fairground.reporting.query_page import MOST, Found, Searched, write_answers
 
     searched = [
         Searched(

@@ -41,7 +41,7 @@ def reproduce(
     from fairground.api.remake_model import find_plan
     from fairground.api.reproduce import repeat_run
     from fairground.errors import require
-    from fairground.study.folder import find_begun
+    from fairground.studies.folder import find_begun
 
     plan = find_plan(home, what)
     if plan is not None:
@@ -80,9 +80,9 @@ def _remake(plan: Path, *, as_json: bool) -> None:
 
 def _print(records: "list[RunRecord]", *, as_json: bool) -> None:
     from fairground.errors import FairgroundError, require
-    from fairground.report.headings import with_unit
-    from fairground.report.table_formats import text
-    from fairground.report.tables import ResultTable
+    from fairground.reporting.headings import with_unit
+    from fairground.reporting.table_formats import text
+    from fairground.reporting.tables import ResultTable
 
     first, repeats = records[0], records[1:]
     is_any = any(record.state == "done" for record in repeats)

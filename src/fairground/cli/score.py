@@ -47,7 +47,7 @@ def score(
     from fairground.evaluation.bootstrap import Bootstrap
     from fairground.evaluation.score import score_file_in_detail
     from fairground.records.arrays import write_arrays
-    from fairground.report.headings import unit
+    from fairground.reporting.headings import unit
     from fairground.spec.metric_words import is_share
 
     names = None if metrics is None else [name.strip() for name in metrics.split(",") if name.strip()]

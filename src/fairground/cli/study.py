@@ -19,7 +19,7 @@ HELP_ORDER = 80
 if TYPE_CHECKING:
     from fairground.api.executors import ExecutorOptions
     from fairground.spec.study import StudySpec
-    from fairground.study.plan import StudyPlan
+    from fairground.studies.plan import StudyPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ def study(
 
 def _list(home: Path, *, as_json: bool) -> None:
     from fairground.spec.study_load import load_study, study_names
-    from fairground.study.folder import begun_studies
+    from fairground.studies.folder import begun_studies
 
     presets = {name: load_study(name).question for name in study_names()}
     begun = {hash_: study.name for hash_, study in begun_studies(home).items()}
@@ -136,7 +136,7 @@ def _plan(
     is_quiet: bool,
 ) -> None:
     from fairground.api.study import measured_plan
-    from fairground.study.plan import plan_of
+    from fairground.studies.plan import plan_of
 
     plan = (
         measured_plan(found, home=home, options=options, quiet=is_quiet) if is_measured else plan_of(found, home=home)
@@ -197,9 +197,9 @@ def _print_gpu(plan: "StudyPlan", device: GpuSpeed, seconds: float | None) -> No
 def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: bool) -> None:
     from fairground.records.store import Store
     from fairground.spec.study import study_hash
-    from fairground.study.folder import folder_of
-    from fairground.study.select import Seal
-    from fairground.study.status import status_of, waves_so_far
+    from fairground.studies.folder import folder_of
+    from fairground.studies.select import Seal
+    from fairground.studies.status import status_of, waves_so_far
 
     is_begun = folder_of(found, home).spec.exists()
     rows = status_of(found, home=home, storage=storage) if is_begun else []

@@ -12,8 +12,8 @@ from fairground.records.artefacts import RunFolder
 from fairground.records.folders import folder_names, resolve_run
 from fairground.records.in_progress import run_in_progress
 from fairground.records.store import Store
-from fairground.report.headings import clean
-from fairground.study.folder import begun_hint, find_begun, stored_study
+from fairground.reporting.headings import clean
+from fairground.studies.folder import begun_hint, find_begun, stored_study
 
 #: which file a store is, and the number of the last record that was read
 Mark = tuple[tuple[int, int] | None, int]

@@ -15,9 +15,9 @@ from fairground.dashboard.home import Chosen, Home, Mark, sentence_of
 from fairground.dashboard.pages import Served, alive, failed, overview, waiting
 from fairground.errors import InputError
 from fairground.records.record import RunRecord
-from fairground.report.find_runs import find_runs
-from fairground.report.headings import clean
-from fairground.report.page import page_text
+from fairground.reporting.find_runs import find_runs
+from fairground.reporting.headings import clean
+from fairground.reporting.page import page_text
 from fairground.spec.space import Range
 
 OVERVIEW = "overview"

@@ -9,7 +9,7 @@ from typing import Any
 from fairground.errors import StoreError, require
 from fairground.records.in_progress import RunInProgress
 from fairground.records.record import EpochRow, RunRecord
-from fairground.report.headings import clean, heading, show
+from fairground.reporting.headings import clean, heading, show
 from fairground.spec.flatten import flatten
 
 #: the little drawing of a curve, in its own units

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from fairground.records.in_progress import is_at_work
 from fairground.records.store import Store
-from fairground.report.headings import clean
+from fairground.reporting.headings import clean
 from fairground.spec.identity import name_of
 from fairground.spec.jobs import jobs_of
 from fairground.spec.study import StudySpec, study_hash
-from fairground.study.folder import folder_of
-from fairground.study.select import Seal
-from fairground.study.status import waves_so_far
-from fairground.study.trial import ENDED, counts
-from fairground.study.trial_store import TrialStore
+from fairground.studies.folder import folder_of
+from fairground.studies.select import Seal
+from fairground.studies.status import waves_so_far
+from fairground.studies.trial import ENDED, counts
+from fairground.studies.trial_store import TrialStore
 
 #: seconds a look at a study may spend on finding out what its final runs are called
 _NAMING_SECONDS = 1.0

@@ -19,8 +19,8 @@ from typing import ClassVar
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.images.class_folders import class_folders, sub_folders
-from fairground.images.photo_dataset import (
+from fairground.loading.class_folders import class_folders, sub_folders
+from fairground.loading.photo_dataset import (
     PhotoDataset,
     Photos,
     check_counts,

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.images.class_folders import ClassFolders, class_folders, sub_folders
-from fairground.images.photo_dataset import PhotoDataset, Photos, check_prepared, existing_root
-from fairground.images.table_columns import PARTS, held_out
+from fairground.loading.class_folders import ClassFolders, class_folders, sub_folders
+from fairground.loading.photo_dataset import PhotoDataset, Photos, check_prepared, existing_root
+from fairground.loading.table_columns import PARTS, held_out
 
 SOURCE = "Give a folder that has one folder of images for each class"
 

@@ -23,7 +23,7 @@ import numpy as np
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
-from fairground.images.feature_rows import FeatureRows
+from fairground.loading.feature_rows import FeatureRows
 
 #: left, bottom, width and height of every piece of the two classes
 _Piece = tuple[float, float, float, float]

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.catalogue import nearest
 from fairground.deploy import faiss_index as approximate
 from fairground.deploy.byte_rows import save_array
 from fairground.deploy.index import Index, open_index
@@ -25,6 +24,7 @@ from fairground.deploy.segment_build import copied_segment, embedded_segment, re
 from fairground.errors import DataError, StoreError, require
 from fairground.records.artefacts import cannot_write, checksum, sweep
 from fairground.records.lock import held
+from fairground.spec.catalogue import nearest
 
 _LOCK = "index.lock"
 Tell = Callable[[str, int, int], None]

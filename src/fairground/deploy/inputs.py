@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.catalogue import list_room, nearest
 from fairground.contracts.table import Images, ImageTable
 from fairground.errors import DataError, require
-from fairground.images.archives import refuse_archive
-from fairground.images.class_folders import is_image_name
-from fairground.images.feature_rows import FeatureRows
-from fairground.images.image_files import ImageFiles
-from fairground.images.photo_dataset import PhotoDataset
-from fairground.images.table_columns import read_parquet
+from fairground.loading.archives import refuse_archive
+from fairground.loading.class_folders import is_image_name
+from fairground.loading.feature_rows import FeatureRows
+from fairground.loading.image_files import ImageFiles
+from fairground.loading.photo_dataset import PhotoDataset
+from fairground.loading.table_columns import read_parquet
 from fairground.records.arrays import array_names, map_array, read_arrays
 from fairground.records.npy import map_npy
+from fairground.spec.catalogue import list_room, nearest
 from fairground.spec.declarations import settings_of
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset

@@ -12,7 +12,7 @@ from fairground.deploy.metadata import OnnxInput
 from fairground.deploy.model import Embedder, UsableModel
 from fairground.deploy.resize import resized_images
 from fairground.errors import InputError, StoreError, require
-from fairground.images.in_memory import ImagesInMemory
+from fairground.loading.in_memory import ImagesInMemory
 from fairground.records.artefacts import write_atomically
 
 #: how far an embedding may be from torch's

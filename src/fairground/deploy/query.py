@@ -12,8 +12,8 @@ from fairground.deploy.inputs import EmbeddingInputs, read_inputs
 from fairground.deploy.thumbnails import thumbnail
 from fairground.deploy.voting import VOTERS, vote
 from fairground.errors import require
-from fairground.images.class_folders import is_image_name
-from fairground.images.image_files import ImageFiles
+from fairground.loading.class_folders import is_image_name
+from fairground.loading.image_files import ImageFiles
 
 #: queries embedded and searched at most in one go
 MOST = 10_000

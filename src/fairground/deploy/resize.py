@@ -9,7 +9,7 @@ from torch import Tensor
 from fairground.contracts.table import Images
 from fairground.deploy.metadata import ModelMetadata
 from fairground.errors import DataError, require
-from fairground.images.colours import gray
+from fairground.loading.colours import gray
 
 
 class ResizedImages(Images):

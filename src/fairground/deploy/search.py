@@ -16,7 +16,7 @@ import numpy as np
 
 from fairground.deploy.live_rows import LiveRows, RowPart
 from fairground.errors import DataError, require
-from fairground.images.threads import for_each
+from fairground.loading.threads import for_each
 from fairground.retrieval.row_codes import STRETCH, bound_scores, encode_query, exact_scores
 
 #: queries at once

@@ -10,9 +10,9 @@ from PIL import Image
 
 from fairground.contracts.table import Images
 from fairground.deploy.byte_rows import write_byte_rows
-from fairground.images.decoding import open_picture, picture_size
-from fairground.images.image_files import ImageFiles
-from fairground.images.threads import for_each
+from fairground.loading.decoding import open_picture, picture_size
+from fairground.loading.image_files import ImageFiles
+from fairground.loading.threads import for_each
 
 #: what their files are called
 FILES = "thumbnails"

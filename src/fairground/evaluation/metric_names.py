@@ -2,9 +2,9 @@
 
 import inspect
 
-from fairground.catalogue import find
 from fairground.contracts.metric import Metric
 from fairground.errors import InputError, require
+from fairground.spec.catalogue import find
 from fairground.spec.metric_words import ROOM, MetricWord, read_metric, refuse_unknown, spelled
 
 #: no list of neighbours is longer

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.catalogue import nearest
 from fairground.errors import DataError, require
 from fairground.evaluation.bootstrap import Bootstrap
 from fairground.evaluation.excluded_pairs import GroupRule
@@ -14,6 +13,7 @@ from fairground.evaluation.view import Distance, EmbeddingView
 from fairground.files import reading
 from fairground.records.arrays import array_names
 from fairground.records.arrays import read_arrays as read_named
+from fairground.spec.catalogue import nearest
 
 REQUIRED = ("embeddings", "labels")
 OPTIONAL = ("references", "reference_labels", "groups", "reference_groups")

@@ -4,9 +4,9 @@ import importlib.util
 from pathlib import Path
 from typing import Literal, get_args
 
-from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.loggers.logger import Introduction, RunLogger
+from fairground.spec.catalogue import nearest
 
 LoggerName = Literal["tensorboard", "wandb", "mlflow"]
 NAMES: tuple[str, ...] = get_args(LoggerName)

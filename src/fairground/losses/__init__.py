@@ -1,5 +1,5 @@
 """Losses, one file each; `from fairground.losses import ...` finds the class by its file."""
 
-from fairground.catalogue import lazy_room
+from fairground.spec.catalogue import lazy_room
 
 __getattr__, __dir__, __all__ = lazy_room(__name__)

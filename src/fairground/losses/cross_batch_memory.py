@@ -21,12 +21,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from fairground.catalogue import find, nearest
 from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.triplets import list_triplets
+from fairground.spec.catalogue import find, nearest
 from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, Range
 

@@ -11,11 +11,11 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from fairground.catalogue import nearest
 from fairground.errors import DataError, require
 from fairground.files import reading
 from fairground.records.artefacts import write_atomically
 from fairground.records.npy import map_numbers, read_header
+from fairground.spec.catalogue import nearest
 
 _BARE = b"\x93NUMPY"
 _LOCAL_HEADER = struct.Struct("<4s22xHH")

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
-from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.records.record import State
+from fairground.spec.catalogue import nearest
 
 
 class Filters(TypedDict, total=False):

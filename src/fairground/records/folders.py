@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from fairground.catalogue import nearest
 from fairground.errors import require
 from fairground.records.artefacts import RunFolder
+from fairground.spec.catalogue import nearest
 
 
 def folder_names(root: Path) -> frozenset[str]:

@@ -17,7 +17,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Unpack
 
-from fairground.catalogue import nearest
 from fairground.errors import InputError, StoreError, require
 from fairground.records.collector import without_collecting
 from fairground.records.current_record import Outcome
@@ -45,6 +44,7 @@ from fairground.records.rows import (
     insert_record,
     sound_record,
 )
+from fairground.spec.catalogue import nearest
 
 FILE_NAME = "records.sqlite"
 _CHUNK = 500

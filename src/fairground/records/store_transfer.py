@@ -25,7 +25,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairground.catalogue import dotted_paths
 from fairground.errors import DataError, FairgroundError, StoreError, require
 from fairground.files import parse_json, read_bytes, reading
 from fairground.records.artefacts import RunFolder, write_atomically
@@ -36,6 +35,7 @@ from fairground.records.rows import is_storable_text, require_storable
 from fairground.records.sealed_json import sealed, unsealed
 from fairground.records.store import Store
 from fairground.records.stored_spec import is_own_spec
+from fairground.spec.catalogue import dotted_paths
 
 FORMAT, VERSION = "fairground home", 1
 _CONTENTS, _RECORDS, _EVENTS = "contents.json", "records.jsonl", "events.jsonl"

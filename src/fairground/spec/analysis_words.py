@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fairground.catalogue import canonical, nearest
 from fairground.errors import require
+from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.declarations import settings_of
 from fairground.spec.settings import Value, check_value, parse_value
 

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fairground import catalogue
 from fairground.errors import InputError, require
+from fairground.spec import catalogue
 from fairground.spec.counts import Counts
 from fairground.spec.reference import Reference
 from fairground.spec.settings import SUPPLIED, Setting, plain_value
@@ -114,7 +114,7 @@ def _names(room: str) -> frozenset[str]:
 @cache
 def _class_body(room: str, name: str) -> list[ast.stmt]:
     wanted = catalogue.class_name(room, name).lower()
-    path = Path(catalogue.__file__).parent / room / f"{name}.py"
+    path = Path(catalogue.__file__).parents[1] / room / f"{name}.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return next((n.body for n in tree.body if isinstance(n, ast.ClassDef) and n.name.lower() == wanted), [])
 

@@ -15,10 +15,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from fairground.catalogue import canonical, nearest
 from fairground.errors import InputError, require
 from fairground.files import read_text
 from fairground.spec.analysis_words import check_analyses
+from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.declarations import settings_of
 from fairground.spec.presets import preset_settings
 from fairground.spec.run import OPTIONAL, ROOM_OF, ComponentSpec, EvaluationSpec, OptimiserSpec, RunSpec, TrainingSpec
@@ -104,14 +104,19 @@ def _protocol_layers(name: str, *, is_parent: bool = False) -> list[tuple[str, d
 
 @cache
 def _protocol_files() -> list[str]:
-    entries = resources.files("fairground.protocols").iterdir()
+    entries = resources.files("fairground").joinpath("papers", "protocols").iterdir()
     names = sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
     return [name for name in names if name != "presets"]
 
 
 @cache
 def _protocol_text(name: str) -> str:
-    return resources.files("fairground.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return (
+        resources.files("fairground")
+        .joinpath("papers", "protocols")
+        .joinpath(f"{name}.toml")
+        .read_text(encoding="utf-8")
+    )
 
 
 def _first_sentence(text: str) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from fairground.catalogue import list_names, nearest
 from fairground.errors import require
+from fairground.spec.catalogue import list_names, nearest
 from fairground.spec.declarations import declared
 
 ROOM = "metrics"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fairground.catalogue import list_names
+from fairground.spec.catalogue import list_names
 from fairground.spec.flatten import flatten
 from fairground.spec.identity import to_plain
 from fairground.spec.load import load_run

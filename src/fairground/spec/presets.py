@@ -4,8 +4,8 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-from fairground.catalogue import canonical, nearest
 from fairground.errors import require
+from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.settings import Value
 
 #: parts of a run a preset may name; naming another one forgets the settings of the one before
@@ -31,7 +31,7 @@ def preset_settings(loss: str, preset: str) -> dict[str, Value]:
 
 @cache
 def _tables() -> dict[str, dict[str, dict[str, Value]]]:
-    text = resources.files("fairground").joinpath("protocols", "presets.toml").read_text(encoding="utf-8")
+    text = resources.files("fairground").joinpath("papers", "protocols", "presets.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fairground.catalogue import nearest
 from fairground.errors import require
+from fairground.spec.catalogue import nearest
 from fairground.spec.identity import NAME_LENGTH, canonical_json
 from fairground.spec.seed_procedure import SeedProcedure, UntilSettledSpec
 from fairground.spec.space import Range, range_to_plain

@@ -11,8 +11,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from fairground.catalogue import nearest
 from fairground.errors import require
+from fairground.spec.catalogue import nearest
 from fairground.spec.load import read_toml
 from fairground.spec.seed_procedure import UntilSettledSpec
 from fairground.spec.settings import check_value
@@ -48,7 +48,7 @@ _ANNOTATIONS = {
 
 def study_names() -> list[str]:
     """Return the studies that come with the package, such as `mlrc2020/table4`."""
-    return sorted(_flattened(resources.files("fairground.protocols").joinpath("studies"), ""))
+    return sorted(_flattened(resources.files("fairground").joinpath("papers", "protocols").joinpath("studies"), ""))
 
 
 def load_study(name: str, *, changes: Sequence[str] = ()) -> StudySpec:
@@ -186,7 +186,7 @@ def _read_preset(name: str) -> dict[str, Any]:
     known = study_names()
     where = " A file ends in .toml." if Path(name).exists() else ""
     require(name in known, f"no study '{name}'.{nearest(name, known)}{where} `fairground study list` shows them all.")
-    path = resources.files("fairground.protocols").joinpath("studies", *f"{name}.toml".split("/"))
+    path = resources.files("fairground").joinpath("papers", "protocols").joinpath("studies", *f"{name}.toml".split("/"))
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from torch import nn
 
-from fairground.catalogue import find, nearest
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
@@ -15,6 +14,7 @@ from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.split import Split
 from fairground.errors import require
+from fairground.spec.catalogue import find, nearest
 from fairground.spec.run import ROOM_OF, ComponentSpec
 
 #: what pytorch-metric-learning calls the arguments that we supply

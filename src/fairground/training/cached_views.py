@@ -22,8 +22,8 @@ from torch import Tensor
 
 from fairground.contracts.model import Augmentation, PlannedTransform, Transform
 from fairground.contracts.table import Images
-from fairground.images.prepared_cache import cache_root
-from fairground.images.threads import for_each
+from fairground.loading.prepared_cache import cache_root
+from fairground.loading.threads import for_each
 from fairground.spec.identity import to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled

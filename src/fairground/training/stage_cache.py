@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from fairground.errors import InputError, StoreError, require
-from fairground.images.prepared_cache import USED
+from fairground.loading.prepared_cache import USED
 from fairground.records.artefacts import write_atomically
 from fairground.records.lock import LockedError, held
 

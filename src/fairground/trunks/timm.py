@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from fairground.catalogue import nearest
 from fairground.contracts.model import Trunk
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.errors import InputError, require
+from fairground.spec.catalogue import nearest
 from fairground.trunks._gray_images import InColour, require_photographs
 from fairground.trunks._torchvision import import_torchvision
 from fairground.trunks._weights import load_weights

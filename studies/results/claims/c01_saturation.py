@@ -22,10 +22,10 @@ from studies.results.records import ExportedRun
 from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, untrained_line, values
 
+from fairground.comparison.compare_values import compare_values
+from fairground.comparison.comparison import Comparison
 from fairground.spec.jobs import LOSS_RATE
 from fairground.spec.space import end_of
-from fairground.statistics.compare import compare_values
-from fairground.statistics.comparison import Comparison
 
 STUDIES = ("c1_features_cub200", "c1_features_cars196", "c1_features_pets", "c1_features_fruits360", "c1_icons")
 METRIC = "map@r"

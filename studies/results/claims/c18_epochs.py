@@ -25,7 +25,7 @@ from studies.results.records import ExportedRun
 from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import Table, columns, finals_by_data, means, seeds_in_words
 
-from fairground.statistics.compare import compare_values
+from fairground.comparison.compare_values import compare_values
 
 STUDIES = ("c18_epochs_cub200", "c18_epochs_cars196")
 METRIC = "map@r"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairground.catalogue import ROOMS
 from fairground.records.record import Finding, RunRecord
+from fairground.spec.catalogue import ROOMS
 from fairground.spec.load import load_run
 from fairground.training.doctor import signs
 from fairground.training.doctor.doctor import SIGNS

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairground.recommend.race_clock import RaceClock
+    from fairground.recommendation.race_clock import RaceClock
 
 #: seconds between two lines about the same work where there is no terminal
 EVERY = 10.0

@@ -54,7 +54,7 @@ def _result(record: "RunRecord", metric: str, said: set[str]) -> str:
 
 
 def _outcome(record: "RunRecord", metric: str) -> str:
-    from fairground.report.headings import with_unit
+    from fairground.reporting.headings import with_unit
 
     if record.state != "done":
         return f"{record.state}: {record.failure}"

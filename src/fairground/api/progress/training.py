@@ -32,7 +32,7 @@ def cache_line(event: Mapping[str, Any]) -> str:
 
 
 def _line(event: Mapping[str, Any], select_by: str) -> None:
-    from fairground.report.headings import with_unit
+    from fairground.reporting.headings import with_unit
 
     if event["kind"] == "warning":
         print(f"warning: {event['sentence']}", file=sys.stderr)
@@ -55,7 +55,7 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
     from rich.table import Column
 
     from fairground.api.terminal import console
-    from fairground.report.headings import with_unit
+    from fairground.reporting.headings import with_unit
 
     screen = console()
     is_wide = screen.width >= WIDE

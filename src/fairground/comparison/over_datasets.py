@@ -1,0 +1,200 @@
+"""Methods over many data sets: ranks with intervals, interquartile means, performance profiles, mean improvement.
+
+Formula
+    ranks          R_i = mean over data sets of the rank of method i by its mean over seeds (1 is best, ties share)
+    bootstrap      data sets are drawn with replacement, and within each its seeds, the same for all methods that share
+                   them. Drawn means of n seeds, and means over N data sets, move too little by sqrt((n - 1) / n) and
+                   sqrt((N - 1) / N): both are moved further by as much, and N data sets count as t with N - 1 degrees
+                   of freedom.
+    rank interval  R_i ± c s_i, s_i the standard deviation over draws, c the `level` quantile of the highest
+                   |R*_i - R_i| / s_i: the intervals of all methods hold at once
+    iqm            mean of the middle half of all runs' scores, runs of each data set counting alike in total
+    profile        share of runs above a score, runs of each data set counting alike in total
+    improvement    methods compared with data sets as blocks, each by its mean over seeds (`compare`)
+
+Paper
+    Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021, for
+    interquartile means and profiles. Field and Welsh, "Bootstrapping clustered data", 2007, for two-stage draws.
+    Hesterberg, "What teachers should know about the bootstrap", 2015, for moving draws further.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairground.comparison.compare_values import check_settings, compare_values
+from fairground.comparison.comparison import Comparison
+from fairground.comparison.intervals import LEVEL
+from fairground.comparison.layout import Array
+from fairground.comparison.ranks import ranks_of
+from fairground.comparison.runs import Runs, Values
+from fairground.errors import require
+
+RESAMPLES = 4000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate:
+    """One method over all data sets: mean rank and interquartile mean, each with its interval."""
+
+    name: str
+    rank: float
+    rank_low: float
+    rank_high: float
+    iqm: float
+    iqm_low: float
+    iqm_high: float
+    profile: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverDatasets:
+    """`aggregates` by mean rank, best first; `scores` are those at which profiles are read.
+
+    `improvement` compares the methods' mean differences over data sets.
+    """
+
+    aggregates: tuple[Aggregate, ...]
+    scores: tuple[float, ...]
+    improvement: Comparison
+    datasets: tuple[str, ...]
+    level: float
+
+
+def over_datasets(
+    values: Mapping[str, Values],
+    *,
+    level: float = LEVEL,
+    margin: float | None = None,
+    higher_is_better: bool = True,
+    n_scores: int = 101,
+) -> OverDatasets:
+    """Compare methods over data sets; `values` maps each data set to its methods' values by seed."""
+    require(len(values) >= 2, f"comparing over data sets needs at least 2 of them; got {len(values)}")
+    check_settings(level, 0.0 if margin is None else margin)
+    runs = {dataset: Runs.from_values(found) for dataset, found in values.items()}
+    names = next(iter(runs.values())).names
+    for dataset, found in runs.items():
+        missing = sorted(set(names) ^ set(found.names))
+        require(not missing, f"every method needs runs on every data set; on '{dataset}' not all have {missing}")
+    tables = [found.table[[found.names.index(name) for name in names]] for found in runs.values()]
+    means = {
+        name: {dataset: float(np.nanmean(t[i])) for dataset, t in zip(runs, tables, strict=True)}
+        for i, name in enumerate(names)
+    }
+    improvement = compare_values(means, level=level, margin=margin, higher_is_better=higher_is_better)
+    pairs = tuple(replace(pair, over="datasets", more_seeds=None) for pair in improvement.pairs)
+    improvement = replace(improvement, pairs=pairs)
+    drawn = _Draws(tables, sign=1.0 if higher_is_better else -1.0)
+    low, high = min(float(np.nanmin(t)) for t in tables), max(float(np.nanmax(t)) for t in tables)
+    scores = np.linspace(low, high, n_scores)
+    rank, rank_low, rank_high = drawn.rank_intervals(level)
+    iqm, iqm_low, iqm_high = drawn.iqm_intervals(level)
+    order = sorted(range(len(names)), key=lambda i: (rank[i], names[i]))
+    return OverDatasets(
+        aggregates=tuple(
+            Aggregate(
+                name=names[i],
+                rank=float(rank[i]),
+                rank_low=float(rank_low[i]),
+                rank_high=float(rank_high[i]),
+                iqm=float(iqm[i]),
+                iqm_low=float(iqm_low[i]),
+                iqm_high=float(iqm_high[i]),
+                profile=tuple(profile_of([t[i] for t in tables], scores).tolist()),
+            )
+            for i in order
+        ),
+        scores=tuple(scores.tolist()),
+        improvement=improvement,
+        datasets=tuple(runs),
+        level=level,
+    )
+
+
+def interquartile_means(values: Array, weights: Array) -> Array:
+    """Return the mean of the middle half under each row of weights; values at its edges count in part."""
+    order = np.argsort(values, kind="stable")
+    ends = np.cumsum(weights[:, order], axis=1) / weights.sum(axis=1, keepdims=True)
+    starts = np.hstack([np.zeros((len(ends), 1)), ends[:, :-1]])
+    kept = np.clip(np.minimum(ends, 0.75) - np.maximum(starts, 0.25), 0.0, None)
+    found: Array = (kept @ values[order]) / kept.sum(axis=1)
+    return found
+
+
+def profile_of(per_dataset: Sequence[Array], scores: Array) -> Array:
+    """Return the share of runs above each score, every data set counting alike."""
+    shares = [(row[~np.isnan(row)][:, None] > scores).mean(axis=0) for row in per_dataset]
+    found: Array = np.mean(shares, axis=0)
+    return found
+
+
+class _Draws:
+    """Data sets and seeds drawn again; `tables` are (methods, seeds) with NaN for missing runs."""
+
+    def __init__(self, tables: Sequence[Array], *, sign: float) -> None:
+        self.tables, self.sign, self.n = tables, sign, len(tables)
+        random = np.random.default_rng(18)
+        self.picks = random.integers(self.n, size=(RESAMPLES, self.n))
+        #: how often each seed of each data set is drawn, (draws, seeds)
+        self.counts = [random.multinomial(t.shape[1], np.full(t.shape[1], 1 / t.shape[1]), RESAMPLES) for t in tables]
+
+    def rank_intervals(self, level: float) -> tuple[Array, Array, Array]:
+        """Return mean ranks and the ends of their intervals."""
+        k = len(self.tables[0])
+        means = np.array([np.nanmean(table, axis=1) for table in self.tables])
+        rank = ranks_of(self.sign * means).mean(axis=0)
+        drawn = np.array([self._means(i) for i in range(self.n)])
+        ranks = ranks_of(self.sign * drawn.reshape(-1, k)).reshape(drawn.shape)
+        rows = np.arange(RESAMPLES)[:, None]
+        again = ranks[self.picks, rows].mean(axis=1)
+        moved = (again - again.mean(axis=0)) * self._further(level)
+        spread = np.maximum(moved.std(axis=0), 1e-12)
+        c = float(np.quantile(np.abs(moved / spread).max(axis=1), level))
+        return rank, np.maximum(1.0, rank - c * spread), np.minimum(float(k), rank + c * spread)
+
+    def iqm_intervals(self, level: float) -> tuple[Array, Array, Array]:
+        """Return interquartile means and the ends of their intervals, each by itself."""
+        found = np.array([self._iqms(i) for i in range(len(self.tables[0]))])
+        iqm, again = found[:, 0], found[:, 1:]
+        moved = (again - again.mean(axis=1, keepdims=True)) * self._further(level)
+        half = np.quantile(np.abs(moved), level, axis=1)
+        return iqm, iqm - half, iqm + half
+
+    def _further(self, level: float) -> float:
+        from scipy.special import ndtri, stdtrit
+
+        tail = (1 + level) / 2
+        return math.sqrt(self.n / (self.n - 1)) * float(stdtrit(self.n - 1, tail)) / float(ndtri(tail))
+
+    def _means(self, i: int) -> Array:
+        """Return the means of data set i over the seeds drawn, moved further as few seeds need, (draws, methods)."""
+        table, counts = self.tables[i], self.counts[i]
+        has_run = ~np.isnan(table)
+        weights = counts @ has_run.T
+        mean = np.nanmean(table, axis=1)
+        drawn = np.divide(
+            counts @ np.where(has_run, table, 0.0).T, weights, out=np.tile(mean, (RESAMPLES, 1)), where=weights > 0
+        )
+        n = np.maximum(2, has_run.sum(axis=1))
+        found: Array = mean + np.sqrt(n / (n - 1)) * (drawn - mean)
+        return found
+
+    def _iqms(self, method: int) -> Array:
+        """Return the interquartile mean of the runs, and then of every draw."""
+        rows = [table[method] for table in self.tables]
+        keep = [~np.isnan(row) for row in rows]
+        values = np.concatenate([row[some] for row, some in zip(rows, keep, strict=True)])
+        sizes = [int(some.sum()) for some in keep]
+        plain = np.concatenate([np.full(size, 1 / size) for size in sizes])
+        picked = np.array([(self.picks == i).sum(axis=1) for i in range(self.n)])
+        drawn = []
+        for i, some in enumerate(keep):
+            counts = self.counts[i][:, some]
+            total = counts.sum(axis=1, keepdims=True)
+            # A draw without any run of this method counts them all alike.
+            shares = np.where(total > 0, counts / np.maximum(total, 1), 1 / sizes[i])
+            drawn.append(shares * picked[i][:, None])
+        return interquartile_means(values, np.vstack([plain, np.hstack(drawn)]))

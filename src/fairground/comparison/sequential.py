@@ -1,0 +1,228 @@
+"""Seeds in waves, until it is settled: who still needs seeds, and verdicts that stay right though one looks repeatedly.
+
+Formula
+    Looks after n_1 < n_2 < ... < n_T = limit seeds. Look t may err with probability
+        e_t = (1 - level) (f(n_t) - f(n_{t-1})),   f(n) = (n / limit)^SPENDING,
+    so that all looks add up to 1 - level, whatever was added to which method between them. Every look has the intervals
+    of `model` at e_t; a pair's interval is what the intervals of all looks so far have in common.
+    p of a pair = the least over looks of p_t (1 - level) / e_t
+    in question: the leader and every method that is neither beaten by any other nor settled against the leader
+
+Paper
+    Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983, for spending the error.
+    Kim and DeMets, "Design and analysis of group sequential tests based on the type I error spending rate function",
+    Biometrika 1987, for powers of n / limit.
+
+Departures from the paper
+    Lan and DeMets use the correlation of looks; here their errors are added up, which holds for any way of giving seeds
+    to some methods and not to others.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from fairground.comparison.compare_values import check_settings, compare_runs, default_margin
+from fairground.comparison.comparison import Comparison, Pair, Prospect
+from fairground.comparison.intervals import LEVEL
+from fairground.comparison.runs import Runs, Values
+from fairground.comparison.verdicts import conclude
+from fairground.errors import require
+
+#: how late the error is spent: 1 evenly over seeds, more for later
+SPENDING = 1.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """When to look: after `first` seeds of every method, then after every `wave` more of those in question."""
+
+    first: int = 3
+    wave: int = 2
+    limit: int = 15
+    level: float = LEVEL
+
+    def __post_init__(self) -> None:
+        require(self.first >= 2, f"first must be at least 2 seeds: one run has no scatter; got {self.first}")
+        require(self.wave >= 1, f"wave must be at least 1 seed; got {self.wave}")
+        require(self.limit >= self.first, f"limit must be at least first, {self.first}; got {self.limit}")
+        check_settings(self.level, 0.0)
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """How many seeds there are at each look."""
+        return (*range(self.first, self.limit, self.wave), self.limit)
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """How often each look may err."""
+        spent = [(n / self.limit) ** SPENDING for n in self.looks]
+        return tuple((1 - self.level) * (now - then) for then, now in zip([0.0, *spent], spent, strict=False))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wave:
+    """Where a study in waves stands after `n_looks` looks.
+
+    `given` are the seeds each method was given so far, `needs` those of them it still has to run; `state` says whether
+    to go on. `in_question` get more seeds, or would without the limit. `comparison` holds for all looks at once, None
+    before the first.
+    """
+
+    comparison: Comparison | None
+    given: Mapping[str, tuple[Any, ...]]
+    needs: Mapping[str, tuple[Any, ...]]
+    in_question: tuple[str, ...]
+    n_looks: int
+    state: Literal["running", "settled", "limit"]
+    plan: Plan
+
+
+def next_wave(
+    values: Values,
+    plan: Plan,
+    *,
+    seeds: Sequence[Any] | None = None,
+    methods: Collection[str] = (),
+    lost: Collection[tuple[str, Any]] = (),
+    margin: float | None = None,
+    higher_is_better: bool = True,
+) -> Wave:
+    """Look as often as the runs allow, and say what to run next.
+
+    `seeds` is the order in which seeds are given out, by default 0, 1, 2, ...; `methods` names those that have no run
+    yet; `lost` are runs that failed and will not come. Runs on seeds that a method was not given do not count. The same
+    values give the same waves: nothing is remembered.
+    """
+    order = tuple(seeds) if seeds is not None else tuple(range(plan.limit))
+    require(len(order) >= plan.limit, f"seeds must name at least limit, {plan.limit}, of them; got {len(order)}")
+    active = tuple(dict.fromkeys([*values, *methods]))
+    gone = frozenset(lost)
+    margin = _margin(values) if margin is None else margin
+    comparison: Comparison | None = None
+    given: dict[str, tuple[Any, ...]] = {}
+    for n_looks, n_seeds in enumerate(plan.looks):
+        given |= dict.fromkeys(active, order[:n_seeds])
+        missing = {name: _missing(name, given[name], values, gone) for name in active}
+        needs = {name: found for name, found in missing.items() if found}
+        runs = _given_runs(values, given)
+        if needs or runs is None:
+            return Wave(
+                comparison=comparison,
+                given=given,
+                needs=needs,
+                in_question=active,
+                n_looks=n_looks,
+                state="running",
+                plan=plan,
+            )
+        comparison = look(runs, plan, n_looks, comparison, margin=margin, higher_is_better=higher_is_better)
+        active = in_question(comparison)
+        if not active:
+            break
+    return Wave(
+        comparison=comparison,
+        given=given,
+        needs={},
+        in_question=active,
+        n_looks=n_looks + 1,
+        state="limit" if active else "settled",
+        plan=plan,
+    )
+
+
+def compare_in_waves(
+    values: Values, wave: Wave, *, margin: float | None = None, higher_is_better: bool = True
+) -> Comparison:
+    """Compare by any metric the runs of a study whose waves went as `wave` says.
+
+    Every look of the study counts as a look at this metric too, whether it decided who got more seeds or not.
+    """
+    margin = _margin(values) if margin is None else margin
+    comparison: Comparison | None = None
+    for number, n_seeds in enumerate(wave.plan.looks[: wave.n_looks]):
+        runs = _given_runs(values, {name: seeds[:n_seeds] for name, seeds in wave.given.items()})
+        if runs is not None:
+            comparison = look(runs, wave.plan, number, comparison, margin=margin, higher_is_better=higher_is_better)
+    if comparison is None:
+        runs = Runs.from_values({name: found for name, found in values.items() if found})
+        level = wave.plan.level
+        comparison = conclude(runs, None, level=level, margin=margin, higher_is_better=higher_is_better)
+    return replace(comparison, pairs=tuple(_with_prospect(pair, wave) for pair in comparison.pairs))
+
+
+def look(
+    runs: Runs, plan: Plan, number: int, before: Comparison | None, *, margin: float, higher_is_better: bool = True
+) -> Comparison:
+    """Return what look `number`, counted from 0, adds to the comparison `before` it."""
+    error = plan.errors[number]
+    # Intervals of single means pay for the look as well.
+    now = compare_runs(runs, error=error, level=1 - error, margin=margin, higher_is_better=higher_is_better)
+    return _in_common(before, _at_level(now, plan.level), error)
+
+
+def in_question(comparison: Comparison) -> tuple[str, ...]:
+    """Return the leader and whom it is not settled against; nobody once it is settled."""
+    leader, *others = comparison.best
+    open_ones = [name for name in others if not comparison.pair(leader, name).is_settled]
+    return (leader, *open_ones) if open_ones else ()
+
+
+def _margin(values: Values) -> float:
+    known = {name: found for name, found in values.items() if found}
+    return default_margin(Runs.from_values(known)) if known else 0.5
+
+
+def _given_runs(values: Values, given: Mapping[str, Collection[Any]]) -> Runs | None:
+    """Return the runs on seeds that were given, of the methods that have any."""
+    found = {name: {s: x for s, x in values.get(name, {}).items() if s in seeds} for name, seeds in given.items()}
+    known = {name: some for name, some in found.items() if some}
+    return Runs.from_values(known) if known else None
+
+
+def _at_level(comparison: Comparison, level: float) -> Comparison:
+    pairs = tuple(replace(pair, level=level) for pair in comparison.pairs)
+    return replace(comparison, level=level, pairs=pairs)
+
+
+def _with_prospect(pair: Pair, wave: Wave) -> Pair:
+    """Return the pair with what the study will do about it."""
+    is_asked = pair.a in wave.in_question and pair.b in wave.in_question
+    prospect: Prospect = "none"
+    if is_asked and wave.state != "settled":
+        prospect = "follow" if wave.state == "running" else "limit"
+    return replace(pair, more_seeds=None, prospect=prospect)
+
+
+def _missing(name: str, due: Sequence[Any], values: Values, lost: frozenset[tuple[str, Any]]) -> tuple[Any, ...]:
+    return tuple(seed for seed in due if seed not in values.get(name, {}) and (name, seed) not in lost)
+
+
+def _in_common(before: Comparison | None, now: Comparison, error: float) -> Comparison:
+    """Return the comparison of now with the intervals of all looks so far."""
+    earlier = {} if before is None else {frozenset((pair.a, pair.b)): pair for pair in before.pairs}
+    share = error / (1 - now.level)
+    pairs = tuple(_narrowed(pair, earlier.get(frozenset((pair.a, pair.b))), share) for pair in now.pairs)
+    beaten = {pair.b for pair in pairs if pair.verdict == "better"}
+    methods = tuple(replace(method, is_among_best=method.name not in beaten) for method in now.methods)
+    return replace(now, methods=methods, pairs=pairs)
+
+
+def _narrowed(now: Pair, before: Pair | None, share: float) -> Pair:
+    """Return the pair with what its two intervals have in common, or as it is now where they have nothing."""
+    now = replace(now, p=min(1.0, now.p / share), p_alone=min(1.0, now.p_alone / share))
+    if before is None or before.low is None or before.high is None or now.low is None or now.high is None:
+        return now
+    turned = before.a != now.a
+    ends = (-before.high, -before.low) if turned else (before.low, before.high)
+    low, high = max(now.low, ends[0]), min(now.high, ends[1])
+    ahead = (low, high) if now.higher_is_better else (-high, -low)
+    if low > high or ahead[1] <= 0:
+        return now
+    p = min(now.p, before.p)
+    common = replace(now, low=low, high=high, p=p, p_alone=min(now.p_alone, before.p_alone))
+    if ahead[0] > 0:
+        return replace(common, verdict="better", reason="interval leaves out 0", more_seeds=None)
+    if common.is_small:
+        return replace(common, verdict="equivalent", reason="within margin", more_seeds=None)
+    return common

@@ -1,1 +1,0 @@
-"""Which runs may share a table, and what a reader must be told about those that do."""

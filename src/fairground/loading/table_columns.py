@@ -1,0 +1,155 @@
+"""Named columns of a user's CSV or Parquet file.
+
+A user's own list of which image trains, validates and tests: its words, and what it holds out.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairground.errors import DataError, require
+from fairground.files import read_csv, require_regular, shown
+from fairground.spec.catalogue import nearest
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: what may stand for yes and no
+_TRUTH = {"true": True, "1": True, "yes": True, "1.0": True, "false": False, "0": False, "no": False, "0.0": False}
+
+
+class Columns:
+    """The columns of one file, as text; `names` in the file's order. Missing values are empty."""
+
+    def __init__(self, path: Path, columns: Mapping[str, list[str]]) -> None:
+        self.path, self._columns = path, columns
+        self.n_rows = len(next(iter(columns.values()), []))
+        require(self.n_rows > 0, f"{path} has no rows", DataError)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names, in the file's order."""
+        return list(self._columns)
+
+    def pick(self, *names: str) -> str | None:
+        """Return the first of several names that the file has; refuse a file that has two of them."""
+        there = [name for name in names if name in self._columns]
+        require(len(there) < 2, f"{self.path} has both {' and '.join(there)}, which mean the same", DataError)
+        return there[0] if there else None
+
+    def text(self, name: str) -> list[str]:
+        """Return a column that the file must have."""
+        require(
+            name in self._columns,
+            f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: {self._listed()}.",
+            DataError,
+        )
+        return self._columns[name]
+
+    def truth(self, name: str) -> np.ndarray:
+        """Return a column of yes and no; an empty cell is no."""
+        found = [_TRUTH.get(word.strip().lower(), False if not word.strip() else None) for word in self.text(name)]
+        wrong = next((row for row, value in enumerate(found) if value is None), None)
+        if wrong is not None:
+            self._refuse(name, wrong, "true or false")
+        return np.array(found, dtype=bool)
+
+    def blank(self, name: str) -> np.ndarray:
+        """Return which cells of a column are empty."""
+        return np.array([not word.strip() for word in self.text(name)], dtype=bool)
+
+    def integers(self, name: str, blank: int | None = None) -> np.ndarray:
+        """Return a column of whole numbers, which may be written as 3.0; an empty cell is `blank`, where given."""
+        numbers = []
+        for row, word in enumerate(self.text(name)):
+            if blank is not None and not word.strip():
+                numbers.append(blank)
+                continue
+            try:
+                value = float(word)
+            except ValueError:
+                value = float("nan")
+            if not value.is_integer() or abs(value) >= 2**62:
+                self._refuse(name, row, "a whole number")
+            numbers.append(int(value))
+        return np.array(numbers, dtype=np.int64)
+
+    def require_filled(self, name: str) -> None:
+        """Refuse a column with an empty cell."""
+        empty = next((row for row, word in enumerate(self.text(name)) if not word.strip()), None)
+        if empty is not None:
+            self._refuse(name, empty, "filled")
+
+    def _listed(self) -> str:
+        return ", ".join(shown(name).strip("'") for name in self._columns)
+
+    def _refuse(self, name: str, row: int, wanted: str) -> None:
+        found = shown(self._columns[name][row])
+        raise DataError(f"{self.path}: row {row + 1} of '{name}' must be {wanted}; got {found}")
+
+
+def read_columns(path: Path) -> Columns:
+    """Return the columns of a CSV or Parquet file."""
+    if path.suffix.lower() in (".parquet", ".pq"):
+        table = read_parquet(path)
+        texts = {name: [_as_text(value) for value in table.column(name).to_pylist()] for name in table.column_names}
+        return Columns(path, texts)
+    table = read_csv(path, error=DataError)
+    return Columns(path, {name: [row[place] for row in table.rows] for place, name in enumerate(table.columns)})
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> "pyarrow.Table":
+    """Return a Parquet file's table, or say what to install."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise DataError(
+            f"reading {path} needs pyarrow: pip install 'fairground[parquet]', or save the table as CSV"
+        ) from error
+    require_regular(path, error=DataError)
+    try:
+        return parquet.read_table(str(path), columns=None if columns is None else list(columns), memory_map=True)
+    except (OSError, ValueError, MemoryError, RuntimeError, pyarrow.ArrowException) as error:
+        raise DataError(f"{path} is not a readable Parquet file: {error}") from error
+
+
+def _as_text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+#: the words a list may use, and the part each means
+PARTS = {
+    "train": "train",
+    "training": "train",
+    "validation": "validation",
+    "valid": "validation",
+    "val": "validation",
+    "dev": "validation",
+    "test": "test",
+    "testing": "test",
+}
+
+
+def parts_from_words(words: list[str], origin: str) -> np.ndarray:
+    """Return the part (n,) each word means; an empty one leaves the image out."""
+    meaning = {word: PARTS.get(word.strip().lower(), "") for word in set(words)}
+    unknown = sorted(word for word, part in meaning.items() if not part and word.strip())
+    require(
+        not unknown,
+        f"{origin}: a split is train, validation or test, or empty; got {shown(''.join(unknown[:1]))}."
+        f"{nearest(unknown[0], PARTS) if unknown else ''}",
+        DataError,
+    )
+    return np.array([meaning[word] for word in words], dtype="<U10")
+
+
+def held_out(parts: np.ndarray) -> np.ndarray:
+    """Return which rows (n,) are kept for the end: those listed as test, or as validation where none tests.
+
+    Tables made for OpenMetricLearning know train and validation only, and judge on the latter.
+    """
+    is_test = np.asarray(parts == "test")
+    return is_test if is_test.any() else np.asarray(parts == "validation")

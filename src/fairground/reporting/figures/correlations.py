@@ -1,0 +1,100 @@
+"""How metrics agree: the correlation of every two of them over all finished runs.
+
+Formula
+    Pearson's r over runs; a metric that is the same in all runs has none
+
+Paper
+    Roth et al., "Revisiting training strategies", ICML 2020, figure 4.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairground.reporting.drawing import Draw
+from fairground.reporting.figure import ReportFigure
+from fairground.reporting.figure_inputs import FigureInputs, count
+from fairground.reporting.headings import heading, shorten
+from fairground.reporting.palette import Palette
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE_ORDER = 40
+#: a correlation of fewer runs is mostly chance
+LEAST_RUNS = 5
+_MOST_METRICS = 14
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlations:
+    """`matrix` (m, m) of the metrics, over `n_runs`; nan where a metric does not vary."""
+
+    metrics: tuple[str, ...]
+    matrix: np.ndarray
+    n_runs: int
+
+
+def correlations_of(inputs: FigureInputs) -> Correlations | None:
+    """Return the matrix over the runs that have all metrics; nothing from few runs or metrics."""
+    metrics = inputs.table.metrics[:_MOST_METRICS]
+    overall = [row for method in inputs.methods for row in method.rows(metrics, inputs.table.split)]
+    if len(metrics) < 3 or len(overall) < LEAST_RUNS:
+        return None
+    values = np.array(overall, dtype=float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        matrix = np.corrcoef(values.T)
+    return Correlations(metrics=tuple(metrics), matrix=matrix, n_runs=len(overall))
+
+
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
+    """Return the figure when enough runs have enough metrics."""
+    found = correlations_of(inputs)
+    if found is None:
+        return None
+    side = len(found.metrics)
+    names = tuple(heading(metric) for metric in found.metrics)
+    return ReportFigure(
+        name="correlations",
+        title="Which metrics agree",
+        sentence=(
+            f"Correlation of every two {inputs.table.split} metrics over {count(found.n_runs, 'run')}: 1 means that "
+            "they rank runs alike, so that one of them says it all. As figure 4 of Roth et al., 2020."
+        ),
+        draw=lambda is_narrow: _drawn(found, is_narrow),
+        height=1.4 + 0.42 * side,
+        narrow_height=1.6 + 0.34 * side,
+        columns=("metric", *names),
+        numbers=tuple((name, *(_text(value) for value in row)) for name, row in zip(names, found.matrix, strict=True)),
+    )
+
+
+def _text(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.2f}"
+
+
+def _drawn(found: Correlations, is_narrow: bool) -> Draw:
+    def draw(figure: "Figure", palette: Palette) -> None:
+        from matplotlib.patches import Rectangle
+
+        axes = figure.add_subplot()
+        names = [shorten(heading(metric), 14) for metric in found.metrics]
+        for (i, j), value in np.ndenumerate(found.matrix):
+            if np.isnan(value):
+                continue
+            colour = palette.series[0 if value >= 0 else 1]
+            # Pale enough for dark words on every square.
+            square = Rectangle((j - 0.48, i - 0.48), 0.96, 0.96, color=colour, alpha=0.55 * abs(value), linewidth=0)
+            axes.add_patch(square)
+            size = 6.5 if is_narrow else 9
+            axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=size, color=palette.ink)
+        n = len(names)
+        axes.set_xticks(range(n), names, rotation=45, ha="right", color=palette.ink, fontsize=8 if is_narrow else 9.5)
+        axes.set_yticks(range(n), names, color=palette.ink, fontsize=8 if is_narrow else 9.5)
+        axes.set_xlim(-0.5, n - 0.5)
+        axes.set_ylim(n - 0.5, -0.5)
+        axes.tick_params(length=0)
+        axes.set_frame_on(False)
+
+    return draw

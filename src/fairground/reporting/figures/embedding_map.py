@@ -1,0 +1,195 @@
+"""A map of the test embeddings of one run of each method: their two principal axes, a point an image.
+
+Formula
+    centre the unit embeddings, project on the two right singular vectors with the largest singular values
+
+To be borne in mind
+    Two axes of many: points that lie together on the map may lie apart in the space. Each map says what share of the
+    variance they carry.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairground.errors import DataError
+from fairground.records.arrays import read_arrays
+from fairground.records.artefacts import RunFolder
+from fairground.reporting.drawing import Draw, axes_in
+from fairground.reporting.figure import ReportFigure
+from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.headings import shorten, squeeze
+from fairground.reporting.left_out import leave_out
+from fairground.reporting.palette import N_SERIES, Palette
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE_ORDER = 120
+MOST_POINTS = 600
+_MOST_MAPS = 4
+#: rows the axes are found from; more would not turn them
+_MOST_FITTED = 4000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One image: where it lies in [0, 1] x [0, 1], its class, its name, and its row in the data set."""
+
+    x: float
+    y: float
+    klass: int
+    row: int
+
+    @property
+    def colour(self) -> int:
+        """Which colour its class has; classes share colours when they are many."""
+        return self.klass % N_SERIES
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingMap:
+    """The map of one run; `names` are those of its classes as far as they are known, `share` the variance it shows."""
+
+    label: str
+    run: str
+    points: tuple[Point, ...]
+    names: dict[int, str]
+    share: float
+    n_images: int
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes are on the map."""
+        return len({point.klass for point in self.points})
+
+    def name(self, klass: int) -> str:
+        """Return what a class is called."""
+        return self.names.get(klass, f"class {klass}")
+
+
+def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
+    """Return the map of the first run of each leading method that kept its embeddings."""
+    found: list[EmbeddingMap] = []
+    folders = inputs.runs.folders
+    for method in inputs.methods if folders else ():
+        for run in method.done:
+            folder = folders.get(run.name)
+            drawn = _map(method.label, run.name, folder) if folder is not None else None
+            if drawn is not None:
+                found.append(drawn)
+                break
+        if len(found) == _MOST_MAPS:
+            break
+    return found
+
+
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
+    """Return the maps as one drawing for a paper; on the page they answer to the pointer instead."""
+    maps = maps_of(inputs)
+    if not maps:
+        return None
+    return ReportFigure(
+        name="embedding_map",
+        title="Maps of the test embeddings",
+        sentence=f"The two principal axes of {len(maps)} runs' test embeddings, coloured by class.",
+        draw=lambda is_narrow: _drawn(maps, is_narrow),
+        height=4.4 * -(-len(maps) // 2),
+        narrow_height=3.6 * len(maps),
+        is_for_page=False,
+    )
+
+
+def _map(label: str, run: str, folder: RunFolder) -> EmbeddingMap | None:
+    if not folder.embeddings.is_file():
+        return None
+    try:
+        arrays = read_arrays(folder.embeddings, ["embeddings", "labels", "rows"])
+    except DataError as error:
+        leave_out(error)
+        return None
+    vectors, labels, rows = arrays["embeddings"], arrays["labels"], arrays["rows"]
+    is_usable = vectors.ndim == 2 and vectors.dtype.kind == "f" and labels.dtype.kind == rows.dtype.kind == "i"
+    if not (is_usable and vectors.shape[1] >= 2 and len(vectors) == len(labels) == len(rows) > 2):
+        return None
+    if not np.isfinite(vectors).all():
+        leave_out(DataError(f"{folder.embeddings} holds numbers that are not finite"))
+        return None
+    pictured, names = _pictured(folder, labels, rows)
+    n = min(len(vectors), MOST_POINTS)
+    plain = np.setdiff1d(np.linspace(0, len(vectors) - 1, n).astype(int), pictured)
+    # What has a picture last: it lies on top and can be pointed at.
+    chosen = np.concatenate([plain, pictured])
+    places, share = _axes(vectors, chosen)
+    points = tuple(
+        Point(x=float(x), y=float(y), klass=int(labels[i]), row=int(rows[i]))
+        for (x, y), i in zip(places, chosen, strict=True)
+    )
+    shown = {point.klass for point in points}
+    names = {klass: name for klass, name in names.items() if klass in shown}
+    return EmbeddingMap(label=label, run=run, points=points, names=names, share=share, n_images=len(vectors))
+
+
+def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, dict[int, str]]:
+    """Return which embeddings have a picture in the gallery, and the class names the gallery knows."""
+    try:
+        gallery = read_arrays(folder.gallery, ["rows", "labels"])
+    except DataError:  # no gallery, or one that does not say which images it shows
+        return np.zeros(0, dtype=int), {}
+    place = {int(row): i for i, row in enumerate(rows)}
+    found: dict[int, str] = {}
+    kept: dict[int, None] = {}
+    for row, name in zip(gallery["rows"].reshape(-1), gallery["labels"].reshape(-1), strict=True):
+        i = place.get(int(row))
+        if i is not None:
+            kept[i] = None
+            found[int(labels[i])] = shorten(str(name), 60)
+    return np.array(list(kept), dtype=int), found | _class_names(folder, labels)
+
+
+def _class_names(folder: RunFolder, labels: np.ndarray) -> dict[int, str]:
+    """Return the names of the classes, where the gallery lists them all."""
+    try:
+        names = read_arrays(folder.gallery, ["class_names"])["class_names"]
+    except DataError:
+        return {}
+    present = [int(label) for label in np.unique(labels) if 0 <= label < len(names)]
+    return {label: shorten(str(names[label]), 60) for label in present}
+
+
+def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the chosen rows' places in the unit square, and the share of variance the two axes carry."""
+
+    def unit(rows: np.ndarray) -> np.ndarray:
+        some = rows.astype(np.float64)
+        scaled: np.ndarray = some / np.maximum(np.linalg.norm(some, axis=1, keepdims=True), 1e-12)
+        return scaled
+
+    sample = unit(vectors[np.linspace(0, len(vectors) - 1, min(len(vectors), _MOST_FITTED)).astype(int)])
+    centre = sample.mean(0)
+    # Of the small matrix, not of all the rows: the axes are the same and found in a fraction of the time.
+    variances, axes = np.linalg.eigh((sample - centre).T @ (sample - centre))
+    flat = (unit(vectors[chosen]) - centre) @ axes[:, :-3:-1]
+    low, reach = flat.min(0), max(float(np.ptp(flat, axis=0).max()), 1e-12)
+    # One scale for both axes, so that distances on the map can be compared; the shorter side is centred.
+    places = (flat - low) / reach + (1 - np.ptp(flat, axis=0) / reach) / 2
+    return places, float(variances[-2:].sum() / max(variances.sum(), 1e-300))
+
+
+def _drawn(maps: list[EmbeddingMap], is_narrow: bool) -> Draw:
+    def draw(figure: "Figure", palette: Palette) -> None:
+        for axes, one in zip(axes_in(figure, len(maps), is_narrow=is_narrow), maps, strict=True):
+            for colour in range(N_SERIES):
+                some = [(point.x, point.y) for point in one.points if point.colour == colour]
+                if some:
+                    shade = palette.series[colour]
+                    axes.plot(*zip(*some, strict=True), "o", color=shade, markersize=3, alpha=0.7, markeredgewidth=0)
+            axes.set_aspect("equal")
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.set_frame_on(False)
+            title = f"{squeeze(one.label, 36)}, {100 * one.share:.0f} % of variance"
+            axes.set_title(title, fontsize=10, color=palette.ink, loc="left")
+
+    return draw

@@ -1,0 +1,144 @@
+"""How much a setting matters: the score at each value of every number that was varied."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from fairground.reporting.drawing import Draw, axes_in, log_axis, plain_axes
+from fairground.reporting.figure import ReportFigure
+from fairground.reporting.figure_inputs import FigureInputs, count, factor_of
+from fairground.reporting.headings import heading, shorten, squeeze, unit
+from fairground.reporting.palette import Palette
+from fairground.spec.flatten import differing
+from fairground.spec.metric_words import goodness
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PAGE_ORDER = 105
+_MOST = 8
+#: a range of values this many times wide is drawn on a logarithmic axis
+_WIDE = 30
+_MANY = " Other settings vary along, so that this shows where to look, not what is cause."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """One setting of one loss: (value, score) of every trial or method; `is_alone` where nothing else differs."""
+
+    owner: str
+    setting: str
+    points: tuple[tuple[float, float], ...]
+    higher_is_better: bool = True
+    is_alone: bool = False
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """The value with the best score, and that score."""
+        return max(self.points, key=lambda point: goodness(point[1], self.higher_is_better))
+
+    @property
+    def reach(self) -> float:
+        """How far apart the mean scores of its values lie."""
+        at: dict[float, list[float]] = {}
+        for value, score in self.points:
+            at.setdefault(value, []).append(score)
+        means = [fmean(scores) for scores in at.values()]
+        return max(means) - min(means)
+
+
+def sensitivities_of(inputs: FigureInputs) -> list[Sensitivity]:
+    """Return every varied number: of searched methods from their trials, otherwise from methods that share a loss."""
+    is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
+    found = [replace(one, higher_is_better=is_higher) for one in _of_searches(inputs) or _of_methods(inputs)]
+    return sorted(found, key=lambda one: -one.reach)
+
+
+def figure_of(inputs: FigureInputs) -> ReportFigure | None:
+    """Return the figure when some number was varied."""
+    found = sensitivities_of(inputs)
+    if not found:
+        return None
+    shown = found[:_MOST]
+    split = "validation" if _of_searches(inputs) else inputs.table.split
+    axis = f"{split.capitalize()} {heading(inputs.metric)}{unit(inputs.metric)}"
+    what = "a point a trial" if inputs.trials else "a point a method, mean over its seeds"
+    n = len({point for one in found for point in one.points})
+    return ReportFigure(
+        name="sensitivity",
+        title="Sensitivity to settings",
+        sentence=(
+            f"{axis} against each varied number, {what} ({count(n, 'point')})"
+            f"{', the one that moves it most first' if len(found) > 1 else ''}"
+            f"{f'; {len(found) - _MOST} more are not drawn' if len(found) > _MOST else ''}. Diamonds are the best."
+            f"{'' if all(one.is_alone for one in found) else _MANY}"
+        ),
+        draw=lambda is_narrow: _drawn(shown, axis, is_narrow),
+        height=0.6 + 2.3 * -(-len(shown) // 2),
+        narrow_height=0.6 + 2.1 * len(shown),
+    )
+
+
+def _of_searches(inputs: FigureInputs) -> list[Sensitivity]:
+    factor = factor_of(inputs.metric)
+    found = []
+    for label, trials in inputs.trials.items():
+        done = [(trial.settings, factor * trial.score) for trial in trials if trial.score is not None]
+        keys = dict.fromkeys(key for settings, _ in done for key in settings)
+        found += [_one(label, key, done) for key in keys]
+    return [one for one in found if one is not None]
+
+
+def _of_methods(inputs: FigureInputs) -> list[Sensitivity]:
+    by_loss: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+    for method in inputs.methods:
+        scores, settings = inputs.scores(method), inputs.settings(method)
+        if scores:
+            by_loss.setdefault(settings.get("loss", "?"), []).append((settings, fmean(scores)))
+    found = []
+    for loss, rows in by_loss.items():
+        for key in differing(settings for settings, _ in rows):
+            found.append(_one(loss, key, rows))
+    return [one for one in found if one is not None]
+
+
+def _one(owner: str, key: str, rows: Sequence[tuple[Mapping[str, object], float]]) -> Sensitivity | None:
+    numbered = [
+        (value, score, settings) for settings, score in rows if (value := _number(settings.get(key))) is not None
+    ]
+    if len({value for value, *_ in numbered}) < 2:
+        return None
+    others = {tuple((name, value) for name, value in settings.items() if name != key) for *_, settings in numbered}
+    points = tuple(sorted((value, score) for value, score, _ in numbered))
+    return Sensitivity(owner=owner, setting=key, points=points, is_alone=len(others) == 1)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value) if isinstance(value, int | float | str) else None
+    except ValueError:
+        return None
+
+
+def _drawn(found: Sequence[Sensitivity], axis: str, is_narrow: bool) -> Draw:
+    def draw(figure: "Figure", palette: Palette) -> None:
+        for axes, one in zip(axes_in(figure, len(found), is_narrow=is_narrow), found, strict=True):
+            _draw_one(axes, one, palette)
+        figure.supylabel(axis, color=palette.soft, fontsize=9.5)
+
+    return draw
+
+
+def _draw_one(axes: "Axes", one: Sensitivity, palette: Palette) -> None:
+    plain_axes(axes, palette)
+    values, scores = zip(*one.points, strict=True)
+    axes.plot(values, scores, "o", color=palette.series[0], markersize=5, alpha=0.7, markeredgewidth=0)
+    axes.plot(*one.best, "D", color=palette.series[1], markersize=7, markeredgewidth=0)
+    if min(values) > 0 and max(values) > _WIDE * min(values):
+        log_axis(axes, "x")
+    axes.set_title(squeeze(one.owner, 40), fontsize=10, color=palette.ink, loc="left")
+    axes.set_xlabel(shorten(one.setting, 40), color=palette.soft, fontsize=9)

@@ -1,0 +1,69 @@
+"""How names and numbers are written for readers: headings, units, lengths, durations, sizes."""
+
+from fairground.comparison.intervals import Interval
+from fairground.spec.metric_words import declared_metric, is_share
+
+
+def heading(metric: str) -> str:
+    """Return the metric's name as papers print it; one that is not ours keeps its own."""
+    declared = declared_metric(metric)
+    return metric if declared is None else declared.title
+
+
+def show(metric: str, value: float) -> str:
+    """Return one score as text: per cent with two decimals, or four digits for what is no share."""
+    return f"{100 * value:.2f}" if is_share(metric) else f"{value:.4g}"
+
+
+def with_unit(metric: str, value: float) -> str:
+    """Return one score as text with its unit; a list asks this of thousands, so whether it is a share once."""
+    return f"{100 * value:.2f} %" if is_share(metric) else f"{value:.4g}"
+
+
+def show_interval(metric: str, interval: Interval) -> str:
+    """Return `mean ± half width`, or the mean alone when one value has no interval."""
+    half = interval.half_width
+    return show(metric, interval.mean) + ("" if half is None else f" ± {show(metric, half)}")
+
+
+def unit(metric: str) -> str:
+    """Return ' %' for shares and nothing for the rest."""
+    return " %" if is_share(metric) else ""
+
+
+def clean(name: str) -> str:
+    """Return a name in one line without signs that act on a terminal or turn the direction of the text around it."""
+    return "".join(sign for sign in " ".join(name.split()) if sign.isprintable())
+
+
+def shorten(name: str, width: int) -> str:
+    """Return a clean name of at most `width` signs."""
+    flat = clean(name)
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def squeeze(name: str, width: int) -> str:
+    """Return a clean name of at most `width` signs with its middle left out: methods often differ in their ends."""
+    flat = clean(name)
+    tail = (width - 1) // 2
+    return flat if len(flat) <= width else f"{flat[: width - 1 - tail]}…{flat[-tail:]}"
+
+
+def small_p(p: float) -> str:
+    """Return a p-value as papers write it."""
+    return "below 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time span as people say it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def size(n_bytes: float) -> str:
+    """Return a number of bytes in kilobytes, megabytes or gigabytes."""
+    if n_bytes < 1e6:
+        return f"{n_bytes / 1e3:.0f} kB"
+    return f"{n_bytes / 1e6:.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:.1f} GB"

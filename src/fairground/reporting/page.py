@@ -1,0 +1,213 @@
+"""One self-contained page: the question, the headline, and everything a reader needs to check it.
+
+The file opens from a disk, a mail or a web server, asks no host for anything, and runs one short script that sorts
+and filters tables and answers to the pointer on maps. Names from data or specs only ever become text: the templates
+escape everything, and the page's own policy lets the browser run that one script and no other.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairground.errors import DataError, require
+from fairground.records.artefacts import write_atomically
+from fairground.records.record import RunRecord
+from fairground.reporting.audits import AuditCard
+from fairground.reporting.comparison import UNFAIR
+from fairground.reporting.drawing import write_figure
+from fairground.reporting.figures import bars, curves
+from fairground.reporting.gallery import Gallery, read_gallery
+from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size
+from fairground.reporting.left_out import collected, leave_out
+from fairground.reporting.over_datasets import OverTables, over_tables_if_any
+from fairground.reporting.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
+from fairground.reporting.run_set import RunSet
+from fairground.reporting.sections import Drawing, Section, sections_of
+from fairground.reporting.table_formats import MARKS
+from fairground.reporting.tables import ResultTable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from matplotlib.figure import Figure
+
+TEMPLATES = Path(__file__).parent / "templates"
+#: galleries beyond this many characters are left out, and the page says so
+_GALLERY_BUDGET = 6_000_000
+#: runs listed under provenance; a table of more takes longer to open than to be looked up in the store
+MOST_LISTED = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunGallery:
+    """One run's gallery with the words around it."""
+
+    run: str
+    label: str
+    seed: str
+    gallery: Gallery
+
+
+def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = ()) -> Path:
+    """Write the page and return its path."""
+    write_atomically(out, page_text(runs, audits=audits).encode("utf-8", "replace"))
+    return out
+
+
+def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = ()) -> str:
+    """Return the page as HTML."""
+    require(len(runs.records) > 0, "a report needs at least one record; got none")
+    with collected() as damaged:
+        sections = sections_of(runs)
+        run_galleries, n_left_out = _run_galleries(sections, runs)
+        over = over_sections(sections)
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            title=clean(runs.title or f"{len(runs.records)} runs"),
+            follows=clean(runs.follows),
+            differs=clean(runs.differs),
+            sections=sections,
+            run_galleries=run_galleries,
+            n_left_out=n_left_out,
+            damaged=[clean(sentence) for sentence in damaged],
+            records=runs.records,
+            most_listed=MOST_LISTED,
+            labels={name: label for section in sections for name, label in section.labels.items()},
+            over=over,
+            over_figures=[
+                (figure, Drawing(wide=figure.wide("over"), narrow=figure.narrow("over")))
+                for figure in (() if over is None else over.figures)
+            ],
+            audits=audits,
+            counts=_counts(runs.records, sections),
+            versions=_versions(runs.records),
+            script=script,
+            script_hash=hash_of(script),
+            style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
+            light=css_variables(LIGHT),
+            dark=css_variables(DARK),
+        )
+    )
+
+
+def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str] | None = None) -> Path:
+    """Write scores and learning curves side by side into one PNG, SVG or PDF file."""
+    table = ResultTable.from_records(records, names=names)
+    scores, learning = bars.bars_of(table), curves.curves_of(table)
+
+    def draw(figure: "Figure", palette: Palette) -> None:
+        left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
+        bars.draw_on(left, scores, palette)
+        curves.draw_on(right, learning, palette, has_legend=True)
+
+    return write_figure(draw, (13, max(4.2, bars.height_of(scores))), out)
+
+
+def over_sections(sections: Sequence[Section]) -> OverTables | None:
+    """Return what sections of different data sets say at once, of the methods and metric that all of them share."""
+    single = [section for section in sections if section.models != "concatenated"]
+    is_fair = all(section.comparison is not None and section.comparison.is_fair for section in single)
+    return over_tables_if_any([(section.dataset, section.table) for section in single]) if is_fair else None
+
+
+def hash_of(script: str) -> str:
+    """Return what a page's policy calls a script it lets run."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def environment() -> "Environment":
+    """Return what fills in the templates, every name escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup, escape
+
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+    def breakable(name: str) -> Markup:
+        """Let a long name be broken after an underscore."""
+        return Markup(escape(name).replace("_", Markup("_<wbr>")))
+
+    def unbroken(sentence: str) -> str:
+        """Keep a number and its unit on one line."""
+        return sentence.replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
+
+    filters = {"heading": heading, "duration": duration, "size": size, "shorten": shorten, "unbroken": unbroken}
+    # `drawn` is for our own drawings, style and script only: it is what passes unescaped.
+    made.filters.update(filters, breakable=breakable, drawn=Markup)
+    made.globals.update(
+        show=show, show_interval=show_interval, series_of=series_of, chip_dashes=_chip_dashes, marks=MARKS
+    )
+    return made
+
+
+def _chip_dashes(series: int | None) -> str:
+    """Return the line pattern of a method for the legend, where lines are drawn three times as thick."""
+    return " ".join(f"{3 * length:g}" for length in dash_of(series)[1])
+
+
+def _run_galleries(sections: Sequence[Section], runs: RunSet) -> tuple[list[RunGallery], int]:
+    """Return the gallery of each method's first run that has one, best method first, as far as the page stays light."""
+    galleries = {name: folder.gallery for name, folder in runs.folders.items() if folder.gallery.is_file()}
+    shown: list[RunGallery] = []
+    left_out, weight = 0, 0
+    for row in (row for section in sections for row in section.table.rows):
+        run = next((record for record in row.method.records if record.name in galleries), None)
+        if run is None:
+            continue
+        try:
+            gallery = read_gallery(galleries[run.name])
+        except DataError as error:
+            leave_out(error)
+            continue
+        weight += gallery.weight
+        if shown and weight > _GALLERY_BUDGET:
+            left_out += 1
+            continue
+        shown.append(RunGallery(run=run.name, label=row.label, seed=str(run.spec.get("seed")), gallery=gallery))
+    return shown, left_out
+
+
+def _counts(records: Sequence[RunRecord], sections: Sequence[Section]) -> dict[str, str]:
+    """Return how much work the page is about; concatenated models were trained as single ones."""
+    rows = [row for section in sections for row in section.table.rows]
+    seeds = sorted({row.n_done for row in rows})
+    trained = [record for record in records if "ensemble" not in record.spec]
+    n_methods = len({row.label.removeprefix(UNFAIR) for row in rows})
+    return {
+        "method" if n_methods == 1 else "methods": str(n_methods),
+        "run" if len(trained) == 1 else "runs": str(len(trained)),
+        "seed per method" if seeds == [1] else "seeds per method": " to ".join(
+            str(count) for count in dict.fromkeys((seeds[0], seeds[-1]))
+        ),
+        "of measuring" if all(record.is_untrained for record in trained) else "of training": duration(
+            sum(record.provenance.wall_seconds for record in trained)
+        ),
+    }
+
+
+def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
+    """Return each package with the version, or versions, it was used in; then machine and data."""
+    found: dict[str, dict[str, None]] = {}
+    for record in records:
+        origin = record.provenance
+        versions = {
+            "fairground": origin.fairground,
+            **origin.packages,
+            "machine": origin.hardware,
+            "threads per run": str(origin.threads),
+            "data fingerprint": origin.data_fingerprint,
+            "split fingerprint": origin.split_fingerprint,
+        }
+        for key, value in versions.items():
+            found.setdefault(key, {})[value] = None
+    return {key: " / ".join(dict.fromkeys(shorten(value, 120) for value in values)) for key, values in found.items()}

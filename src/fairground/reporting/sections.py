@@ -1,0 +1,214 @@
+"""A section: everything the page says about the runs of one data set under one protocol."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fairground.comparison.folds import join_folds
+from fairground.comparison.generality import Generality
+from fairground.records.record import RunRecord, one_of_each_spec
+from fairground.reporting.class_scores import ClassScores
+from fairground.reporting.comparison import UNFAIR, ComparisonResult
+from fairground.reporting.confidence import Confidence, confidence_of
+from fairground.reporting.drawing import svg_for_page
+from fairground.reporting.figure import ReportFigure, figures_of
+from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.figures.bars import Bars, bars_of, draw_bars, height_of
+from fairground.reporting.figures.curves import Curves, curves_of, draw_curves
+from fairground.reporting.figures.embedding_map import EmbeddingMap, maps_of
+from fairground.reporting.headings import clean
+from fairground.reporting.headline import Models, headline_of, question_of
+from fairground.reporting.notes import Note, notes_of
+from fairground.reporting.published_comparison import PublishedComparison, compare_with_published
+from fairground.reporting.published_verdict import repeats_of
+from fairground.reporting.run_set import RunSet, SectionKey, ensemble_protocol, names_of_joined
+from fairground.reporting.table_formats import caption
+from fairground.reporting.tables import ResultTable
+from fairground.spec.flatten import flatten, shared
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """One figure twice: for wide windows and for phones, where a shrunken wide one could not be read."""
+
+    wide: str
+    narrow: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """`card` is what all runs share, part by part; `comparison` is there if a run is done."""
+
+    anchor: str
+    dataset: str
+    protocol: str
+    table: ResultTable
+    caption: str
+    models: Models
+    question: str
+    headline: str
+    card: Mapping[str, str]
+    bars: Bars
+    bars_drawn: Drawing
+    curves: Curves
+    curves_drawn: Drawing
+    notes: Sequence[Note]
+    comparison: ComparisonResult | None
+    confidence: Confidence | None
+    published: Sequence[PublishedComparison]
+    figures: Sequence[tuple[ReportFigure, Drawing]]
+    maps: Sequence[EmbeddingMap]
+    labels: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        """What tells the section from others of a page."""
+        return f"{self.dataset}, {self.models} models" if self.models else f"{self.dataset}, {self.protocol}"
+
+
+def sections_of(runs: RunSet) -> list[Section]:
+    """Return a section for each data set and protocol."""
+    groups = runs.sections()
+    return [_section(f"section-{i}", key, groups) for i, key in enumerate(groups)]
+
+
+def _models(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> Models:
+    """Return which models of a study's folds a section is about; nothing where there is no choice."""
+    if any("ensemble" in record.spec for record in groups[key].records):
+        return "concatenated"
+    data, protocol = key
+    return "separated" if (data, ensemble_protocol(protocol)) in groups else ""
+
+
+def figure_inputs_of(
+    key: SectionKey, groups: Mapping[SectionKey, RunSet]
+) -> tuple[FigureInputs, ComparisonResult | None]:
+    """Return what the figures of one section are made of, and the comparison; unfair tables say so on every row."""
+    runs = groups[key]
+    joined = tuple(join_folds(runs.records))
+    names = names_of_joined(runs.records, joined, runs.names)
+    comparison = None
+    if any(record.state == "done" for record in joined):
+        comparison = ComparisonResult.from_records(joined, metric=runs.metric, ranges=runs.ranges, names=names)
+    is_fair = comparison is None or comparison.is_fair
+    if not is_fair:
+        labels = {row.method.key: row.label for row in ResultTable.from_records(joined, names=names).rows}
+        names = {key: UNFAIR + label for key, label in labels.items()}
+    if comparison is not None and is_fair and runs.metric is None:
+        table = comparison.table
+    else:
+        table = ResultTable.from_records(joined, names=names, primary=runs.metric)
+    kept = replace(runs, records=joined)
+    inputs = FigureInputs(
+        key=key,
+        runs=kept,
+        table=table if is_fair else table.without_marks(),
+        concatenated=_concatenated(key, groups),
+    )
+    return inputs, comparison
+
+
+def _generality(runs: RunSet, table: ResultTable) -> Generality | None:
+    """Return the comparison over seeds, over test classes and over both; None where runs kept no scores by class.
+
+    Runs made in waves are compared over seeds alone: their looks are not corrected for over classes.
+    """
+    metric = table.primary
+    comparison = table.comparisons.get(metric)
+    is_known = table.waves is None and table.split == "test" and table.higher_is_better.get(metric) is not None
+    if comparison is None or len(comparison.pairs) == 0 or not is_known:
+        return None
+    scores = ClassScores(records=runs.records, folders=runs.folders).of(metric, [row.method for row in table.rows])
+    if scores.missing or set(scores.values) != {method.name for method in comparison.methods}:
+        return None
+    return scores.generality(level=table.level, margin=comparison.margin, is_higher=comparison.higher_is_better)
+
+
+def _concatenated(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> ResultTable | None:
+    """Return the table of the same methods with the models of their folds joined, where there is one."""
+    data, protocol = key
+    runs = groups.get((data, ensemble_protocol(protocol)))
+    if runs is None or not any(record.state == "done" for record in runs.records):
+        return None
+    return ResultTable.from_records(runs.records, names=runs.names)
+
+
+def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> Section:
+    runs, models = groups[key], _models(key, groups)
+    inputs, comparison = figure_inputs_of(key, groups)
+    table = inputs.table
+    bars, curves = bars_of(table), curves_of(table)
+    repeats = repeats_of(runs.records)
+    labels = _labels(repeats, table)
+    unfair = comparison.fairness.refusal() if comparison is not None and not comparison.is_fair else None
+    generality = _generality(runs, table) if unfair is None else None
+    return Section(
+        anchor=anchor,
+        dataset=inputs.dataset,
+        protocol=clean(key[1]),
+        table=table,
+        caption=caption(table),
+        models=models,
+        question=question_of(table, inputs.dataset, models),
+        headline=headline_of(table, unfair=unfair, generality=generality),
+        card=_card([flatten(record.spec) for record in one_of_each_spec(runs.records)]),
+        bars=bars,
+        bars_drawn=_draw_bars(bars, anchor),
+        curves=curves,
+        curves_drawn=_draw_curves(curves, anchor),
+        notes=notes_of(table),
+        comparison=comparison,
+        confidence=None if comparison is None else confidence_of(comparison, generality),
+        published=compare_with_published(repeats, labels),
+        figures=[
+            (figure, Drawing(wide=figure.wide(anchor), narrow=figure.narrow(anchor)))
+            for figure in figures_of(inputs)
+            if figure.is_for_page
+        ],
+        maps=maps_of(inputs),
+        labels=labels,
+    )
+
+
+def _labels(repeats: Iterable[Sequence[RunRecord]], table: ResultTable) -> dict[str, str]:
+    """Return each run's method by the run's name; of runs whose folds were averaged, too."""
+    known = {record.name: row.label for row in table.rows for record in row.method.records}
+    found: dict[str, str] = {}
+    for group in repeats:
+        label = next((known[run.name] for run in group if run.name in known), "?")
+        found |= {run.name: known.get(run.name, label) for run in group}
+    return found
+
+
+def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return 'part: name, setting value, ...' of everything shared."""
+    parts: dict[str, list[str]] = {}
+    for key, value in shared(flat).items():
+        part, _, setting = key.partition(".")
+        # The section's title says so, or there is nothing to say: a published bug that is not switched on is no news.
+        if key in ("protocol", "data") or not value or (setting.endswith("_bug") and value == "false"):
+            continue
+        said = parts.setdefault(part, [])
+        # A component's name comes first: its settings would hide it.
+        said.insert(len(said) if setting else 0, clean(f"{setting.replace('_', ' ')} {value}".strip()))
+    return {part: " · ".join(settings) for part, settings in parts.items()}
+
+
+def _draw_bars(bars: Bars, anchor: str) -> Drawing:
+    said = "; ".join(f"{clean(bar.label)} {bar.text}" for bar in bars.bars[:12])
+    description = f"{bars.axis}, mean, 95 % interval and single runs: {said}"
+    height = height_of(bars)
+    wide = svg_for_page(draw_bars(bars), (9.4, height), prefix=f"{anchor}-bars", description=description)
+    narrow = svg_for_page(
+        draw_bars(bars, is_narrow=True), (3.5, 1.45 * height), prefix=f"{anchor}-bars-narrow", description=description
+    )
+    return Drawing(wide=wide, narrow=narrow)
+
+
+def _draw_curves(curves: Curves, anchor: str) -> Drawing:
+    said = "; ".join(f"{clean(curve.label)} ends at {curve.means[-1]:.2f}" for curve in curves.curves[:12])
+    description = f"{curves.axis} after each epoch, mean and range over seeds: {said}"
+    draw = draw_curves(curves)
+    return Drawing(
+        wide=svg_for_page(draw, (9.4, 4.2), prefix=f"{anchor}-curves", description=description),
+        narrow=svg_for_page(draw, (3.5, 3.2), prefix=f"{anchor}-curves-narrow", description=description),
+    )

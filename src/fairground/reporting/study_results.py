@@ -1,0 +1,209 @@
+"""What a study found, for people and programs: a table per data set, folds separated and joined, and a page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fairground.comparison.evidence import seed_of
+from fairground.comparison.folds import join_folds
+from fairground.comparison.intervals import Interval
+from fairground.comparison.mean_interval import mean_interval
+from fairground.records.record import RunRecord
+from fairground.reporting.compare_methods import MethodComparer
+from fairground.reporting.comparison import ComparisonResult
+from fairground.reporting.headings import with_unit
+from fairground.reporting.methods import methods_of
+from fairground.reporting.page import build_page
+from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
+from fairground.reporting.table_formats import folded
+from fairground.reporting.table_formats import text as table_text
+from fairground.reporting.tables import ResultTable, TableRow
+from fairground.spec.metric_words import declared_metric
+from fairground.studies.run_study import JobResult
+from fairground.studies.search_analysis import expected_best, importance, on_bounds
+from fairground.studies.trial import Trial, counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyTable:
+    """One table of a study: its heading, its runs, fold by fold or concatenated, and their methods' names by hash."""
+
+    title: str
+    data: str
+    is_joined: bool
+    records: tuple[RunRecord, ...]
+    names: Mapping[str, str]
+
+    @property
+    def table(self) -> ResultTable:
+        """The methods and their scores."""
+        joined = join_folds(self.records)
+        return ResultTable.from_records(joined, names=names_of_joined(self.records, joined, self.names))
+
+    def text(self, *, width: int | None = None) -> str:
+        """Return the table under its heading, with what a reader must bear in mind."""
+        joined = join_folds(self.records)
+        if not any(record.state == "done" for record in joined):
+            return f"{folded(self.title, width)}\n{table_text(self.table, width=width)}"
+        names = names_of_joined(self.records, joined, self.names)
+        found = ComparisonResult.from_records(joined, names=names)
+        further = "".join(f"{line}\n" for line in found.reservations())
+        return f"{folded(self.title, width)}\n{table_text(found.table, width=width)}{folded(further, width)}"
+
+
+def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
+    """Return the tables of a study: for each data set separated and, where folds were joined, concatenated."""
+    tables = []
+    for label in dict.fromkeys(result.job.data.label for result in results):
+        found = [result for result in results if result.job.data.label == label]
+        n_folds = len(found[0].job.study.folds.used)
+        separated = f"{label}, separated: the mean over {n_folds} fold models of a repeat" if n_folds > 1 else label
+        joined = f"{label}, concatenated: the {n_folds} fold models of a repeat joined into one"
+        tables.append(
+            _table(separated, label, False, {result.job.method.label: _separated(result) for result in found})
+        )
+        tables.append(_table(joined, label, True, {result.job.method.label: result.joined for result in found}))
+    return [table for table in tables if table.records]
+
+
+def results_text(results: Sequence[JobResult], *, width: int | None = None) -> str:
+    """Return the tables of a study, what was selected, and what a reader must be told, in lines of at most `width`."""
+    lines = [found.text(width=width) for found in tables_of(results)]
+    lines += [folded(line, width) for result in results for line in _search_lines(result)]
+    return "\n".join(lines) + "\n"
+
+
+def results_plain(results: Sequence[JobResult]) -> list[dict[str, Any]]:
+    """Return everything a program may want to know of each job, as JSON-ready data."""
+    tables = [(found.data, found.is_joined, found.table) for found in tables_of(results)]
+    found = []
+    for result in results:
+        job = result.job
+        scores = {
+            "concatenated" if is_joined else "separated": _scores(row, table.metrics)
+            for data, is_joined, table in tables
+            for row in table.rows
+            if data == job.data.label and row.label == job.method.label
+        }
+        ranges = job.ranges() if result.trials else {}
+        selected = result.selected
+        found.append(
+            {
+                "data": job.data.label,
+                "method": job.method.label,
+                "trials": counts(result.trials),
+                "seconds": round(sum(trial.seconds for trial in result.trials), 1),
+                "settings": dict(selected.settings) if selected else None,
+                "validation": selected.score if selected else None,
+                "importance": importance(ranges, result.trials),
+                "expected_best": expected_best(result.trials),
+                "on_bounds": on_bounds(ranges, selected.settings) if selected else [],
+                **scores,
+            }
+        )
+    return found
+
+
+def intervals_of(
+    measured: Sequence[tuple[JobResult, Mapping[str, Sequence[Mapping[str, float]]]]],
+) -> dict[tuple[str, str], dict[str, Interval]]:
+    """Return the interval of each job's mean, by job, way of measuring and metric, from the model of the tables.
+
+    `measured` has, for each job and way ("separated", "concatenated"), the scores of every repeat.
+    """
+    found: dict[tuple[str, str], dict[str, Interval]] = {}
+    for table in (table for table in tables_of([result for result, _ in measured]) if not table.is_joined):
+        joined = join_folds(table.records)
+        comparer = MethodComparer.for_methods(methods_of(joined, names_of_joined(table.records, joined, table.names)))
+        some = [(result, scores) for result, scores in measured if result.job.data.label == table.data]
+        for way, metric in dict.fromkeys((w, m) for _, scores in some for w, each in scores.items() for m in each[0]):
+            values = {
+                result.job.method.label: dict(zip(_seeds(result), (one[metric] for one in scores[way]), strict=False))
+                for result, scores in some
+            }
+            declared = declared_metric(metric)
+            is_higher = declared is None or declared.higher_is_better
+            known = {label: by_seed for label, by_seed in values.items() if by_seed}
+            comparison = comparer.compare(metric, known, is_higher=is_higher, is_planned=False)
+            for result, _ in some:
+                span = mean_interval(comparison, result.job.method.label)
+                if span is not None:
+                    found.setdefault((result.job.label, way), {})[metric] = span
+    return found
+
+
+def _seeds(result: JobResult) -> list[int]:
+    """Return the seed of every repeat, in order."""
+    return list(dict.fromkeys(seed_of(run) for run in result.runs))
+
+
+def write_study_page(results: Sequence[JobResult], *, title: str, home: Path, out: Path) -> Path | None:
+    """Write the page of a study and return its path; None when no final run has a record."""
+    runs = from_study(results, home=home, title=title)
+    return build_page(runs, out=out) if runs.records else None
+
+
+def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSet:
+    """Return the final runs of a study under its methods' names, concatenated models too, with its searches."""
+    records: list[RunRecord] = []
+    names: dict[str, str] = {}
+    for table in tables_of(results):
+        names |= table.names
+        records += with_ensembles_apart(table.records)
+    trials: dict[SectionKey, dict[str, Sequence[Trial]]] = {}
+    for result in results:
+        if result.trials and result.runs:
+            trials.setdefault(section_key(result.runs[0]), {})[result.job.method.label] = result.trials
+    study = results[0].job.study if results else None
+    return replace(
+        RunSet.in_home(records, home, names=names, title=title),
+        trials=trials,
+        follows="" if study is None else study.follows,
+        differs="" if study is None else study.differs,
+    )
+
+
+def _table(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence[RunRecord]]) -> StudyTable:
+    names = {record.method: label for label, found in records.items() for record in found}
+    kept = tuple(record for found in records.values() for record in found)
+    return StudyTable(title=title, data=data, is_joined=is_joined, records=kept, names=names)
+
+
+def _separated(result: JobResult) -> list[RunRecord]:
+    """Return the runs of every repeat; one that lost a fold has its unfinished runs alone, and counts as unfinished."""
+    n_folds = len(result.job.study.folds.used)
+    repeats = [result.runs[i : i + n_folds] for i in range(0, len(result.runs), n_folds)]
+    kept: list[RunRecord] = []
+    for runs in repeats:
+        unfinished = [run for run in runs if run.state != "done"]
+        kept += unfinished or list(runs)
+    return kept
+
+
+def _search_lines(result: JobResult) -> list[str]:
+    label = result.job.label
+    lines = []
+    if result.trials:
+        states = ", ".join(f"{n} {state}" for state, n in counts(result.trials).items() if n)
+        seconds = sum(trial.seconds for trial in result.trials)
+        lines.append(f"{label}: {len(result.trials)} trials ({states}), {seconds:.0f} s of training")
+    if result.selected is None:
+        return [*lines, f"{label}: no trial finished, so there is nothing to repeat"]
+    if result.selected.trial is not None:
+        settings = ", ".join(f"{key}={value}" for key, value in result.selected.settings.items())
+        metric, score = result.job.study.selection.metric, result.selected.score
+        shown = "" if score is None else f", validation {metric} {with_unit(metric, score)}"
+        lines.append(f"  trial {result.selected.trial} selected{shown}: {settings}")
+        lines += [f"  warning: {word}" for word in on_bounds(result.job.ranges(), result.selected.settings)]
+    return [*lines, *(f"  warning: not joined: {word}" for word in dict.fromkeys(result.complaints))]
+
+
+def _scores(row: TableRow, metrics: Sequence[str]) -> dict[str, Any]:
+    found = {}
+    for metric in metrics:
+        cell = row.cells[metric]
+        if cell.interval is not None:
+            span = cell.interval
+            found[metric] = {"mean": span.mean, "low": span.low, "high": span.high, "n": span.n}
+    return found

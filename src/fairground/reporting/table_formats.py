@@ -1,0 +1,174 @@
+"""The result table written out: for the terminal, Markdown, CSV and LaTeX."""
+
+import csv
+import io
+import re
+import textwrap
+
+from fairground.comparison.sentences import no_verdict_on
+from fairground.reporting.headings import clean, heading, shorten, show, show_interval, unit
+from fairground.reporting.tables import ResultTable, TableCell, TableRow
+from fairground.spec.metric_words import is_share
+
+MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}
+LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$", "": ""}
+
+
+def caption(table: ResultTable) -> str:
+    """Return what a reader must know to read the numbers."""
+    counts = sorted({row.n_done for row in table.rows if row.n_done})
+    if not counts:
+        return "No run has finished, so there is no score."
+    shares = "in per cent, " if all(is_share(metric) for metric in table.metrics) else ""
+    seeds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    spread = f"mean ± half of the {100 * table.level:g} % interval" if counts[-1] > 1 else "single runs, no interval"
+    text = f"Scores on the {table.split} classes, {shares}{spread}, over {seeds} seed{'' if counts == [1] else 's'}."
+    return " ".join(part for part in (text, _adjusted(table), legend(table)) if part)
+
+
+def legend(table: ResultTable) -> str:
+    """Return what the marks in the table mean, as far as they occur."""
+    marks = {cell.mark for row in table.rows for cell in row.cells.values()}
+    margins = {
+        f"±{show(metric, table.comparisons[metric].margin)}{unit(metric)}"
+        for metric in table.metrics
+        if any(row.cells[metric].mark == "equivalent" for row in table.rows)
+    }
+    words = {
+        "best": "★ the best mean, with nothing open against it.",
+        "equivalent": f"≈ equivalent to the best mean: shown to lie within {' or '.join(sorted(margins))} of it.",
+        "unsettled": "? not settled: the best mean and what these runs cannot tell from it.",
+    }
+    found = [text for mark, text in words.items() if mark in marks]
+    is_any_beaten = any(
+        cell.interval is not None
+        and cell.interval.n > 1
+        and not cell.mark
+        and table.higher_is_better[metric] is not None
+        for row in table.rows
+        for metric, cell in row.cells.items()
+    )
+    beaten = ["Without a mark: some other method is better."] if found and is_any_beaten else []
+    single = table.comparisons[table.primary].single if table.primary in table.comparisons else ()
+    return " ".join([*found, *beaten, *([no_verdict_on(single)] if found and single else [])])
+
+
+def _adjusted(table: ResultTable) -> str:
+    """Say so where a mean is not the plain average of the runs."""
+    methods = [method for found in table.comparisons.values() for method in found.methods]
+    is_adjusted = any(abs(method.mean - method.average) > 1e-9 * abs(method.average) for method in methods)
+    return "Means are adjusted for the seeds that some methods lack." if is_adjusted else ""
+
+
+def text(table: ResultTable, *, width: int | None = None) -> str:
+    """Return the table as plain aligned text; in several tables, one below the other, where `width` is too small."""
+    grid = [_headings(table), *([shorten(row.label, 48), _count(row), *_cells(table, row)] for row in table.rows)]
+    widths = [max(len(line[column]) for line in grid) for column in range(len(grid[0]))]
+    parts = []
+    for columns in _column_groups(widths, width):
+        lines = [
+            "  ".join(line[i].rjust(widths[i]) if i else line[i].ljust(widths[i]) for i in columns) for line in grid
+        ]
+        lines.insert(1, "  ".join("-" * widths[i] for i in columns))
+        parts.append("\n".join(line.rstrip() for line in lines))
+    return "\n\n".join(parts) + f"\n{folded(caption(table), width)}\n"
+
+
+def folded(words: str, width: int | None) -> str:
+    """Return lines of at most `width` signs, further lines of one set in as it is."""
+    if width is None:
+        return words
+    found = []
+    for line in words.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()))
+        further = f"{indent}  " if indent else ""
+        found += textwrap.wrap(line, width, subsequent_indent=further, break_on_hyphens=False) or [line]
+    return "\n".join(found)
+
+
+def _column_groups(widths: list[int], width: int | None) -> list[list[int]]:
+    """Return the columns of each table: the first two in all of them, and as many of the others as fit."""
+    groups, room = [[0, 1]], widths[0] + 2 + widths[1]
+    used = room
+    for column in range(2, len(widths)):
+        if width is not None and used + 2 + widths[column] > width and len(groups[-1]) > 2:
+            groups.append([0, 1])
+            used = room
+        groups[-1].append(column)
+        used += 2 + widths[column]
+    return groups
+
+
+def markdown(table: ResultTable) -> str:
+    """Return the table in Markdown."""
+    names = [_escape_markdown(name) for name in _headings(table)]
+    lines = [names, ["---", *(["---:"] * (len(names) - 1))]]
+    lines += [[_escape_markdown(row.label), _count(row), *_cells(table, row)] for row in table.rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{caption(table)}\n"
+
+
+def csv_text(table: ResultTable) -> str:
+    """Return the table as CSV with unrounded numbers: mean, low and high of each metric."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    columns = [f"{metric} {part}" for metric in table.metrics for part in ("mean", "low", "high")]
+    writer.writerow(["method", "runs done", "runs", "split", "level", *columns])
+    for row in table.rows:
+        numbers: list[float | None] = []
+        for metric in table.metrics:
+            interval = row.cells[metric].interval
+            numbers += [None] * 3 if interval is None else [interval.mean, interval.low, interval.high]
+        writer.writerow([_disarm(clean(row.label)), row.n_done, row.n_runs, table.split, table.level, *numbers])
+    return out.getvalue()
+
+
+def latex(table: ResultTable) -> str:
+    """Return the table in LaTeX with booktabs rules; the best is bold."""
+    names = [_escape_latex(name) for name in _headings(table)]
+    lines = [r"\begin{tabular}{l" + "r" * (len(names) - 1) + "}", r"\toprule", " & ".join(names) + r" \\", r"\midrule"]
+    for row in table.rows:
+        cells = [_latex_cell(metric, row.cells[metric]) for metric in table.metrics]
+        lines.append(" & ".join([_escape_latex(row.label), _escape_latex(_count(row)), *cells]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}", "% " + caption(table).replace("\n", " ")]
+    return "\n".join(lines) + "\n"
+
+
+def _headings(table: ResultTable) -> list[str]:
+    return ["method", "n", *(heading(metric) for metric in table.metrics)]
+
+
+def _count(row: TableRow) -> str:
+    return str(row.n_done) if row.n_done == row.n_runs else f"{row.n_done} of {row.n_runs}"
+
+
+def _cells(table: ResultTable, row: TableRow) -> list[str]:
+    return [_cell(metric, row.cells[metric]) for metric in table.metrics]
+
+
+def _cell(metric: str, cell: TableCell) -> str:
+    if cell.interval is None:
+        return "-"
+    return f"{show_interval(metric, cell.interval)} {MARKS[cell.mark]}".rstrip()
+
+
+def _latex_cell(metric: str, cell: TableCell) -> str:
+    if cell.interval is None:
+        return "--"
+    number = show_interval(metric, cell.interval).replace("±", r"\pm")
+    inner = rf"\mathbf{{{number}}}" if cell.mark == "best" else number
+    return f"${inner}$" + LATEX_MARKS[cell.mark]
+
+
+def _escape_markdown(label: str) -> str:
+    marks = re.sub(r"([\\`*_\[\]|#~])", r"\\\1", clean(label))
+    return marks.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _escape_latex(label: str) -> str:
+    words = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return re.sub(r"[\\~^&%$#_{}]", lambda m: words.get(m[0], "\\" + m[0]), clean(label))
+
+
+def _disarm(label: str) -> str:
+    """Keep a spreadsheet from running a label as a formula."""
+    return f"'{label}" if label.startswith(("=", "+", "-", "@")) else label

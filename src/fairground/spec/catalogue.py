@@ -1,0 +1,157 @@
+"""Find a component by its file name, list a room, or follow an external dotted path.
+
+A room is a folder of component files: `losses/soft_triple.py` holds `SoftTripleLoss` and is called `soft_triple` in
+configs, on the command line and in the docs. Nothing registers anything: the file is the entry. Listing a room reads
+the files without importing them, so that it costs nothing and never imports torch.
+"""
+
+import ast
+import difflib
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fairground.errors import require
+from fairground.look_ahead import require_class
+
+#: room -> the word its classes end with
+ROOMS = {
+    "losses": "Loss",
+    "miners": "Miner",
+    "regularisers": "Regulariser",
+    "samplers": "Sampler",
+    "trunks": "Trunk",
+    "heads": "Head",
+    "datasets": "Dataset",
+    "transforms": "Transform",
+    "splits": "Split",
+    "metrics": "Metric",
+    "analysis": "Analysis",
+}
+_HERE = Path(__file__).parents[1]
+_DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the known word nearest to `word`, or nothing when none is near."""
+    names = list(known)
+    if word in names:
+        # Asked in passing, for a refusal that will not be spoken.
+        return ""
+    folded = {_fold(name): name for name in names}
+    close = difflib.get_close_matches(_fold(word), folded, n=1, cutoff=0.6)
+    return f" Did you mean '{folded[close[0]]}'?" if close else ""
+
+
+def list_room(room: str) -> dict[str, str]:
+    """Return the name and first docstring line of every component in a room, without importing any of them."""
+    found = {}
+    for name in list_names(room):
+        docstring = ast.get_docstring(ast.parse((_HERE / room / f"{name}.py").read_text(encoding="utf-8"))) or ""
+        found[name] = docstring.partition("\n")[0]
+    return found
+
+
+def canonical(room: str, name: str) -> str:
+    """Return the one spelling of a component's name: 'ArcFace', 'arcface' and 'arc_face' are all `arc_face`."""
+    if ":" in name:
+        return name
+    known = list_names(room)
+    if name in known:
+        return name
+    folded = {_fold(word): word for word in known}
+    kind = ROOMS[room].lower()
+    bare = _fold(name).removesuffix(kind)
+    match = folded.get(_fold(name)) or folded.get(bare)
+    require(match is not None, f"no {kind} '{name}'.{nearest(name, known)} `fairground list {room}` shows them all.")
+    return str(match)
+
+
+def find(room: str, name: str) -> type[Any]:
+    """Return the class called `name` in `room`, or the class behind a dotted path `package.module:Class`."""
+    if ":" in name:
+        return _find_outside(name)
+    word = canonical(room, name)
+    module = importlib.import_module(f"fairground.{room}.{word}")
+    wanted = _fold(word + ROOMS[room])
+    for attribute, value in vars(module).items():
+        if inspect.isclass(value) and value.__module__ == module.__name__ and _fold(attribute) == wanted:
+            return value
+    raise AssertionError(f"{module.__name__} must define a class named {word} in CamelCase + {ROOMS[room]}")
+
+
+def dotted_paths(data: object) -> Iterator[str]:
+    """Yield the dotted paths among the texts of plain data: code from outside, which building its parts would run."""
+    if isinstance(data, str):
+        yield from [data] if _DOTTED.fullmatch(data) else []
+    elif isinstance(data, Mapping | list | tuple):
+        for item in data.values() if isinstance(data, Mapping) else data:
+            yield from dotted_paths(item)
+
+
+def find_attribute(room: str, attribute: str) -> type[Any]:
+    """Resolve `from fairground.<room> import <attribute>`; the room's `__getattr__` calls this."""
+    kind = ROOMS[room]
+    if not attribute.startswith("_") and attribute.endswith(kind):
+        folded = {_fold(word): word for word in list_names(room)}
+        match = folded.get(_fold(attribute.removesuffix(kind)))
+        if match is not None:
+            return find(room, match)
+    hint = nearest(attribute, attributes_of(room))
+    raise AttributeError(f"module 'fairground.{room}' has no attribute '{attribute}'.{hint}")
+
+
+def attributes_of(room: str) -> list[str]:
+    """Return the classes that a room offers, by the names of its files; nothing is imported."""
+    return [class_name(room, word) for word in list_names(room)]
+
+
+def lazy_room(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return a room's `__getattr__`, `__dir__` and `__all__`: its classes are found when they are named."""
+    room = package.rpartition(".")[2]
+    offered = attributes_of(room)
+    return lambda attribute: find_attribute(room, attribute), lambda: sorted(offered), offered
+
+
+def class_name(room: str, word: str) -> str:
+    """Return the class name of a component: `soft_triple` in losses is `SoftTripleLoss`."""
+    return "".join(part.capitalize() for part in word.split("_")) + ROOMS[room]
+
+
+def list_names(room: str) -> list[str]:
+    """Return the components of a room by their file names, without opening any."""
+    require(room in ROOMS, f"no room '{room}'.{nearest(room, ROOMS)} There are: {', '.join(ROOMS)}.")
+    return list(_names_in(room, (_HERE / room).stat().st_mtime_ns))
+
+
+@cache
+def _names_in(room: str, _changed: int) -> tuple[str, ...]:
+    # Read anew when the folder changes; a run asks hundreds of times.
+    return tuple(sorted(path.stem for path in (_HERE / room).glob("*.py") if not path.stem.startswith("_")))
+
+
+def _find_outside(path: str) -> type[Any]:
+    module_name, _, attribute = path.partition(":")
+    require(
+        _DOTTED.fullmatch(path) is not None,
+        f"'{path}' is not a dotted path: write package.module:Class",
+    )
+    require_class(path)
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        missing = getattr(error, "name", None) or module_name
+        require(False, f"cannot import '{module_name}' for '{path}': {missing} is not installed or not on the path")
+    require(hasattr(module, attribute), f"'{module_name}' has no '{attribute}'.{nearest(attribute, dir(module))}")
+    found = getattr(module, attribute)
+    require(inspect.isclass(found), f"'{path}' is not a class")
+    return found  # type: ignore[no-any-return]
+
+
+def _fold(word: str) -> str:
+    """Forget case, underscores and the s/z of -ise/-ize, so that the names people know find ours."""
+    return re.sub(r"[\W_]", "", word).lower().replace("z", "s").replace("center", "centre")

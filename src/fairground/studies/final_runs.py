@@ -1,0 +1,147 @@
+"""The final runs of a study: the same number of repeats for every method, or seeds in waves until it is settled.
+
+Nothing about waves is remembered but the records of runs. Who gets seeds next follows from them alone
+(`statistics.sequential`), so that a study that was killed goes on with the very seeds it would have had.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairground.comparison.sequential import Plan, Wave, next_wave
+from fairground.errors import DataError, require
+from fairground.records.record import RunRecord
+from fairground.spec.identity import name_of
+from fairground.spec.jobs import StudyJob
+from fairground.spec.metric_words import in_unit
+from fairground.spec.run import RunSpec
+from fairground.spec.seed_procedure import SeedProcedure
+from fairground.studies.scheduler import Request, Requests, Scheduler, with_procedures
+from fairground.studies.select import Seal
+
+#: each method's value, or its values by fold, by seed
+SeedValues = Mapping[str, Mapping[int, float | Mapping[int, float]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinalRuns:
+    """The final runs of one job by seed and fold; in waves, as many as it can get."""
+
+    job: StudyJob
+    specs: Mapping[tuple[int, int], RunSpec]
+
+    @classmethod
+    def behind(cls, seal: Seal, job: StudyJob) -> "FinalRuns":
+        """Return the final runs of a job whose settings are selected; none where nothing could be."""
+        specs = seal.final_specs(job)
+        return cls(job=job, specs={(spec.seed, fold): spec for (_, fold), spec in specs.items()})
+
+    def names(self, seeds: Collection[int]) -> list[str]:
+        """Return what the runs on some seeds are called, in order."""
+        return [name_of(spec) for (seed, _), spec in self.specs.items() if seed in seeds]
+
+    def noted(self, record: RunRecord) -> RunRecord:
+        """Return a record with how its settings and seeds were found: one that was stored before may not say so yet."""
+        return with_procedures(record, search=self.job.search_procedure(), seed_procedure=self.job.study.seed_procedure)
+
+    def request(self, seeds: Collection[int]) -> "Requests[list[RunRecord]]":
+        """Request the runs on some seeds and return their records."""
+        specs = [spec for (seed, _), spec in self.specs.items() if seed in seeds]
+        if not specs:
+            return []
+        search, procedure = self.job.search_procedure(), self.job.study.seed_procedure
+        records = yield Request(specs=specs, search=search, seed_procedure=procedure)
+        return [self.noted(records[name_of(spec)]) for spec in specs]
+
+    def values(self, records: Mapping[str, RunRecord], metric: str) -> tuple[dict[int, dict[int, float]], set[int]]:
+        """Return test scores by seed and fold of the seeds whose runs are all done, and the seeds that lost a run."""
+        found: dict[int, dict[int, float]] = {}
+        lost: set[int] = set()
+        missing: set[int] = set()
+        for (seed, fold), spec in self.specs.items():
+            record = records.get(name_of(spec))
+            if record is None:
+                missing.add(seed)
+            elif record.state != "done":
+                lost.add(seed)
+            else:
+                found.setdefault(seed, {})[fold] = _score(record, metric)
+        return {seed: by for seed, by in found.items() if seed not in lost | missing}, lost
+
+
+def run_finals(jobs: Sequence[StudyJob], seal: Seal, scheduler: Scheduler) -> dict[str, list[RunRecord]]:
+    """Have the final runs of all jobs made and return their records, seed by seed and fold by fold."""
+    finals = {job.label: FinalRuns.behind(seal, job) for job in jobs}
+    if jobs and jobs[0].study.until_settled is not None:
+        return _run_waves(finals, scheduler)
+    seeds = jobs[0].study.repeat_seeds if jobs else ()
+    return scheduler.run({label: runs.request(seeds) for label, runs in finals.items()})
+
+
+def _run_waves(finals: Mapping[str, FinalRuns], scheduler: Scheduler) -> dict[str, list[RunRecord]]:
+    """Wave after wave: every data set has waves of its own, and all of them share the workers."""
+    records: dict[str, RunRecord] = {}
+    while needs := _needs(finals, records):
+        found = scheduler.run({label: finals[label].request(seeds) for label, seeds in needs.items()})
+        records |= {record.name: record for some in found.values() for record in some}
+    return {
+        label: [records[name] for name in runs.names(runs.job.study.repeat_seeds) if name in records]
+        for label, runs in finals.items()
+    }
+
+
+def _needs(finals: Mapping[str, FinalRuns], records: Mapping[str, RunRecord]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for data, wave in waves_of(finals.values(), records).items():
+        found |= {f"{data}/{method}": seeds for method, seeds in wave.needs.items()}
+    return found
+
+
+def waves_of(finals: Collection[FinalRuns], records: Mapping[str, RunRecord]) -> dict[str, Wave]:
+    """Return where every data set stands, by its label; `records` are those of final runs, by name."""
+    found = {}
+    for data in dict.fromkeys(runs.job.data.label for runs in finals):
+        # A method whose search found nothing has no final runs and is waited for by nobody.
+        some = [runs for runs in finals if runs.job.data.label == data and runs.specs]
+        if not some:
+            continue
+        procedure = some[0].job.study.seed_procedure
+        assert procedure is not None
+        values: dict[str, Mapping[int, Mapping[int, float]]] = {}
+        lost: set[tuple[str, int]] = set()
+        for runs in some:
+            label = runs.job.method.label
+            values[label], gone = runs.values(records, procedure.metric)
+            lost |= {(label, seed) for seed in gone}
+        said = (record.higher_is_better(procedure.metric) for record in records.values())
+        found[data] = wave_of(values, lost, procedure, is_higher=next(said, None) is not False)
+    return found
+
+
+def wave_of(
+    values: SeedValues, lost: Collection[tuple[str, int]], procedure: SeedProcedure, *, is_higher: bool
+) -> Wave:
+    """Return where the methods of one data set stand; `values` names every method, those without a run too."""
+    return next_wave(
+        values,
+        plan_of_waves(procedure),
+        seeds=procedure.seeds,
+        methods=tuple(values),
+        lost=lost,
+        margin=in_unit(procedure.metric, procedure.plan.margin),
+        higher_is_better=is_higher,
+    )
+
+
+def plan_of_waves(procedure: SeedProcedure) -> Plan:
+    """Return when a procedure looks and what each look may err."""
+    plan = procedure.plan
+    return Plan(first=plan.first, wave=plan.wave, limit=plan.limit, level=plan.level)
+
+
+def _score(record: RunRecord, metric: str) -> float:
+    value = record.score(metric, "test")
+    have = ", ".join(score.metric for score in record.scores if score.split == "test") or "none"
+    complaint = f"until_settled compares by selection.metric, {metric}, of which run {record.name} has no test score"
+    require(value is not None, f"{complaint}; it has {have}", DataError)
+    assert value is not None
+    return value

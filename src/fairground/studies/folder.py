@@ -1,0 +1,128 @@
+"""Where a study lives under a home, and how it is found again by its name, its hash or its file."""
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairground.errors import DamageWarning, FairgroundError, StoreError, require
+from fairground.files import read_json
+from fairground.records.artefacts import sweep, write_atomically
+from fairground.records.lock import held
+from fairground.spec.catalogue import nearest
+from fairground.spec.study import StudySpec, study_hash, study_to_plain
+from fairground.spec.study_load import build_study
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """<home>/studies/<hash>: study.json, search.sqlite, report.html, and the lock of the driver at work."""
+
+    home: Path
+    hash: str
+
+    @property
+    def path(self) -> Path:
+        """Where everything of this study is."""
+        return Path(self.home) / "studies" / self.hash
+
+    @property
+    def spec(self) -> Path:
+        """The study as it was asked."""
+        return self.path / "study.json"
+
+    @property
+    def page(self) -> Path:
+        """The report."""
+        return self.path / "report.html"
+
+    @contextmanager
+    def locked(self, study: StudySpec) -> Iterator[None]:
+        """Hold the study while the block lasts; a second driver is refused."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot make {self.path}: {error.strerror}") from error
+        with held(self.path / "driver.lock", f"study {study.name} ({self.hash})"):
+            sweep(self.path)
+            write_atomically(self.spec, json.dumps(study_to_plain(study), indent=1).encode())
+            yield
+
+
+def folder_of(study: StudySpec, home: Path) -> StudyFolder:
+    """Return the folder of a study under `home`."""
+    return StudyFolder(home, study_hash(study))
+
+
+def begun_studies(home: Path) -> dict[str, StudySpec]:
+    """Return the studies begun under `home`, by hash, leaving out and naming those that cannot be read."""
+    found = {}
+    for path in sorted((home / "studies").glob("*/study.json")):
+        try:
+            found[path.parent.name] = stored_study(path)
+        except StoreError as error:
+            warnings.warn(f"{error}. This study is left out.", DamageWarning, stacklevel=2)
+    return found
+
+
+def find_begun(home: Path, word: str) -> StudySpec | None:
+    """Return the begun study with this name, or with a hash that begins so; None when there is none."""
+    begun = begun_studies(home)
+    matches = [
+        study for name, study in begun.items() if study.name == word or (len(word) >= 4 and name.startswith(word))
+    ]
+    require(len(matches) < 2, f"'{word}' could be {', '.join(begun)}: use enough of the hash")
+    return matches[0] if matches else None
+
+
+def begun_hint(home: Path, word: str) -> str:
+    """Return the nearest begun study as a question, or nothing."""
+    return nearest(word, [study.name for study in begun_studies(home).values()])
+
+
+def stored_study(path: Path) -> StudySpec:
+    """Return the study in a `study.json`, refusing one that is damaged in a sentence that names it."""
+    data = read_json(path, error=StoreError)
+    try:
+        return study_from_plain(data)
+    except FairgroundError as error:
+        raise StoreError(f"{path} is damaged: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged: it is not a study ({type(error).__name__} {error})") from error
+
+
+def study_from_plain(data: dict[str, Any]) -> StudySpec:
+    """Return the study that `study_to_plain` wrote down."""
+    said = {key: value for key, value in data.items() if key not in ("name", "data", "methods")}
+    said["search"] = {**said["search"], "ranges": _ranges(said["search"]["ranges"])}
+    said["data"] = {
+        entry["label"]: {
+            "protocol": entry["protocol"],
+            "words": entry["words"],
+            "ranges": {method: _ranges(spans) for method, spans in entry.get("ranges", {}).items()},
+        }
+        for entry in data["data"]
+    }
+    said["methods"] = {
+        entry["label"]: {"words": entry["words"], "on": entry["on"], "ranges": _ranges(entry["ranges"])}
+        for entry in data["methods"]
+    }
+    return build_study(said, name=data["name"], origin="the stored study")
+
+
+def _ranges(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return stored ranges as a study's TOML would say them."""
+    said: dict[str, Any] = {}
+    for key, span in plain.items():
+        kind = None if span is None else span["kind"]
+        if kind is None:
+            said[key] = "fixed"
+        elif kind == "Choice":
+            said[key] = {"options": span["options"]}
+        else:
+            extra: dict[str, dict[str, Any]] = {"LogReal": {"scale": "log"}, "Integer": {"whole": True}}
+            said[key] = {"low": span["low"], "high": span["high"], **extra.get(kind, {})}
+    return said

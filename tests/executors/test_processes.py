@@ -1,0 +1,176 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fairground.errors import InputError
+from fairground.studies.executors.inline import InlineExecutor
+from fairground.studies.executors.processes import ProcessExecutor
+from tests.patience import PATIENCE
+
+JOBS = "tests.executors.jobs"
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    # A child nobody has waited for yet still has a number, but does not run.
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def appears(path: Path) -> str:
+    deadline = time.monotonic() + PATIENCE
+    while not (path.exists() and path.read_text()):
+        assert time.monotonic() < deadline, f"{path} never appeared"
+        time.sleep(0.01)
+    return path.read_text()
+
+
+def vanishes(process: int) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while is_running(process) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_running(process)
+
+
+def children_of(process: int) -> set[int]:
+    """Return all processes that a process has started, and those that they have."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found = {process}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process}
+
+
+def test_workers_are_reused_and_no_more_than_asked_for():
+    with ProcessExecutor(f"{JOBS}:double", workers=2) as executor:
+        processes = {outcome.result["process"] for outcome in executor.run([{"n": n} for n in range(30)])}
+        again = {outcome.result["process"] for outcome in executor.run([{"n": n} for n in range(30)])}
+    assert 1 <= len(processes | again) <= 2
+    assert os.getpid() not in processes
+    assert all(vanishes(process) for process in processes)
+
+
+def test_threads_are_pinned_before_the_job_can_import_anything():
+    with ProcessExecutor(f"{JOBS}:threads", workers=1, threads=3) as executor:
+        (outcome,) = executor.run([{}])
+    assert set(outcome.result.values()) == {"3"}
+
+
+def test_a_job_whose_worker_is_killed_is_given_to_a_fresh_one(tmp_path):
+    heard = []
+    with ProcessExecutor(f"{JOBS}:die_until_resumed", workers=2, retries=2, watch=heard.append) as executor:
+        arguments = [{"n": n, "folder": str(tmp_path), "succeeds_at": 1 + n} for n in range(3)]
+        outcomes = {outcome.argument["n"]: outcome for outcome in executor.run(arguments)}
+    assert [outcomes[n].result for n in range(3)] == [{"attempt": 1}, {"attempt": 2}, {"attempt": 3}]
+    assert [outcomes[n].attempts for n in range(3)] == [1, 2, 3]
+    assert [told["worker_died"] for told in heard] == ["killed by SIGKILL; about to be killed"] * 3
+
+
+def test_a_job_that_kills_every_worker_is_reported_and_the_others_go_on(tmp_path):
+    with ProcessExecutor(f"{JOBS}:die_until_resumed", workers=1, retries=1) as executor:
+        doomed = {"n": 0, "folder": str(tmp_path), "succeeds_at": 99}
+        sound = {"n": 1, "folder": str(tmp_path), "succeeds_at": 1}
+        first, second = executor.run([doomed, sound])
+    assert first.failure == (
+        "the worker process died 2 times over this job, last: killed by SIGKILL; about to be killed"
+    )
+    assert (first.result, first.attempts) == (None, 2)
+    assert second.result == {"attempt": 1}
+
+
+def test_a_worker_killed_from_outside_in_the_middle_of_a_job(tmp_path):
+    killed = []
+
+    def kill_once(told) -> None:
+        if "epoch" in told and not killed:
+            killed.append(int((tmp_path / "0.began").read_text()))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with ProcessExecutor(f"{JOBS}:wait", workers=1, watch=kill_once) as executor:
+        (outcome,) = executor.run([{"n": 0, "folder": str(tmp_path), "seconds": 0.2}])
+    assert (outcome.result, outcome.attempts) == ({}, 2)
+    assert int((tmp_path / "0.began").read_text()) != killed[0]
+
+
+def test_closing_interrupts_the_jobs_and_leaves_resumable_runs(tmp_path):
+    with ProcessExecutor(f"{JOBS}:wait", workers=2) as executor:
+        for n in range(3):
+            executor.submit({"n": n, "folder": str(tmp_path)})
+        processes = [int(appears(tmp_path / f"{n}.began")) for n in range(2)]
+    assert sorted(file.name for file in tmp_path.glob("*.checkpoint")) == ["0.checkpoint", "1.checkpoint"]
+    assert not any(is_running(process) for process in processes)
+    assert not (tmp_path / "2.began").exists()
+
+
+def test_a_job_that_does_not_listen_is_killed_after_its_grace(tmp_path):
+    began = time.monotonic()
+    with ProcessExecutor(f"{JOBS}:stubborn", workers=1, grace=0.2) as executor:
+        executor.submit({"folder": str(tmp_path)})
+        process = int(appears(tmp_path / "stubborn.began"))
+    assert not is_running(process)
+    assert time.monotonic() - began < PATIENCE
+
+
+DRIVER = f"""
+import sys
+from fairground.studies.executors.processes import ProcessExecutor
+try:
+    with ProcessExecutor("{JOBS}:wait", workers=2) as executor:
+        for outcome in executor.run([dict(n=n, folder=sys.argv[1]) for n in range(4)]):
+            pass
+except KeyboardInterrupt:
+    print("interrupted")
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_however_the_driver_ends_its_workers_leave_resumable_runs(tmp_path, how):
+    here = Path(__file__).parents[2]
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(tmp_path)], cwd=here, stdout=subprocess.PIPE, start_new_session=True
+    )
+    workers = [int(appears(tmp_path / f"{n}.began")) for n in range(2)]
+    # To the whole group, as a terminal does it.
+    os.killpg(driver.pid, how)
+    printed = driver.communicate(timeout=PATIENCE)[0]
+    assert (driver.returncode, printed) == ((130, b"interrupted\n") if how == signal.SIGINT else (-how, b""))
+    assert all(vanishes(worker) for worker in workers)
+    assert sorted(file.name for file in tmp_path.glob("*.checkpoint")) == ["0.checkpoint", "1.checkpoint"]
+
+
+def test_a_job_costs_little_beyond_itself():
+    with ProcessExecutor(f"{JOBS}:double", workers=1) as executor:
+        list(executor.run([{"n": -1}]))
+        began = time.process_time()
+        assert len(list(executor.run([{"n": n} for n in range(200)]))) == 200
+        taken = time.process_time() - began
+    assert taken / 200 < 0.01
+
+
+@pytest.mark.parametrize(("setting", "value"), [("workers", 0), ("threads", 0), ("retries", -1)])
+def test_impossible_settings_are_refused(setting, value):
+    with pytest.raises(InputError, match=f"{setting} must be at least .; got {value}"):
+        ProcessExecutor(f"{JOBS}:double", **{setting: value})
+
+
+def test_ctrl_c_inline_reaches_the_job_itself(tmp_path):
+    def press(told) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    argument = {"n": 0, "folder": str(tmp_path)}
+    with pytest.raises(KeyboardInterrupt), InlineExecutor(f"{JOBS}:wait", watch=press) as executor:
+        list(executor.run([argument]))
+    assert list(executor.finished()) == []

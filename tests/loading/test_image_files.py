@@ -1,0 +1,124 @@
+"""Image files by row: sizes from their heads, crops that no number of threads changes, and a fingerprint."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from fairground.errors import DataError, InputError
+from fairground.loading.image_files import ImageFiles, images_from_files
+from fairground.loading.resizing import resize_shorter_side
+from fairground.loading.threads import n_threads
+from tests.loading.pictures import photo, photo_files
+
+SIZES = [(40, 60), (50, 30), (33, 33), (20, 90)]
+ROWS = np.array([2, 0, 3, 1])
+
+
+def files(tmp_path: Path, **settings: object) -> ImageFiles:
+    return ImageFiles(photo_files(tmp_path / "set", SIZES), root=tmp_path / "set", **settings)
+
+
+def test_sizes_are_those_of_the_files(tmp_path: Path) -> None:
+    images = files(tmp_path)
+    assert images.sizes(ROWS).tolist() == [[33, 33], [40, 60], [20, 90], [50, 30]]
+    assert images.sizes(ROWS, shorter_side=16).tolist() == [[16, 16], [16, 24], [16, 72], [26, 16]]
+    assert (len(images), images.channels, images.is_slow) == (4, 3, True)
+
+
+def test_sizes_are_read_once(tmp_path: Path) -> None:
+    images = files(tmp_path)
+    before = images.sizes(ROWS)
+    shutil.rmtree(tmp_path / "set")
+    assert np.array_equal(images.sizes(ROWS), before)
+
+
+def test_crops_are_cut_from_the_decoded_and_resized_image(tmp_path: Path) -> None:
+    images = files(tmp_path)
+    boxes = np.tile([2, 1, 14, 13], (4, 1))
+    found = images.crops(ROWS, boxes, 12, shorter_side=16)
+    assert (found.shape, found.dtype) == ((4, 3, 12, 12), torch.uint8)
+    for number, row in enumerate(ROWS):
+        with Image.open(images.paths[row]) as image:
+            wanted = np.asarray(resize_shorter_side(image.convert("RGB"), 16).crop((2, 1, 14, 13)))
+        assert np.array_equal(found[number].permute(1, 2, 0).numpy(), wanted)
+
+
+def test_threads_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = files(tmp_path)
+    boxes = np.tile([0, 0, 20, 19], (4, 1))
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        assert n_threads() == int(threads)
+        found.append(images.crops(ROWS, boxes, 24))
+    assert torch.equal(*found)
+    monkeypatch.setenv("OMP_NUM_THREADS", "")
+    assert n_threads() >= 1
+
+
+def test_a_file_that_cannot_be_read_is_named_from_any_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = files(tmp_path)
+    images.paths[3].write_bytes(b"broken")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with pytest.raises(DataError, match=r"003\.jpg"):
+        images.sizes(ROWS)
+    with pytest.raises(DataError, match=r"003\.jpg"):
+        images.crops(ROWS, np.tile([0, 0, 9, 9], (4, 1)), 9)
+
+
+def test_boxes_cut_each_image_before_anything_else(tmp_path: Path) -> None:
+    boxes = np.array([[0, 0, 60, 40], [5, 10, 25, 50], [0, 0, 33, 33], [10, 0, 30, 20]])
+    images = files(tmp_path, boxes=boxes)
+    assert images.sizes(np.arange(4)).tolist() == [[40, 60], [40, 20], [33, 33], [20, 20]]
+    whole = files(tmp_path).picture(3)
+    assert np.array_equal(np.asarray(images.picture(3)), np.asarray(whole.crop((10, 0, 30, 20))))
+    with pytest.raises(
+        DataError, match=r"box \(0, 0, 61, 40\) does not lie within image .*000\.jpg', which is 60 wide"
+    ):
+        files(tmp_path, boxes=np.array([[0, 0, 61, 40], *boxes[1:]])).sizes(np.arange(4))
+    with pytest.raises(DataError, match="boxes need four edges an image"):
+        files(tmp_path, boxes=boxes[:2])
+
+
+def test_a_crop_outside_an_image_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"crop \(0, 0, 91, 5\) does not lie within image '.*003\.jpg'"):
+        files(tmp_path).crops(np.array([3]), np.array([[0, 0, 91, 5]]), 4)
+
+
+def test_only_images_of_one_size_are_stacked_whole(tmp_path: Path) -> None:
+    images = files(tmp_path)
+    with pytest.raises(DataError, match="different sizes"):
+        images.take(ROWS)
+    assert images.take(np.array([0, 0])).shape == (2, 3, 40, 60)
+
+
+def test_the_fingerprint_follows_names_and_content_but_not_the_folder(tmp_path: Path) -> None:
+    images = files(tmp_path)
+    before = images.fingerprint()
+    shutil.copytree(tmp_path / "set", tmp_path / "moved")
+    moved = [tmp_path / "moved" / path.name for path in images.paths]
+    assert ImageFiles(moved, root=tmp_path / "moved").fingerprint() == before
+    assert ImageFiles(images.paths[::-1], root=tmp_path / "set").fingerprint() != before
+    assert files(tmp_path, boxes=np.tile([0, 0, 9, 9], (4, 1))).fingerprint() != before
+    photo(20, 90, seed=99).save(moved[3])
+    assert ImageFiles(moved, root=tmp_path / "moved").fingerprint() != before
+    moved[0].unlink()
+    with pytest.raises(DataError, match=r"000\.jpg' cannot be read"):
+        ImageFiles(moved, root=tmp_path / "moved").fingerprint()
+
+
+def test_drafts_are_near_and_never_larger_than_needed(tmp_path: Path) -> None:
+    paths = photo_files(tmp_path, [(256, 320), (300, 200)])
+    paths += photo_files(tmp_path / "png", [(256, 320)], suffix=".png")
+    exact, draft = (images_from_files(paths, root=tmp_path, draft=is_draft) for is_draft in (False, True))
+    rows, boxes = np.arange(3), np.tile([6, 10, 166, 170], (3, 1))
+    for shorter_side, where in ((None, boxes), (64, np.tile([2, 3, 50, 51], (3, 1)))):
+        one = exact.crops(rows, where, 40, shorter_side=shorter_side).float()
+        other = draft.crops(rows, where, 40, shorter_side=shorter_side).float()
+        assert (one - other).abs().mean() < 2
+        assert not torch.equal(one[:2], other[:2])
+        assert torch.equal(one[2], other[2])

@@ -1,0 +1,142 @@
+"""Which way a metric is better decides rows, marks, sentences and figures, whoever wrote the metric."""
+
+from dataclasses import replace
+
+import pytest
+
+from fairground.records.record import RunRecord, Score
+from fairground.reporting.comparison import ComparisonResult
+from fairground.reporting.confidence import confidence_of
+from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.figures import critical_difference, improvement, metrics_apart, sensitivity
+from fairground.reporting.headings import heading, show, unit
+from fairground.reporting.headline import headline_of
+from fairground.reporting.run_set import RunSet
+from fairground.reporting.table_formats import text
+from fairground.reporting.tables import ResultTable
+from tests.records.factory import make_record
+
+LOWER = ("eer", "fnmr", "fnmr@fmr=0.01")
+HIGHER = ("roc_auc", "purity", "precision@c", "AUROC", "R@1", "nmi", "map@r")
+OWN = "my_lab.metrics:Misses"
+
+LOW, MIDDLE, HIGH = (0.10, 0.11, 0.12), (0.20, 0.21, 0.225), (0.30, 0.31, 0.32)
+
+
+def runs(loss: str, values: tuple[float, ...], metric: str, higher_is_better: bool | None = None) -> list[RunRecord]:
+    made = [make_record(loss=loss, settings={"margin": values[0]}, seed=seed) for seed in range(len(values))]
+    return [
+        replace(
+            run,
+            spec={**run.spec, "evaluation": {"metrics": [metric], "select_by": metric}},
+            scores=(Score(metric=metric, split="test", value=value, higher_is_better=higher_is_better),),
+        )
+        for run, value in zip(made, values, strict=True)
+    ]
+
+
+def three(metric: str, higher_is_better: bool | None = None) -> list[RunRecord]:
+    levels = {"triplet": MIDDLE, "margin": LOW, "contrastive": HIGH}
+    return [run for loss, values in levels.items() for run in runs(loss, values, metric, higher_is_better)]
+
+
+def table_of(metric: str, higher_is_better: bool | None = None) -> ResultTable:
+    return ResultTable.from_records(three(metric, higher_is_better))
+
+
+@pytest.mark.parametrize(("metric", "said"), [*((m, None) for m in LOWER), (OWN, False)])
+def test_where_less_is_better_the_lowest_comes_first_and_is_marked(metric, said):
+    table = table_of(metric, said)
+    assert [row.label.partition(",")[0] for row in table.rows] == ["margin", "triplet", "contrastive"]
+    assert [row.cells[metric].mark for row in table.rows] == ["best", "", ""]
+    assert "★" in text(table).splitlines()[2]
+    assert headline_of(table).startswith("margin is best: ")
+
+
+@pytest.mark.parametrize(("metric", "said"), [*((m, None) for m in HIGHER), (OWN, True)])
+def test_where_more_is_better_the_highest_comes_first_and_is_marked(metric, said):
+    table = table_of(metric, said)
+    assert [row.label.partition(",")[0] for row in table.rows] == ["contrastive", "triplet", "margin"]
+    assert [row.cells[metric].mark for row in table.rows] == ["best", "", ""]
+
+
+@pytest.mark.parametrize("metric", ["rho", OWN])
+def test_where_nobody_says_nobody_is_marked_or_called_better(metric):
+    table = table_of(metric)
+    assert {row.cells[metric].mark for row in table.rows} == {""}
+    comparison = ComparisonResult.from_records(three(metric))
+    assert comparison.best == ()
+    assert " is higher than " in comparison.text()
+    assert " is better than " not in comparison.text()
+
+
+@pytest.mark.parametrize("metric", ["eer", OWN])
+def test_verdicts_call_the_lower_better_by_a_positive_difference(metric):
+    comparison = ComparisonResult.from_records(three(metric, False))
+    assert comparison.best == ("margin",)
+    first = comparison.pairs[0]
+    assert (first.a, first.b) == ("margin", "triplet")
+    assert first.difference == pytest.approx(-0.1017, abs=1e-4)
+    assert comparison.sentence(first).startswith("margin is better (lower) than triplet by ")
+    assert comparison.plain(is_shown=True)["higher_is_better"] is False
+    chances = confidence_of(comparison).chances
+    assert (chances[0].label, chances[0].settled_by) == ("margin", "lowest mean")
+    assert chances[0].probability > 0.9
+
+
+def test_a_tie_and_a_single_seed_name_the_lowest_where_less_is_better():
+    tied = ResultTable.from_records([*runs("a", (0.1, 0.2, 0.15), "eer"), *runs("b", (0.12, 0.17, 0.2), "eer")])
+    assert headline_of(tied).startswith("a has the lowest mean, EER 15.00")
+    alone = ResultTable.from_records([*runs("a", (0.1,), "eer"), *runs("b", (0.2,), "eer")])
+    assert headline_of(alone).startswith("a has the lowest score, EER 10.00 %")
+
+
+def inputs(records: list[RunRecord]) -> FigureInputs:
+    runs_of = RunSet(records=tuple(records))
+    return FigureInputs(key=("icons", "laptop"), runs=runs_of, table=ResultTable.from_records(records))
+
+
+def test_ranks_begin_with_the_best():
+    lower, higher = (critical_difference.figure_of(inputs(three(metric))) for metric in ("eer", "roc_auc"))
+    assert [row[0] for row in lower.numbers] == ["margin", "triplet", "contrastive"]
+    assert [row[0] for row in higher.numbers] == ["contrastive", "triplet", "margin"]
+    assert critical_difference.figure_of(inputs(three("rho"))) is None
+
+
+def test_metrics_that_agree_name_one_leader_whichever_way_is_better():
+    records = [
+        replace(run, scores=(*run.scores, Score(metric="map@r", split="test", value=1 - run.scores[0].value)))
+        for run in three("eer")
+    ]
+    found = inputs(records)
+    assert {line.leader for line in metrics_apart.metric_lines_of(found)} == {"margin"}
+    assert "All name the same leader" in metrics_apart.figure_of(found).sentence
+
+
+def test_the_best_value_of_a_setting_is_the_one_with_the_lowest_score():
+    records = [*runs("triplet", LOW, "eer"), *runs("triplet", HIGH, "eer")]
+    found = inputs(records)
+    (one,) = sensitivity.sensitivities_of(found)
+    assert (one.setting, one.best[0]) == ("loss.margin", LOW[0])
+
+
+def test_an_improvement_is_positive_where_errors_become_fewer():
+    gains = {gain.label: gain.here for gain in improvement.gains_of(inputs(three("eer")))["triplet"]}
+    assert gains["margin"] == pytest.approx(48.03, abs=0.01)
+    assert gains["contrastive"] < 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("eer", "EER 12.34 %"),
+        ("fnmr@fmr=0.01", "FNMR@fmr=0.01 12.34 %"),
+        ("roc_auc", "ROC AUC 12.34 %"),
+        ("purity", "Purity 12.34 %"),
+        ("precision_at_c", "Precision@C 12.34 %"),
+        ("R@1", "Recall@1 12.34 %"),
+        (OWN, f"{OWN} 0.1234"),
+    ],
+)
+def test_names_and_units(metric, words):
+    assert f"{heading(metric)} {show(metric, 0.12341)}{unit(metric)}" == words

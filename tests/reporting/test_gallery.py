@@ -1,0 +1,67 @@
+import base64
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fairground.errors import DataError
+from fairground.records.arrays import read_arrays, write_arrays
+from fairground.reporting.gallery import read_gallery
+from tests.reporting.fixtures import write_gallery
+
+
+def opened(uri: str) -> Image.Image:
+    return Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2])))
+
+
+def test_small_pictures_are_kept_exactly(tmp_path):
+    path = write_gallery(tmp_path / "gallery.npz")
+    gallery = read_gallery(path)
+    images = read_arrays(path, ["images"])["images"]
+    for q, query in enumerate(gallery.queries):
+        assert (np.asarray(opened(query.picture.uri)) == images[q, 0, :, :, 0]).all()
+        assert (np.asarray(opened(query.neighbours[3].uri)) == images[q, 4, :, :, 0]).all()
+    assert gallery.is_pixelated
+    assert gallery.weight < 40_000
+
+
+def test_every_tile_says_what_it_is_without_colour(tmp_path):
+    first, second, last = read_gallery(write_gallery(tmp_path / "gallery.npz")).queries
+    assert first.picture.alt == "query: anchor"
+    assert [tile.alt for tile in second.neighbours] == ["right: anchor", "wrong: bell", "right: anchor", "wrong: bell"]
+    assert [query.average_precision for query in (first, second, last)] == [1.0, 0.5, 0.0]
+
+
+def test_photographs_are_made_small(tmp_path):
+    gallery = read_gallery(write_gallery(tmp_path / "gallery.npz", side=300, channels=3))
+    picture = opened(gallery.queries[0].picture.uri)
+    assert (picture.format, max(picture.size)) == ("JPEG", 96)
+    assert not gallery.is_pixelated
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("images", np.zeros((3, 5, 8, 8), np.uint8), r"images must be \(q, 1\+k, h, w, 1 or 3\); got \(3, 5, 8, 8\)"),
+        ("images", np.zeros((3, 5, 8, 8, 1), np.float32), "images must be uint8; got float32"),
+        ("images", np.zeros((3, 5, 0, 8, 1), np.uint8), "a picture is empty"),
+        ("labels", np.array([["a"]]), r"labels must be \(3, 5\); got \(1, 1\)"),
+        ("right", np.zeros((3, 5), bool), r"right must be \(3, 4\); got \(3, 5\)"),
+        ("right", np.zeros((3, 4), int), "right must be true or false; got int64"),
+        ("average_precision", np.zeros(2), r"average_precision must be \(3,\); got \(2,\)"),
+        ("average_precision", np.full(3, np.nan), "not finite"),
+    ],
+)
+def test_what_is_no_gallery_is_refused(tmp_path, name, value, sentence):
+    path = write_gallery(tmp_path / "gallery.npz")
+    arrays = read_arrays(path, ["images", "labels", "right", "average_precision"])
+    write_arrays(path, arrays | {name: value})
+    with pytest.raises(DataError, match=f"is no gallery: .*{sentence}"):
+        read_gallery(path)
+
+
+def test_a_gallery_with_python_objects_is_refused(tmp_path):
+    np.savez(tmp_path / "gallery.npz", images=np.array([None]), labels=[0], right=[0], average_precision=[0])
+    with pytest.raises(DataError, match="refused because reading them could run code"):
+        read_gallery(tmp_path / "gallery.npz")

@@ -1,0 +1,100 @@
+from dataclasses import replace
+
+from fairground.records.record import Finding
+from fairground.reporting.headline import headline_of, join_words, question_of
+from fairground.reporting.notes import notes_of
+from fairground.reporting.tables import ResultTable
+from tests.records.factory import make_provenance, make_record
+from tests.reporting.fixtures import make_study
+from tests.reporting.test_tables import runs
+
+
+def headline(*groups) -> str:
+    return headline_of(ResultTable.from_records([run for group in groups for run in group]))
+
+
+def notes(records) -> list[str]:
+    return [note.text for note in notes_of(ResultTable.from_records(records))]
+
+
+def test_a_separated_winner_is_called_best():
+    said = headline(runs("a", 0.50, 0.51, 0.52), runs("b", 0.30, 0.31, 0.32))
+    assert said == (
+        "a is best: MAP@R 51.00 ± 2.51 % over 3 seeds; it is better than every other method, the next being b with "
+        "31.00 ± 2.51 %, 20.00 points behind."
+    )
+
+
+def test_a_winner_that_is_not_separated_is_not_called_best():
+    said = headline(runs("a", 0.50, 0.51, 0.52), runs("b", 0.44, 0.48, 0.52), runs("c", 0.1, 0.11, 0.12))
+    assert said == "a has the highest mean, MAP@R 51.00 ± 5.63 % over 3 seeds; b is not settled against it."
+
+
+def test_one_seed_settles_nothing():
+    said = headline(runs("a", 0.9), runs("b", 0.1, 0.2))
+    assert said.startswith("a has the highest score, MAP@R 90.00 %, but one seed cannot tell a better method")
+
+
+def test_one_method_alone_and_nothing_at_all():
+    assert headline(runs("a", 0.5, 0.5)) == "a reaches MAP@R 50.00 ± 0.00 % over 2 seeds."
+    assert headline([make_record(state="failed")]) == "No run has finished, so there is no result yet."
+
+
+def test_a_sealed_test_split_is_said():
+    run = make_record()
+    sealed = replace(run, scores=tuple(score for score in run.scores if score.split == "validation"))
+    assert "on the validation classes, the test classes being still sealed" in headline([sealed])
+
+
+def test_the_question_fits_the_table():
+    table = ResultTable.from_records(make_study())
+    assert question_of(table, "icons") == "Which of these 4 methods best retrieves classes of icons it has never seen?"
+    alone = ResultTable.from_records([make_record()])
+    assert question_of(alone, "icons").startswith("How well does triplet retrieve")
+
+
+def test_words_are_joined_as_people_do():
+    assert join_words(["a"]) == "a"
+    assert join_words(["a", "b", "c"]) == "a, b and c"
+    assert join_words(["a", "b", "c", "d"]) == "a, b, c and 1 other"
+    assert join_words(list("abcdef")) == "a, b, c and 3 others"
+
+
+def test_a_clean_study_has_no_warnings_and_repeats_what_all_runs_noted_once():
+    study = [replace(run, notes=("lone queries are left out",)) for run in make_study()]
+    assert notes(study) == ["lone queries are left out"]
+    some = [replace(study[0], notes=("a batch was filled up",)), *(replace(run, notes=()) for run in study[1:])]
+    assert notes(some) == ["a batch was filled up (1 of 12 runs)"]
+
+
+def test_missing_repeats_and_unequal_numbers_are_warned_of():
+    assert notes(make_study(n_seeds=1))[0].startswith("One run only: margin + distance_weighted")
+    uneven = [*runs("a", 0.5, 0.6, 0.7), *runs("b", 0.4, 0.5)]
+    assert notes(uneven) == ["The methods have 2 to 3 finished runs each; an equal number is fairer."]
+
+
+def test_unfinished_runs_are_told_with_their_reason():
+    study = [*runs("a", 0.5, 0.6), make_record(loss="a", seed=2, state="diverged")]
+    assert "a, seed 2: diverged. the run diverged at step 17" in notes(study)
+
+
+def test_runs_made_under_different_conditions_are_warned_of():
+    other = make_provenance(data_fingerprint="other", threads=8)
+    study = [*runs("a", 0.5, 0.6), *(replace(run, provenance=other) for run in runs("b", 0.5, 0.6))]
+    assert notes(study) == [
+        "Not the same in all runs: the images of the data set (fingerprint) and the number of threads."
+    ]
+
+
+def test_a_run_counted_twice_is_warned_of():
+    run = make_record()
+    assert notes([run, run, make_record(seed=1)]) == [f"Counted more than once: run {run.name}."]
+
+
+def test_what_the_doctor_found_is_a_warning_of_its_method():
+    found = Finding(sign="stuck_at_margin", epoch=2, step=40, sentence="the loss stands", remedy="lower the rate")
+    ill, well = (make_record(seed=seed) for seed in (0, 1))
+    said = notes_of(ResultTable.from_records([replace(ill, findings=(found,)), well]))
+    warning = next(note for note in said if "margin in" in note.text)
+    assert warning.is_warning
+    assert warning.text.endswith(": stuck at margin in 1 of 2 runs. the loss stands. Try: lower the rate.")

@@ -1,0 +1,94 @@
+from dataclasses import replace
+
+from fairground.records.record import RunRecord
+from fairground.reporting.methods import methods_of
+from fairground.spec.flatten import differing, flatten, shared
+from tests.records.factory import METRICS, hashed, make_record, make_spec
+from tests.reporting.fixtures import make_study
+
+
+def labels(records, names=None) -> list[str]:
+    return [method.label for method in methods_of(records, names)]
+
+
+def test_a_method_is_called_by_its_loss_and_then_by_what_tells_it_apart():
+    assert labels(make_study()) == [
+        "contrastive",
+        "triplet",
+        "triplet + distance_weighted",
+        "margin + distance_weighted",
+    ]
+    alike = [make_record(settings={"margin": margin, "power": 1}) for margin in (0.1, 0.2)]
+    assert labels(alike) == ["triplet, loss.margin=0.1", "triplet, loss.margin=0.2"]
+    assert labels([make_record()]) == ["triplet"]
+
+
+def test_a_given_name_wins():
+    study = make_study()
+    assert labels(study, {study[0].method: "our baseline"})[0] == "our baseline"
+
+
+def test_seeds_of_one_method_stay_together_in_order():
+    runs = [make_record(seed=seed) for seed in (2, 0, 1)]
+    (method,) = methods_of(runs)
+    assert [record.spec["seed"] for record in method.records] == [0, 1, 2]
+    assert method.differences == {}
+
+
+def test_only_what_differs_is_told_as_difference():
+    method = methods_of(make_study())[2]
+    assert method.differences == {"loss": "triplet", "miner": "distance_weighted", "loss.margin": "0.2"}
+
+
+def test_a_spec_is_flattened_without_its_seed():
+    flat = flatten(make_spec(miner=None))
+    assert flat["loss"] == "triplet"
+    assert flat["loss.margin"] == "0.1"
+    assert flat["miner"] == "none"
+    assert flat["evaluation.metrics"].startswith("recall@1, recall@2")
+    assert "seed" not in flat
+    assert flatten({"a": {"name": "x", "on": True, "many": [1, 2.5]}}) == {"a": "x", "a.on": "true", "a.many": "1, 2.5"}
+
+
+def test_shared_and_differing_settings_make_up_the_whole():
+    one, two = flatten(make_spec()), flatten(make_spec(settings={"margin": 0.2}, miner=None))
+    assert differing([one, two]) == ["loss.margin", "miner"]
+    assert set(shared([one, two])) == set(one) - {"loss.margin", "miner"}
+    assert shared([]) == {}
+
+
+def test_runs_that_did_not_finish_have_no_values():
+    (method,) = methods_of([make_record(seed=0), make_record(seed=1, state="failed")])
+    assert len(method.values("map@r", "test")) == len(method.done) == 1
+    assert method.values("no such metric", "test") == []
+
+
+def test_a_network_that_is_not_trained_is_called_frozen_and_changes_nobody_elses_name():
+    def untrained(head: str) -> RunRecord:
+        record = make_record()
+        spec = {**record.spec, "training": {"epochs": 0}, "head": {"name": head}}
+        return replace(record, spec=spec, method=hashed(spec))
+
+    assert labels([*make_study(), untrained("identity")])[-2:] == ["margin + distance_weighted", "frozen small_conv"]
+    assert labels([untrained("identity"), untrained("pca")]) == [
+        "frozen small_conv + identity",
+        "frozen small_conv + pca",
+    ]
+
+
+def test_rows_are_those_of_runs_that_have_every_metric():
+    whole, other = make_record(seed=0), make_record(seed=1)
+    lacking = replace(other, scores=tuple(score for score in other.scores if score.metric != "recall@1"))
+    metrics = ("map@r", "recall@1")
+    (both,) = methods_of([whole, other])
+    expected = [tuple(run.score(metric) for metric in metrics) for run in (whole, other)]
+    assert both.rows(metrics, "test") == expected
+    (one,) = methods_of([whole, lacking])
+    assert one.rows(metrics, "test") == expected[:1]
+    assert one.values("recall@1", "test") == [whole.score("recall@1")]
+    assert both.rows(("no such metric",), "test") == []
+
+
+def test_the_scores_of_a_method_come_in_the_order_they_are_met():
+    (method,) = methods_of([make_record()])
+    assert [metric for metric, split in method.scored if split == "test"] == list(METRICS)

@@ -1,0 +1,136 @@
+"""The figures of MLRC: claims of papers by hand, averages by hand, and spaces that metrics tell apart or not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairground.papers.claims import claimed_gain, claims_on
+from fairground.records.arrays import write_arrays
+from fairground.records.artefacts import RunFolder
+from fairground.records.record import EpochRow
+from fairground.reporting.figures import autocorrelation, average_improvement, over_time, toy_spaces
+from fairground.reporting.tables import ResultTable
+from tests.reporting.figure_runs import changed, inputs, run
+
+
+def test_claims_are_those_of_papers_and_of_nobody_who_compares_methods():
+    on_cub = claims_on("cub200")
+    # MLRC's supplementary page: ten papers report the contrastive loss on CUB, ten the triplet loss.
+    assert [(claim.label, claim.year, claim.n_papers) for claim in on_cub] == [
+        ("contrastive*", 2006, 10),
+        ("triplet*", 2006, 11),
+    ]
+    assert on_cub[0].value == pytest.approx((26.4 * 5 + 27.2 * 3 + 32.8 + 55) / 10)
+    on_sop = {claim.label: (claim.year, claim.value) for claim in claims_on("sop")}
+    # Roth's table 3, as the methods' own publications print them.
+    assert on_sop["DVML"] == (2018, 70.2)
+    assert on_sop["Rank"] == (2019, 79.8)
+    assert set(on_sop) == {"contrastive*", "triplet*", "DVML", "HTL", "ABE", "MIC", "D&C", "Rank"}
+    assert claims_on("icons") == []
+
+
+def test_what_papers_claim_to_gain_by_hand():
+    gain = claimed_gain("contrastive", "sop")
+    assert (gain.n_papers, gain.value) == (2, pytest.approx(100 * ((70.2 / 37.4 + 76.3 / 42) / 2 - 1)))
+    gain = claimed_gain("triplet", "sop")
+    assert (gain.n_papers, gain.value) == (2, pytest.approx(100 * ((70.2 / 54.9 + 74.8 / 72.6) / 2 - 1)))
+    assert claimed_gain("triplet", "cub200") is None
+
+
+def test_progress_is_drawn_for_precision_and_for_map_at_r_with_claims_on_the_first_alone():
+    records = [
+        run("contrastive", 0.5, **{"map@r": 0.2}),
+        run("triplet", 0.4, **{"map@r": 0.3}),
+        run("margin", 0.7, **{"map@r": 0.4}),
+    ]
+    made = replace(inputs(records), key=("sop", "laptop"))
+    figure = over_time.figure_of(made)
+    assert figure.columns == ("what", "year", "Recall@1", "MAP@R")
+    assert ("margin", "2017", "70.00", "40.00") in figure.numbers
+    assert ("claimed: DVML", "2018", "70.20", "-") in figure.numbers
+    assert "8 claims of papers" in figure.sentence
+    assert figure.wide("here").count("<svg") == figure.narrow("here").count("<svg") == 1
+    assert "claims" not in over_time.figure_of(inputs(records)).sentence
+    assert over_time.figure_of(inputs(records[:2])) is None
+
+
+def test_averages_leave_out_fast_ap_and_both_classics():
+    def runs(shift: float):
+        losses = {"contrastive": 0.5, "triplet": 0.4, "fast_ap": 0.1, "margin": 0.6, "nt_xent": 0.55}
+        return [run(loss, value + shift) for loss, value in losses.items()]
+
+    made = replace(inputs(runs(0.0)), key=("sop", "laptop"), concatenated=ResultTable.from_records(runs(0.1)))
+    # Nothing is separated where nothing is joined.
+    alone = average_improvement.average_gains_of(replace(made, concatenated=None))
+    assert [gain.source for gain in alone["contrastive"] if gain.source.startswith("here")] == ["here"]
+    found = average_improvement.average_gains_of(made)
+    gains = {gain.source: gain for gain in found["contrastive"]}
+    # Margin and NT-Xent alone: (20 + 10) / 2, and joined (0.7 and 0.65 over 0.6).
+    assert (gains["here, separated"].value, gains["here, separated"].n) == (pytest.approx(15), 2)
+    assert gains["here, concatenated"].value == pytest.approx(100 * (0.675 / 0.6 - 1))
+    assert (gains["papers claim"].n, gains["papers claim"].is_claimed) == (2, True)
+    # MLRC, table 6: eleven of fourteen methods.
+    assert gains["MLRC, separated"].n == gains["MLRC, concatenated"].n == 11
+    assert abs(gains["MLRC, separated"].value) < 5
+    figure = average_improvement.figure_of(made)
+    assert "FastAP and the two classic losses left out" in figure.sentence
+    assert figure.wide("here").count("<svg") == 1
+    assert "Bars of papers" in figure.sentence
+    assert "Bars of papers" not in average_improvement.figure_of(inputs(runs(0.0))).sentence
+    assert average_improvement.figure_of(inputs([run("margin", 0.6), run("nt_xent", 0.5)])) is None
+    # Joined models have a section of their own, and their bars in that of the separated ones.
+    joined = [changed(record, ensemble="concatenated") for record in runs(0.1)]
+    assert average_improvement.figure_of(inputs(joined)) is None
+
+
+def test_a_changed_classic_is_neither_baseline_nor_a_method():
+    records = [run("contrastive", 0.5), run("contrastive", 0.6, miner="rho_distance", p=0.2), run("margin", 0.6)]
+    (gain,) = average_improvement.average_gains_of(inputs(records))["contrastive"]
+    assert (gain.value, gain.n) == (pytest.approx(20), 1)
+
+
+def test_lag_one_autocorrelation_by_hand():
+    # Mean 2.5: apart -1.5, -0.5, 0.5, 1.5; products 0.75 - 0.25 + 0.75 over 5.
+    assert autocorrelation.lags_one(np.array([[1.0, 2.0, 3.0, 4.0]])) == pytest.approx([0.25])
+    assert autocorrelation.lags_one(np.array([[1.0, 0.0, 1.0, 0.0], [0.1] * 4])) == pytest.approx([-0.75])
+    assert autocorrelation.lags_one(np.full((1, 4), 0.1)) == []
+    assert autocorrelation.lags_one(np.array([[1.0, 2.0, 3.0]])) == []
+
+
+def test_autocorrelation_is_the_mean_over_runs_of_what_they_stored():
+    def with_looks(seed: int, recalls: list[float], precisions: list[float]):
+        rows = [
+            EpochRow(epoch=i, step=i, loss=0.1, validation={"recall@1": r, "map@r": m})
+            for i, (r, m) in enumerate(zip([9.0, *recalls], [9.0, *precisions], strict=True))
+        ]
+        return replace(run("margin", 0.5, seed=seed), epochs=tuple(rows))
+
+    records = [with_looks(0, [1, 2, 3, 4], [1, 2, 3, 4]), with_looks(1, [1, 0, 1, 0], [1, 2, 3, 4])]
+    found = autocorrelation.autocorrelations_of(inputs(records))
+    assert [(one.metric, one.n_runs) for one in found] == [("map@r", 2), ("recall@1", 2)]
+    assert [one.mean for one in found] == [pytest.approx(0.25), pytest.approx(-0.25)]
+    figure = autocorrelation.figure_of(inputs(records))
+    assert ("MAP@R", "0.25", "2", "0.81") in figure.numbers
+    assert ("Recall@1", "-0.25", "2", "0.73") in figure.numbers
+    assert autocorrelation.figure_of(inputs([replace(records[0], epochs=())])) is None
+
+
+def test_toy_spaces_are_drawn_with_their_values(tmp_path):
+    records, folders = [], {}
+    for space, score in (("bands", 0.7), ("stripes", 0.3)):
+        made = run("contrastive", 1.0, **{"map@r": score})
+        record = changed(made, data={"name": "toy_spaces", "space": space})
+        records.append(record)
+        folders[record.name] = RunFolder(tmp_path, record.name).make()
+        points = np.random.default_rng(0).random((20, 2))
+        write_arrays(folders[record.name].embeddings, {"embeddings": points, "labels": np.repeat([4, 5], 10)})
+    made = replace(inputs(records, folders=folders), key=("toy_spaces", "features"))
+    found = toy_spaces.toy_spaces_of(made)
+    assert [space.scores["map@r"] for space in found] == [30.0, 70.0]
+    figure = toy_spaces.figure_of(made)
+    assert figure.columns == ("space", "Recall@1", "MAP@R")
+    assert figure.numbers[0][1:] == ("100.0", "30.0")
+    assert figure.wide("here").count("<svg") == 1
+    assert toy_spaces.figure_of(inputs(records, folders=folders)) is None
+    assert toy_spaces.figure_of(replace(inputs(records), key=("toy_spaces", "features"))) is None

@@ -1,0 +1,122 @@
+"""Everything a page says of one study is read from one comparison: no mark, number or sentence contradicts another."""
+
+import numpy as np
+import pytest
+
+from fairground.reporting.comparison import ComparisonResult
+from fairground.reporting.confidence import confidence_of
+from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.figures import critical_difference
+from fairground.reporting.headline import headline_of
+from fairground.reporting.page import page_text
+from fairground.reporting.run_set import RunSet
+from fairground.reporting.table_formats import caption
+from tests.reporting.test_tables import runs
+
+#: half a 95 % interval of three runs over their standard deviation, as the demo's table printed it
+HALF = 2.4841
+#: mean and half width in per cent, and how the runs lie around the mean
+DEMO = {
+    "contrastive": (26.82, 2.20, (1, -1, 0)),
+    "triplet": (25.10, 1.90, (0, 1, -1)),
+    "margin": (24.40, 1.80, (-1, 0, 1)),
+    "proxy-anchor": (20.79, 1.53, (0, 1, -1)),
+}
+
+
+def demo():
+    return [
+        run
+        for label, (mean, half, signs) in DEMO.items()
+        for run in runs(label, *((mean + sign * half / HALF) / 100 for sign in signs))
+    ]
+
+
+def drawn(seed):
+    random = np.random.default_rng(seed)
+    n, scatter, gap = random.integers(2, 6), random.choice([0.0005, 0.005, 0.02]), random.choice([0.0, 0.01, 0.05])
+    metric = random.choice(["map@r", "eer"])
+    return [
+        run
+        for i in range(random.integers(3, 6))
+        for run in runs(f"m{i}", *(0.3 + gap * i + scatter * random.normal(size=n)), metric=str(metric))
+    ]
+
+
+def test_the_demo_is_settled():
+    found = ComparisonResult.from_records(demo())
+    pair = found.comparison.pair("contrastive", "proxy-anchor")
+    assert (pair.a, pair.verdict) == ("contrastive", "better")
+    assert found.sentence(pair).startswith("contrastive is better than proxy-anchor by 6.03 [")
+    assert found.table.row("proxy-anchor").cells["map@r"].mark == ""
+    page = page_text(RunSet(records=tuple(demo())))
+    assert "contrastive is better than proxy-anchor by 6.03" in page
+    assert "contrastive and proxy-anchor" not in page
+    for old in ("Holm", "paired test", "not separated", "indistinguishable", "tied"):
+        assert old not in page
+
+
+@pytest.mark.parametrize("study", [demo(), *(drawn(seed) for seed in range(12))], ids=["demo", *map(str, range(12))])
+def test_no_sentence_contradicts_another(study):
+    found = ComparisonResult.from_records(study)
+    comparison, table = found.comparison, found.table
+    for pair in comparison.pairs:
+        said = found.sentence(pair)
+        leaves_out_zero = pair.low > 0 or pair.high < 0
+        assert leaves_out_zero == (" is better " in said) == (pair.verdict == "better")
+        assert (" are equivalent: " in said) == (pair.verdict == "equivalent")
+        assert ("not settled" in said) == (pair.verdict == "unsettled")
+        assert ("separated alone" in said) == (pair.reason == "separated alone")
+        a, b = (table.row(label).cells[found.metric].interval.mean for label in (pair.a, pair.b))
+        assert pair.difference == pytest.approx(a - b, abs=1e-12)
+    _check_marks(found)
+    _check_headline(found)
+    _check_chances(found)
+    _check_diagram(found, study)
+
+
+def _verdicts(found):
+    leader = found.comparison.methods[0].name
+    return leader, {pair.b: pair.verdict for pair in found.comparison.pairs if pair.a == leader}
+
+
+def _check_marks(found):
+    leader, verdicts = _verdicts(found)
+    marks = {row.label: row.cells[found.metric].mark for row in found.table.rows}
+    assert found.table.rows[0].label == leader
+    assert {label for label, mark in marks.items() if mark} == set(found.best)
+    assert all(verdicts[label] == mark for label, mark in marks.items() if mark and label != leader)
+    assert marks[leader] == ("unsettled" if "unsettled" in [marks[label] for label in verdicts] else "best")
+    legend = caption(found.table)
+    assert ("≈" in legend, "?" in legend) == ("equivalent" in marks.values(), "unsettled" in marks.values())
+
+
+def _check_headline(found):
+    leader, verdicts = _verdicts(found)
+    said = headline_of(found.table)
+    assert said.startswith(f"{leader} ")
+    assert (" is best: " in said) == (found.best == (leader,))
+    assert ("equivalent to it" in said) == any(verdicts.get(label) == "equivalent" for label in found.best)
+    assert ("not settled against it" in said) == any(verdicts.get(label) == "unsettled" for label in found.best)
+
+
+def _check_chances(found):
+    leader, verdicts = _verdicts(found)
+    for chance in confidence_of(found).chances:
+        assert chance.is_among_best == (chance.label in found.best)
+        assert chance.is_among_best or chance.probability < 0.5
+        if chance.label != leader:
+            word = {"better": "settled", "equivalent": "equivalent"}.get(verdicts[chance.label])
+            assert chance.settled_by == word or (word is None and chance.settled_by.startswith(("about ", "none ")))
+
+
+def _check_diagram(found, study):
+    comparison = found.comparison
+    inputs = FigureInputs(key=("icons", "laptop"), runs=RunSet(records=tuple(study)), table=found.table)
+    figure = critical_difference.figure_of(inputs)
+    assert [name for name, _ in figure.numbers] == [method.name for method in comparison.methods]
+    better = {(pair.a, pair.b) for pair in comparison.pairs if pair.verdict == "better"}
+    assert not any((a, b) in better for bar in comparison.groups for a in bar for b in bar)
+    assert ("Each is separated from every other" in figure.sentence) == (not comparison.groups)
+    far = [pair for pair in comparison.pairs if abs(pair.difference) > comparison.critical_difference]
+    assert all(pair.verdict == "better" for pair in far)

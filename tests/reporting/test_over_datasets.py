@@ -1,0 +1,130 @@
+"""Methods over the data sets of a page and of a home: what is ranked, said, drawn and refused."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairground.api.compare import compare_over_datasets
+from fairground.errors import InputError
+from fairground.records.store import Store
+from fairground.reporting.over_datasets import over_tables
+from fairground.reporting.page import page_text
+from fairground.reporting.run_set import RunSet
+from fairground.reporting.tables import ResultTable
+from tests.cli.test_commands import fairground
+from tests.reporting.test_tables import runs
+
+DATASETS = ("birds", "cars", "shops", "pets")
+
+
+def on(dataset, records):
+    """Return records as if they were of another data set."""
+    return [
+        replace(
+            record,
+            name=f"{dataset}-{record.name}",
+            method=f"{dataset}-{record.method}",
+            spec={**record.spec, "data": {"name": dataset}},
+        )
+        for record in records
+    ]
+
+
+def study(*, gap=0.1, methods=("a", "b", "c"), metric="map@r"):
+    random = np.random.default_rng(0)
+    return {
+        dataset: [
+            record
+            for i, method in enumerate(methods)
+            for record in on(
+                dataset, runs(method, *(0.5 - gap * i + 0.05 * j + 0.002 * random.normal(size=3)), metric=metric)
+            )
+        ]
+        for j, dataset in enumerate(DATASETS)
+    }
+
+
+def tables(found):
+    return {dataset: ResultTable.from_records(records) for dataset, records in found.items()}
+
+
+def test_clear_ranks_are_ranked_with_intervals_and_differences_settled():
+    found = over_tables(tables(study()))
+    assert [name for name, _, _ in found.rows] == ["a", "b", "c"]
+    assert found.rows[0][1].startswith("1.00 [1.00, ")
+    assert found.sentences[0].startswith("a is better than b by 10.0")
+    assert found.sentences[0].endswith("4 data sets")
+    assert [figure.name for figure in found.figures] == ["critical_difference", "performance_profiles"]
+    assert "Over data sets. By MAP@R on 4 data sets (birds, cars, shops, pets)." in found.text()
+    assert json.loads(json.dumps(found.plain()))["pairs"][0]["verdict"] == "better"
+
+
+def test_what_cannot_be_told_over_data_sets_asks_for_more_of_them():
+    two = {dataset: found for dataset, found in study(gap=0.0).items() if dataset in ("birds", "cars")}
+    found = over_tables(tables(two), margin=0.0)
+    assert any("not settled" in said and said.endswith("more data sets would tell") for said in found.sentences)
+    assert not any("seed" in said for said in found.sentences)
+
+
+def test_an_interval_of_shares_ends_where_shares_do():
+    two = dict(list(study(gap=0.2).items())[:2])
+    for _, _, shown in over_tables(tables(two)).rows:
+        low, high = shown.partition("[")[2].partition("]")[0].split(", ")
+        assert 0 <= float(low) <= float(high) <= 100
+
+
+def test_lower_is_better_is_ranked_the_other_way_round():
+    found = over_tables(tables(study(metric="eer")))
+    assert [name for name, _, _ in found.rows] == ["c", "b", "a"]
+    assert "c is better (lower) than b" in found.sentences[0]
+
+
+def test_methods_that_a_data_set_lacks_are_left_out_and_said():
+    some = study()
+    some["pets"] = [record for record in some["pets"] if record.spec["loss"]["name"] != "c"]
+    found = over_tables(tables(some))
+    assert found.left_out == ("c",)
+    assert "Not on every data set, and left out: c." in found.lead
+    # Two methods have no critical-difference diagram, but profiles all the same.
+    assert [figure.name for figure in found.figures] == ["performance_profiles"]
+
+
+def test_refusals_are_sentences():
+    one = tables(study())
+    with pytest.raises(InputError, match="at least 2 of them; got birds"):
+        over_tables({"birds": one["birds"]})
+    with pytest.raises(
+        InputError, match="needs at least 2 methods that all of them have; birds has a, b, c; cars has x, y"
+    ):
+        over_tables({"birds": one["birds"], "cars": tables(study(methods=("x", "y")))["cars"]})
+    with pytest.raises(InputError, match="needs one metric; the tables have map@r, eer"):
+        over_tables({"birds": one["birds"], "cars": tables(study(metric="eer"))["cars"]})
+
+
+def test_the_page_shows_ranks_differences_and_both_figures():
+    records = [record for some in study().values() for record in some]
+    page = page_text(RunSet(records=tuple(records)))
+    for words in ("Over all data sets", "mean rank", "interquartile mean of runs", "Mean differences over data sets"):
+        assert words in page
+    assert "Performance profiles" in page
+    assert "Critical-difference diagram" in page
+    assert "Over all data sets" not in page_text(RunSet(records=tuple(study()["birds"])))
+
+
+def test_runs_of_a_store_are_compared_over_data_sets(tmp_path, capsys):
+    store = Store(tmp_path)
+    for records in study().values():
+        for record in records:
+            store.append(record)
+    found = compare_over_datasets(home=tmp_path, quiet=True)
+    assert tuple(found.by_dataset) == DATASETS
+    assert fairground("compare", "--over-datasets", "--home", str(tmp_path)) == 0
+    said = capsys.readouterr().out
+    assert said == str(found)
+    assert "a is better than b by" in said
+    assert fairground("compare", "--over-datasets", "--home", str(tmp_path), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["over_datasets"]["methods"][0]["name"] == "a"
+    assert fairground("compare", "--over-datasets", "--anyway", "--home", str(tmp_path)) == 2
+    assert "--over-datasets compares fair tables" in capsys.readouterr().err

@@ -1,0 +1,298 @@
+import re
+import shutil
+import time
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from fairground.errors import InputError
+from fairground.records.artefacts import RunFolder
+from fairground.reporting.page import build_page, picture
+from fairground.reporting.run_set import RunSet, with_ensembles_apart
+from tests.records.factory import hashed, make_record
+from tests.reporting.fixtures import HOSTILE, make_study, write_gallery
+
+
+class Reader(HTMLParser):
+    """Collects what a browser would see: tags with their attributes, ids, and whether every tag is closed."""
+
+    VOID = {"meta", "link", "img", "br", "wbr", "path", "circle", "line", "use", "rect", "input"}
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags, self.ids, self.open, self.words = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open and "script" not in self.open:
+            self.words.append(data)
+
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Drawing takes most of a page's time, and many tests look at other things."""
+    monkeypatch.setattr("fairground.reporting.sections.figures_of", lambda _: [])
+
+
+def page_of(records, tmp_path, *, title="A study", galleries=None, names=None, **settings) -> str:
+    folders = {name: RunFolder(tmp_path, name).make() for name in galleries or {}}
+    for name, folder in folders.items():
+        shutil.copy(galleries[name], folder.gallery)
+    runs = RunSet(records=tuple(records), folders=folders, names=names or {}, title=title)
+    return build_page(runs, out=tmp_path / "page.html", **settings).read_text()
+
+
+def test_the_page_says_the_answer_and_everything_needed_to_check_it(tmp_path):
+    study = make_study()
+    galleries = {study[0].name: write_gallery(tmp_path / "gallery.npz")}
+    reader = Reader(page_of(study, tmp_path, galleries=galleries))
+    text = reader.text()
+    assert "Which of these 4 methods best retrieves classes of icons it has never seen?" in text
+    assert "margin + distance_weighted is best: MAP@R" in text
+    for words in (
+        "Protocol: laptop on icons",
+        "What differs",
+        "Learning curves",
+        "Gallery",
+        "Provenance",
+        "All 12 runs",
+    ):
+        assert words in text
+    assert "AP 50 %" in text
+    assert reader.open == []
+    assert len(reader.ids) == len(set(reader.ids))
+    anchors = [attributes["href"][1:] for tag, attributes in reader.tags if tag == "a"]
+    assert set(anchors) <= set(reader.ids)
+
+
+def test_the_page_asks_nobody_for_anything(tmp_path):
+    study = make_study()
+    text = page_of(study, tmp_path, galleries={study[0].name: write_gallery(tmp_path / "gallery.npz")})
+    for tag, attributes in Reader(text).tags:
+        for name in ("src", "href", "xlink:href"):
+            assert attributes.get(name, "#").startswith(("data:", "#")), (tag, name)
+    assert not re.search(r"url\((?!#)|@import", text)
+    assert "default-src 'none'" in text
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_pictures_speak_and_headings_are_in_order(tmp_path):
+    study = make_study()
+    reader = Reader(page_of(study, tmp_path, galleries={study[0].name: write_gallery(tmp_path / "gallery.npz")}))
+    images = [attributes for tag, attributes in reader.tags if tag == "img"]
+    assert len(images) == 15
+    assert all(attributes["alt"] for attributes in images)
+    levels = [int(tag[1]) for tag, _ in reader.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    drawings = [attributes for tag, attributes in reader.tags if tag == "svg"]
+    assert all("aria-label" in attributes or attributes.get("aria-hidden") for attributes in drawings)
+
+
+def test_hostile_names_stay_text(tmp_path):
+    everything = " ".join(HOSTILE)
+    where = {"data": everything, "protocol": everything}
+    records = [make_record(loss=name, settings={name[:50]: name}, notes=[name], **where) for name in HOSTILE]
+    records += [make_record(loss=name, seed=1, state="failed", **where) for name in HOSTILE]
+    galleries = {
+        record.name: write_gallery(tmp_path / f"{i}.npz", labels=(name[:500], "bell"))
+        for i, (record, name) in enumerate(zip(records, HOSTILE, strict=False))
+    }
+    names = {records[0].method: everything, records[-1].method: HOSTILE[0]}
+    text = page_of(records, tmp_path, title=everything, galleries=galleries, names=names)
+    reader = Reader(text)
+    assert [tag for tag, _ in reader.tags].count("script") == 1
+    assert not any(key.startswith("on") for _, attributes in reader.tags for key in attributes)
+    assert {attributes["src"][:5] for tag, attributes in reader.tags if tag == "img"} == {"data:"}
+    assert reader.open == []
+    assert "<script>alert(1)</script>" in reader.text()
+    assert "{{ 7 * 7 }}" in reader.text()
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert len(text) < 1_000_000
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_runs_of_two_data_sets_never_share_a_table(tmp_path):
+    study = [*make_study(), *(make_record(data="birds", seed=seed) for seed in range(2))]
+    reader = Reader(page_of(study, tmp_path))
+    assert sum("results" in attributes.get("class", "") for tag, attributes in reader.tags if tag == "table") == 2
+    assert "Protocol: laptop on birds" in reader.text()
+    assert len(reader.ids) == len(set(reader.ids))
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_unfinished_studies_have_a_page_too(tmp_path):
+    text = Reader(
+        page_of([make_record(state="failed", epochs=0), make_record(seed=1, state="diverged")], tmp_path)
+    ).text()
+    assert "No run has finished, so there is no result yet." in text
+    assert "diverged at step 17" in text
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_one_gallery_a_method_and_no_more_than_a_page_can_carry(tmp_path, monkeypatch):
+    study = make_study()
+    path = write_gallery(tmp_path / "gallery.npz")
+    everything = {record.name: path for record in study}
+    assert page_of(study, tmp_path, galleries=everything).count('<details class="run-gallery"') == 4
+    monkeypatch.setattr("fairground.reporting.page._GALLERY_BUDGET", 1)
+    text = page_of(study, tmp_path, galleries=everything)
+    assert text.count('<details class="run-gallery"') == 1
+    assert "3 more galleries are left out" in text
+
+
+def test_no_record_is_no_report(tmp_path):
+    with pytest.raises(InputError, match="needs at least one record; got none"):
+        build_page(RunSet(records=()), out=tmp_path / "page.html")
+
+
+def test_the_same_records_give_the_same_page(tmp_path):
+    assert page_of(make_study(), tmp_path) == page_of(make_study(), tmp_path)
+
+
+def test_the_picture_is_one_file(tmp_path):
+    assert picture(make_study(), tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert picture([make_record(state="failed", epochs=0)], tmp_path / "none.svg").exists()
+
+
+def test_a_large_study_is_built_quickly_and_stays_light(tmp_path):
+    records = [
+        make_record(loss=f"method_{i}", seed=seed, level=0.2 + i / 300, epochs=5)
+        for i in range(50)
+        for seed in range(10)
+    ]
+    began = time.process_time()
+    text = page_of(records, tmp_path)
+    assert time.process_time() - began < 20
+    assert len(text.encode()) < 10_000_000
+    assert "Which of these 50 methods" in text
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_runs_that_may_not_be_compared_are_marked_and_nobody_is_called_better(tmp_path):
+    wide = [make_record(loss="margin", seed=seed, level=0.9) for seed in range(3)]
+    wide = [replace(run, spec={**run.spec, "head": {"name": "linear", "embedding_dim": 512}}) for run in wide]
+    text = Reader(page_of([*make_study(), *(replace(run, method="m" * 12) for run in wide)], tmp_path)).text()
+    assert "Nobody can be called better: these 5 methods differ in more than what is compared" in text
+    assert "[unfair] margin" in text
+    assert "⚠ embedding_dim:" in text
+    assert "is best" not in text
+    assert "★" not in text
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_folds_are_averaged_and_every_run_is_still_listed(tmp_path):
+    records = []
+    for loss, level in (("triplet", 0.3), ("margin", 0.5)):
+        for seed in range(3):
+            for fold in range(2):
+                run = make_record(loss=loss, seed=seed, level=level)
+                spec = {**run.spec, "split": {"name": "class_folds", "fold": fold}}
+                records.append(replace(run, name=hashed(spec), method=hashed(spec | {"seed": 0}), spec=spec))
+    text = Reader(page_of(records, tmp_path, names={records[0].method: "our triplet"})).text()
+    assert "Which of these 2 methods" in text
+    assert "our triplet" in text
+    assert "All 12 runs" in text
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_over_several_data_sets_there_is_one_diagram_more(tmp_path):
+    study = [*make_study(2), *(replace(run, spec={**run.spec, "data": {"name": "birds"}}) for run in make_study(2))]
+    for i, run in enumerate(study[8:]):
+        study[8 + i] = replace(run, name=hashed(run.spec), method=hashed(run.spec | {"seed": 0}))
+    text = Reader(page_of(study, tmp_path)).text()
+    assert "Over all data sets" in text
+    assert "over 2 data sets as blocks" in text
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_runs_of_a_papers_protocol_stand_beside_its_numbers(tmp_path):
+    runs = [make_record(loss="margin", seed=seed, data="cub200", protocol="roth2020-cub200") for seed in range(2)]
+    text = Reader(page_of(runs, tmp_path)).text()
+    assert "Against the papers" in text
+    assert "not comparable with roth2020/table" in text
+    assert "Against the papers" not in Reader(page_of(make_study(), tmp_path)).text()
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_a_study_of_folds_says_which_headline_is_of_which_models_counts_methods_once_and_links_once(tmp_path):
+    folds = [make_fold(loss, seed, fold) for loss in ("contrastive", "triplet") for seed in range(3) for fold in (0, 1)]
+    joined = [
+        replace(
+            record,
+            name=f"{record.name[:-1]}j",
+            method=f"{record.method[:-1]}j",
+            spec=record.spec | {"ensemble": "concatenated"},
+        )
+        for record in folds[::2]
+    ]
+    records = with_ensembles_apart([*folds, *joined])
+    reader = Reader(page_of(records, tmp_path))
+    text = reader.text()
+    assert text.count("Which of these 2 methods best retrieves classes of icons it has never seen?") == 2
+    assert text.count("(separated models: the mean over the fold models of a repeat)") == 1
+    assert text.count("(concatenated models: the fold models of a repeat joined into one)") == 1
+    counts = re.search(r"(\d+) methods|methods (\d+)", text)
+    assert counts is not None
+    assert "2" in counts.groups()
+    links = [attributes["href"] for tag, attributes in reader.tags if tag == "a" and "href" in attributes]
+    navigation = links[1 : links.index("#provenance") + 1]
+    assert len(navigation) == len(set(navigation))
+    assert "icons, separated models" in text
+    assert "icons, concatenated models" in text
+
+
+def make_fold(loss, seed, fold):
+    made = make_record(loss=loss, seed=seed, level=0.3 + 0.1 * (loss == "triplet"))
+    spec = {**made.spec, "split": {"name": "class_folds", "n_folds": 2, "fold": fold}}
+    return replace(made, name=hashed(spec), method=hashed(spec | {"seed": 0}), spec=spec)
+
+
+def test_the_card_names_a_component_before_its_settings(tmp_path, without_figures):
+    runs = [make_record(loss="margin", settings={"beta": 0.6}, seed=seed) for seed in range(2)]
+    assert "margin · beta 0.6" in Reader(page_of(runs, tmp_path)).text()
+
+
+def test_time_of_untrained_networks_is_no_training(tmp_path, without_figures):
+    trained = [make_record(seed=seed) for seed in range(2)]
+    assert "of training" in Reader(page_of(trained, tmp_path)).text()
+    untrained = [replace(record, spec={**record.spec, "training": {"epochs": 0}}) for record in trained]
+    text = Reader(page_of(untrained, tmp_path)).text()
+    assert "of measuring" in text
+    assert "of training" not in text
+
+
+def test_one_run_each_promises_no_interval(tmp_path, without_figures):
+    text = Reader(page_of([make_record(loss="margin"), make_record(loss="triplet")], tmp_path)).text()
+    assert "By MAP@R, of which one run of a method has no interval." in text
+    assert "hold at once" not in text
+
+
+def test_a_miniature_says_in_what_it_differs_from_the_paper(tmp_path, without_figures):
+    runs = RunSet(
+        records=tuple(make_study()), title="Which is best?", follows="the text", differs="icons for <photographs>"
+    )
+    reader = Reader(build_page(runs, out=tmp_path / "page.html").read_text())
+    assert "Follows the text . Differs from the paper: icons for <photographs> ." in reader.text()
+    plain = Reader(build_page(replace(runs, differs=""), out=tmp_path / "plain.html").read_text())
+    assert "Differs from the paper" not in plain.text()

@@ -1,0 +1,414 @@
+"""The papers' figures: their numbers by hand, and that each is left out when the runs lack what it needs."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairground.records.arrays import write_arrays
+from fairground.records.artefacts import RunFolder
+from fairground.records.record import Score
+from fairground.reporting.figure import figures_of
+from fairground.reporting.figure_files import write_figures
+from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.figures import (
+    correlations,
+    cost,
+    critical_difference,
+    distributions,
+    embedding_map,
+    improvement,
+    metrics_apart,
+    over_time,
+    p_switch,
+    regularised,
+    sensitivity,
+    spectra,
+    structure,
+    traces,
+)
+from fairground.reporting.sections import figure_inputs_of
+from fairground.studies.trial import Trial
+from tests.records.factory import hashed, make_record
+from tests.reporting.figure_runs import KEY, changed, inputs, run
+from tests.reporting.fixtures import make_rich_study, make_study, write_files
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory) -> FigureInputs:
+    return figure_inputs_of(KEY, {KEY: make_rich_study(tmp_path_factory.mktemp("home"))})[0]
+
+
+def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tmp_path):
+    figures = figures_of(rich)
+    assert [figure.name for figure in figures] == [
+        "critical_difference",
+        "regularised",
+        "distributions",
+        "correlations",
+        "structure",
+        "p_switch",
+        "spectra",
+        "densities",
+        "metrics_apart",
+        "autocorrelation",
+        "over_time",
+        "average_improvement",
+        "improvement",
+        "traces",
+        "sensitivity",
+        "cost",
+        "embedding_map",
+    ]
+    for figure in figures:
+        assert any(word in figure.sentence for word in ("run", "seed", "trial", "method")), figure.name
+        assert figure.sentence[0].isupper() or figure.sentence[0] == "π"
+        assert figure.sentence.endswith(".")
+        assert all(len(row) == len(figure.columns) for row in figure.numbers)
+    written = write_figures(rich, tmp_path, "pdf")
+    assert len(written) == len(figures) + 2
+    assert all(path.read_bytes().startswith(b"%PDF") for path in written)
+
+
+def test_one_poor_run_has_no_figure_at_all():
+    assert figures_of(inputs([run("triplet", 0.5)])) == []
+    assert figures_of(inputs([make_record(state="failed")])) == []
+
+
+def test_each_switched_method_is_set_beside_the_method_most_like_it():
+    found = regularised.pairs_of(
+        inputs(
+            [
+                run("triplet", 0.50),
+                run("triplet", 0.45, miner="semihard"),
+                run("triplet", 0.55, miner="rho_distance", p=0.2),
+                run("triplet", 0.53, miner="rho_distance", p=0.4),
+                run("margin", 0.60),
+            ]
+        )
+    )
+    # Of two strengths the better one; of two plain methods the one that mines by distance, too.
+    assert [(pair.label.split(",")[0], pair.without, pair.regularised) for pair in found] == [
+        ("triplet + distance_weighted", (50.0,), (pytest.approx(55.0),))
+    ]
+
+
+def test_with_and_without_holds_its_error_bars_and_says_which_strength_is_shown():
+    records = [run("triplet", value, seed=seed) for seed, value in enumerate((0.5, 0.6))]
+    records += [run("triplet", value, miner="rho_distance", p=0.2, seed=seed) for seed, value in enumerate((0.4, 0.7))]
+    (pair,) = regularised.pairs_of(inputs(records))
+    assert (min(pair.ends), max(pair.ends)) == pytest.approx((55 - 450**0.5, 55 + 450**0.5))
+    assert "strengths" not in regularised.figure_of(inputs(records)).sentence
+    records += [run("triplet", 0.3, miner="rho_distance", p=0.4, seed=seed) for seed in (0, 1)]
+    assert "switched tuples, of several strengths the best (4 runs)" in regularised.figure_of(inputs(records)).sentence
+
+
+def test_a_level_is_called_by_what_varies_under_its_name():
+    plain = changed(run("a", 0.5), miner={"name": "distance_weighted", "per_anchor_cap": None})
+    switched = [run("a", 0.4, miner="rho_distance", p=p) for p in (0.1, 0.2)]
+    found = distributions.distributions_of(inputs([plain, *switched]))
+    assert set(found["miner"]) == {"distance_weighted", "rho_distance, p switch 0.1", "rho_distance, p switch 0.2"}
+
+
+def test_levels_are_called_as_the_study_calls_them():
+    """ "Margin, SPC-2" and "Triplet, SPC-2": the end of the name is the level, unless a level has several."""
+    records = [
+        changed(run(loss, 0.5), sampler={"name": "per_class", "per_class": n}) for loss in ("a", "b") for n in (2, 4)
+    ]
+    records += [changed(run(loss, 0.5), sampler={"name": "frechet", "per_class": 2}) for loss in ("a", "b")]
+    made = inputs(records)
+    ends = ["SPC-2", "SPC-4", "SPC-2", "SPC-4", "FRD", "FRD"]
+    starts = ["A", "A", "B", "B", "A", "B"]
+    names = {r.method: f"{start}, {end}" for r, start, end in zip(records, starts, ends, strict=True)}
+    named = replace(made, runs=replace(made.runs, names=names))
+    assert set(distributions.distributions_of(named)["sampler"]) == {"SPC-2", "SPC-4", "FRD"}
+    ours = {"per_class, per class 2", "per_class, per class 4", "frechet"}
+    assert set(distributions.distributions_of(made)["sampler"]) == ours
+    other = replace(made, runs=replace(made.runs, names=names | {records[0].method: "A, as the protocol"}))
+    assert set(distributions.distributions_of(other)["sampler"]) == ours
+
+
+def test_relative_performance_by_hand():
+    found = distributions.distributions_of(
+        inputs([run("a", 0.5), run("a", 0.4, miner="semihard"), run("b", 0.2), run("b", 0.2, miner="semihard")])
+    )
+    assert set(found) == {"miner"}
+    assert {level: values.tolist() for level, values in found["miner"].items()} == {
+        "distance_weighted": [100.0, 100.0],
+        "semihard": [80.0, 100.0],
+    }
+    assert distributions.figure_of(inputs([run("a", 0.5), run("b", 0.4)])) is None
+    spaces = [changed(run("a", 0.5), data={"name": "toy_spaces", "space": space}) for space in ("bands", "blocks")]
+    assert distributions.figure_of(inputs(spaces)) is None
+    # A strength that comes and goes with its miner says nothing that the miner does not.
+    told = distributions.distributions_of(inputs([run("a", 0.5), run("a", 0.4, miner="rho_distance", p=0.1)]))
+    assert set(told) == {"miner"}
+
+
+def test_correlations_against_numpy_and_not_from_few_runs():
+    random = np.random.default_rng(0)
+    values = random.uniform(0.2, 0.8, size=(6, 3))
+    records = [run("a", x, seed=seed, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
+    found = correlations.correlations_of(inputs(records))
+    assert found.metrics == ("recall@1", "nmi", "f1")
+    assert found.matrix == pytest.approx(np.corrcoef(values.T))
+    assert correlations.correlations_of(inputs(records[:4])) is None
+    constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
+    assert "-" in correlations.figure_of(inputs(constant)).numbers[2]
+
+
+def test_structure_is_read_from_the_training_split():
+    records = [run("a", 0.5 + 0.1 * x, seed=x, train_rho=2.0 - x, train_pi_inter=0.3) for x in range(4)]
+    rho = next(cloud for cloud in structure.clouds_of(inputs(records)) if cloud.measure == "rho")
+    assert rho.r == pytest.approx(-1)
+    assert rho.y.tolist() == pytest.approx([50, 60, 70, 80])
+    told = structure.figure_of(inputs(records)).sentence
+    assert "π inter none" in told
+    assert "-1.00" in told
+    assert structure.figure_of(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
+
+
+def test_p_switch_curves_by_hand():
+    records = [run("margin", 0.6, seed=0)]
+    records += [run("margin", 0.6 + p, miner="rho_distance", p=p, seed=s) for p in (0.1, 0.3) for s in (0, 1)]
+    (found,) = p_switch.switch_curves_of(inputs(records))
+    assert found.without == (60.0,)
+    assert {p: len(values) for p, values in found.at.items()} == {0.1: 2, 0.3: 2}
+    assert found.at[0.3][0] == pytest.approx(90)
+
+
+def test_p_switch_curves_are_called_as_the_method_without_and_compared_with_it_alone():
+    plain, other = run("triplet", 0.6), run("triplet", 0.2, miner="semihard")
+    switched = [run("triplet", 0.7, miner="rho_distance", p=p) for p in (0.1, 0.3)]
+    made = inputs([plain, other, *switched])
+    named = replace(made, runs=replace(made.runs, names={plain.method: "Triplet (D)"}))
+    (found,) = p_switch.switch_curves_of(named)
+    assert (found.loss, found.without) == ("Triplet (D)", (60.0,))
+    (nameless,) = p_switch.switch_curves_of(made)
+    assert (nameless.loss, nameless.without) == ("triplet", (60.0,))
+
+
+def test_p_switch_curves_of_two_betas_stay_apart():
+    def at(beta: float, value: float, **where):
+        made = run("margin", value, **where)
+        spec = {**made.spec, "loss": {"name": "margin", "beta": beta}}
+        return replace(made, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))
+
+    records = [at(beta, beta / 2, seed=0) for beta in (0.6, 1.2)]
+    records += [
+        at(beta, beta / 2 + p / 10, miner="rho_distance", p=p, seed=0) for beta in (0.6, 1.2) for p in (0.1, 0.3)
+    ]
+    found = {curve.loss: curve for curve in p_switch.switch_curves_of(inputs(records))}
+    assert set(found) == {"margin, beta 0.6", "margin, beta 1.2"}
+    assert found["margin, beta 0.6"].without == (30.0,)
+    assert found["margin, beta 1.2"].at[0.3] == (pytest.approx(63),)
+
+
+def with_spectra(records, home, shares=(0.7, 0.3)) -> FigureInputs:
+    folders = {}
+    for record in records:
+        folders[record.name] = RunFolder(home, record.name).make()
+        write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array(shares)})
+    return inputs(records, folders=folders)
+
+
+def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
+    losses = ["contrastive", "margin", "snr", "triplet", "n_pair", "lifted", "histogram", "ranked_list", "angular"]
+    records = [run(loss, 0.5, seed=0) for loss in losses]
+    records += [run(loss, 0.6, miner="rho_distance", p=0.3, seed=0) for loss in losses]
+    made = with_spectra([*records, run("soft_triple", 0.4)], tmp_path)
+    found = spectra.spectra_of(made)
+    assert len(found) == 19
+    pairs = spectra.pairs_of_spectra(found)
+    assert len(pairs) == 9
+    for label, (without, switched) in pairs.items():
+        assert (without.label, switched.base) == (label, label)
+        assert (without.is_changed, switched.is_changed) == (False, True)
+    figure = spectra.figure_of(made)
+    said = "9 methods without (blue) and with (red) switched tuples; 1 method without a pair is among the"
+    assert said in figure.sentence
+    assert len(figure.numbers) == 19
+    for drawing in (figure.wide("here"), figure.narrow("here")):
+        assert all(f">{loss} + distance" in drawing for loss in losses)
+        assert "soft_triple" not in drawing
+
+
+def test_spectra_of_a_sweep_are_told_apart_in_one_panel(tmp_path):
+    switched = [run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3)]
+    made = with_spectra([run("margin", 0.5), *switched], tmp_path)
+    assert spectra.pairs_of_spectra(spectra.spectra_of(made)) == {}
+    figure = spectra.figure_of(made)
+    assert "blue" not in figure.sentence
+    assert all(f"p_switch={p}" in figure.wide("here") for p in (0.1, 0.3))
+
+
+def test_spectra_end_where_the_rest_is_rounding(tmp_path):
+    made = with_spectra([run("a", 0.5)], tmp_path, shares=(0.9, 0.1, 3e-9))
+    (found,) = spectra.spectra_of(made)
+    assert found.used.tolist() == [0.9, 0.1]
+    assert "Lines end where the rest is rounding of zero." in spectra.figure_of(made).sentence
+    assert "rounding" not in spectra.figure_of(with_spectra([run("a", 0.5)], tmp_path)).sentence
+
+
+def test_spectra_are_averaged_over_the_runs_that_kept_them(tmp_path):
+    records = [run("a", 0.5, seed=seed) for seed in range(3)]
+    folders = {}
+    for record, shares in zip(records, ([0.8, 0.2], [0.6, 0.4, 0.0]), strict=False):
+        folders[record.name] = RunFolder(tmp_path, record.name).make()
+        write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array(shares)})
+    (found,) = spectra.spectra_of(inputs(records, folders=folders))
+    assert (found.shares.tolist(), found.n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
+    assert spectra.figure_of(inputs(records)) is None
+
+
+def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
+    found = [over_time.year_of(loss) for loss in ("triplet", "nt_xent", "normalised_softmax", "sup_con")]
+    assert found == [2006, 2016, 2017, 2020]
+    assert over_time.year_of("no_such_loss") is None
+    assert over_time.year_of("../cli/main") is None
+    assert over_time.year_of("x" * 10_000) is None
+    records = [run("contrastive", 0.5), run("triplet", 0.4), run("triplet", 0.6, miner="semihard"), run("margin", 0.7)]
+    found = over_time.dated_of(inputs(records), "recall@1")
+    assert [(one.loss, one.year, round(one.score)) for one in found] == [
+        ("contrastive", 2006, 50),
+        ("triplet", 2006, 60),
+        ("margin", 2017, 70),
+    ]
+
+
+def test_improvement_over_the_best_of_the_classics():
+    found = improvement.gains_of(
+        inputs([run("contrastive", 0.4), run("contrastive", 0.5, miner="semihard"), run("margin", 0.6)])
+    )
+    ((over, (gain,)),) = found.items()
+    assert (over, gain.here) == ("contrastive", pytest.approx(20))
+    # MLRC tables 4 to 6, Precision@1 separated: margin against contrastive on three data sets.
+    assert -10 < gain.measured < 5
+    assert improvement.figure_of(inputs([run("margin", 0.6)])) is None
+    switched = improvement.gains_of(inputs([run("triplet", 0.4), run("triplet", 0.5, miner="rho_distance", p=0.1)]))
+    assert [(gain.here, gain.measured) for gain in switched["triplet"]] == [(pytest.approx(25), None)]
+
+
+def test_metrics_are_ordered_by_how_far_they_set_methods_apart():
+    lines = metrics_apart.metric_lines_of(inputs([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
+    assert [line.metric for line in lines] == ["f1", "recall@1", "nmi"]
+    some = [run(f"loss_{i}", 0.5 - i / 100, nmi=0.5 + i / 100) for i in range(9)]
+    assert metrics_apart.figure_of(inputs(some)).sentence.startswith("Means over seeds of the 7 best of 9 methods by")
+    assert metrics_apart.figure_of(inputs(some[:7])).sentence.startswith("Means over seeds of 7 methods by")
+
+
+def test_traces_and_sensitivity_come_from_the_trials():
+    trials = [
+        Trial(number=0, settings={"loss.margin": 0.1}, state="done", folds={0: 0.3}),
+        Trial(number=1, settings={"loss.margin": 0.2}, state="diverged", failure="nan"),
+        Trial(number=2, settings={"loss.margin": 0.4}, state="done", folds={0: 0.5}),
+    ]
+    made = inputs([run("a", 0.5)], trials={"a": trials, "b": [trials[1]]})
+    assert [point.best for point in traces.traces_of(made)["a"]] == [0.3, 0.3, 0.5]
+    assert "b" not in traces.traces_of(made)
+    (one,) = sensitivity.sensitivities_of(made)
+    assert one.points == ((0.1, 30.0), (0.4, 50.0))
+    assert one.reach == pytest.approx(20)
+
+
+def test_sensitivity_without_a_search_compares_methods_of_one_loss():
+    study = [
+        make_record(loss="triplet", settings={"margin": margin}, level=level, seed=seed)
+        for margin, level in ((0.1, 0.3), (0.2, 0.4))
+        for seed in range(2)
+    ]
+    along = [changed(record, miner={"name": "semihard"}) for record in study[:2]]
+    assert "Other settings vary along" in sensitivity.figure_of(inputs([*study, *along])).sentence
+    (one,) = sensitivity.sensitivities_of(inputs(study))
+    assert "Other settings" not in sensitivity.figure_of(inputs(study)).sentence
+    assert sensitivity.figure_of(inputs(study)).sentence.endswith("(2 points). Diamonds are the best.")
+    assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
+
+
+def test_cost_is_the_mean_over_runs():
+    found = cost.costs_of(inputs(make_study()))
+    assert {one.seconds for one in found} == {31.5}
+    assert found[0].n_runs == 3
+
+
+def test_the_diagram_says_what_its_blocks_are():
+    figure = critical_difference.figure_of(inputs(make_study()))
+    assert figure.sentence.startswith("Mean MAP@R over seeds, best on the left;")
+    assert "says nothing of others" in figure.sentence
+    # A phone has room for the ends of the axis alone.
+    ticks = [len(re.findall(r">[\d.]+</text>", drawing)) for drawing in (figure.wide("here"), figure.narrow("here"))]
+    assert ticks == [5, 2]
+    over = critical_difference.figure_over({"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, metric="map@r")
+    assert "over 2 data sets as blocks" in over.sentence
+    assert over.numbers == (("a", "1.00"), ("b", "2.00"), ("c", "3.00"))
+    assert critical_difference.figure_over({"a": [0.9], "b": [0.5], "c": [0.1]}, metric="r") is None
+
+
+def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich):
+    drawn = embedding_map.maps_of(rich)
+    assert len(drawn) == 4
+    one = drawn[0]
+    assert len(one.points) == one.n_images == 120
+    assert (one.name(0), one.name(5)) == ("anchor", "class 5")
+    assert {round(max(point.x for point in one.points), 6), round(max(point.y for point in one.points), 6)} & {1.0}
+    assert all(-1e-9 <= value <= 1 + 1e-9 for point in one.points for value in (point.x, point.y))
+
+
+def test_a_gallery_that_lists_all_classes_names_every_point(tmp_path):
+    record = run("a", 0.5)
+    folder = write_files(tmp_path, record.name)
+    with np.load(folder.gallery) as file:
+        arrays = {name: file[name] for name in file.files}
+    write_arrays(folder.gallery, {**arrays, "class_names": np.array([f"kind {i}" for i in range(9)])})
+    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
+    assert one.names == {i: f"kind {i}" for i in range(6)}
+    # The nine with a picture come last, to lie on top.
+    assert {point.row for point in one.points[-9:]} == {1000, 1001, 1002, 1003, 1004, 1020, 1021, 1022, 1040}
+
+
+def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path):
+    record = run("a", 0.5)
+    folder = RunFolder(tmp_path, record.name).make()
+    # A line twice as long as it is wide, in two of five dimensions, far from the origin so that lengths agree.
+    flat = np.zeros((5000, 5))
+    flat[:, 0], flat[:, 1], flat[:, 4] = np.tile([0, 2.0], 2500), np.repeat([0, 1.0], 2500), 1000
+    write_arrays(folder.embeddings, {"embeddings": flat, "labels": np.zeros(5000, int), "rows": np.arange(5000)})
+    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
+    assert len(one.points) == embedding_map.MOST_POINTS
+    assert one.share == pytest.approx(1, abs=1e-6)
+    spans = sorted(np.ptp([[point.x, point.y] for point in one.points], axis=0).tolist())
+    assert spans == pytest.approx([0.5, 1.0], abs=1e-3)
+
+
+def test_the_same_runs_draw_the_same_bytes(rich):
+    figure = figures_of(rich)[0]
+    assert figure.wide("a") == figure.wide("a")
+
+
+def test_a_level_holds_runs_that_differ_in_one_factor_alone():
+    def at(value: float, **changes):
+        made = run("margin", value)
+        spec = {key: dict(part) if isinstance(part, dict) else part for key, part in made.spec.items()}
+        for dotted, new in changes.items():
+            part, _, inner = dotted.partition("__")
+            spec[part][inner] = new
+        return replace(made, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))
+
+    records = [
+        at(0.5),
+        at(0.6, training__batch_size=56),
+        at(0.7, head__embedding_dim=512),
+        at(0.8, head__embedding_dim=512, trunk__name="googlenet", transform__side=227),
+        at(0.4, sampler__per_class=2),
+        at(0.3, sampler__per_class=8),
+        at(1.0, training__batch_size=28, optimiser__lr=0.5),
+    ]
+    found = distributions.distributions_of(inputs(records))
+    shown = {factor: {level: list(values) for level, values in levels.items()} for factor, levels in found.items()}
+    assert shown == {
+        "training.batch_size": {"128": [50], "56": [60]},
+        "head.embedding_dim": {"128": [50], "512": [70]},
+        "trunk": {"small_conv": [70], "googlenet, side 227": [80]},
+        "sampler.per_class": {"4": [50], "2": [40], "8": [30]},
+    }

@@ -1,0 +1,197 @@
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from fairground.comparison.folds import join_folds
+from fairground.errors import InputError
+from fairground.records.record import RunRecord, Score
+from fairground.reporting import table_formats as formats
+from fairground.reporting.headline import headline_of
+from fairground.reporting.tables import ResultTable
+from tests.records.factory import hashed, make_record
+from tests.reporting.fixtures import HOSTILE, make_study
+
+
+def runs(loss: str, *values: float, metric: str = "map@r") -> list[RunRecord]:
+    made = [make_record(loss=loss, seed=seed) for seed in range(len(values))]
+    return [
+        replace(run, scores=(Score(metric=metric, split="test", value=value),))
+        for run, value in zip(made, values, strict=True)
+    ]
+
+
+def marks(table: ResultTable, metric: str = "map@r") -> dict[str, str]:
+    return {row.label: row.cells[metric].mark for row in table.rows}
+
+
+def test_rows_are_sorted_by_what_the_runs_were_selected_by_and_it_comes_first():
+    table = ResultTable.from_records(make_study())
+    assert table.primary == "map@r"
+    assert table.metrics == ("map@r", "recall@1", "recall@2", "recall@4", "recall@8", "r_precision")
+    assert table.rows[0].label == "margin + distance_weighted"
+    means = [row.cells["map@r"].interval.mean for row in table.rows]
+    assert means == sorted(means, reverse=True)
+    assert table.row("contrastive").n_done == 3
+
+
+def test_a_method_of_one_run_has_no_verdict_and_the_others_are_marked():
+    table = ResultTable.from_records([*runs("a", 0.90), *runs("b", 0.50, 0.51, 0.52), *runs("c", 0.30, 0.31, 0.32)])
+    assert marks(table) == {"a": "", "b": "best", "c": ""}
+    sentence = "There is no verdict on a: one run cannot tell a better method from a lucky one."
+    assert formats.caption(table).endswith(f"Without a mark: some other method is better. {sentence}")
+    headline = headline_of(table)
+    assert headline.startswith("b is best: ")
+    assert headline.endswith(sentence)
+    alone = ResultTable.from_records([*runs("a", 0.90), *runs("b", 0.50, 0.51, 0.52)])
+    assert marks(alone) == {"a": "", "b": ""}
+    assert "one seed cannot tell a better method from a lucky one" in headline_of(alone)
+
+
+def test_best_is_marked_only_when_nothing_is_open_against_it():
+    apart = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
+    assert marks(apart) == {"a": "best", "b": ""}
+    # a - b is 0.06, 0.03, 0.00; c lies 0.1 below on every seed.
+    level = ResultTable.from_records(
+        [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.44, 0.48, 0.52), *runs("c", 0.40, 0.41, 0.42)]
+    )
+    assert marks(level) == {"a": "unsettled", "b": "unsettled", "c": ""}
+    assert marks(level.without_marks()) == {"a": "", "b": "", "c": ""}
+
+
+def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
+    # Seeds move both alike: the intervals overlap, and a is 0.02 above b on each.
+    table = ResultTable.from_records([*runs("a", 0.50, 0.55, 0.60, 0.52), *runs("b", 0.4801, 0.5299, 0.5801, 0.4999)])
+    a, b = (table.row(label).cells["map@r"].interval for label in "ab")
+    assert a.overlaps(b)
+    assert marks(table) == {"a": "best", "b": ""}
+
+
+def test_intervals_that_lie_apart_do_not_make_a_difference_of_two_seeds():
+    table = ResultTable.from_records([*runs("a", 0.60, 0.61), *runs("b", 0.50, 0.53)])
+    assert marks(table) == {"a": "unsettled", "b": "unsettled"}
+
+
+def test_one_run_is_never_marked_nor_ranked_against():
+    table = ResultTable.from_records([*runs("a", 0.9), *runs("b", 0.30, 0.31, 0.32)])
+    assert marks(table) == {"a": "", "b": ""}
+    assert table.row("a").cells["map@r"].interval.half_width is None
+
+
+def test_what_is_no_share_is_neither_marked_nor_in_per_cent():
+    table = ResultTable.from_records([*runs("a", 3.0, 3.1, metric="density"), *runs("b", 9.0, 9.1, metric="density")])
+    assert marks(table, "density") == {"a": "", "b": ""}
+    assert "3.05 ± 0.6242" in formats.text(table)
+
+
+def test_validation_scores_are_shown_while_the_test_split_is_sealed():
+    sealed = [replace(run, scores=tuple(s for s in run.scores if s.split == "validation")) for run in make_study()]
+    table = ResultTable.from_records(sealed)
+    assert table.split == "validation"
+    assert "on the validation classes" in formats.caption(table)
+    assert ResultTable.from_records(make_study(), split="validation").split == "validation"
+
+
+def test_unfinished_runs_are_counted_and_a_method_without_a_finished_one_comes_last():
+    study = [
+        *runs("a", 0.5, 0.6),
+        make_record(loss="a", seed=2, state="diverged"),
+        make_record(loss="b", state="failed"),
+    ]
+    table = ResultTable.from_records(study)
+    assert [(row.label, row.n_done, row.n_runs) for row in table.rows] == [("a", 2, 3), ("b", 0, 1)]
+    text = formats.text(table)
+    assert "2 of 3" in text
+    assert "0 of 1" in text
+    assert table.row("b").cells["map@r"].interval is None
+
+
+def test_nothing_finished_is_a_table_without_columns():
+    table = ResultTable.from_records([make_record(state="failed")])
+    assert (table.metrics, table.primary) == ((), "")
+    assert "0 of 1" in formats.text(table)
+    for write in (formats.markdown, formats.csv_text, formats.latex):
+        assert write(table)
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(InputError, match=r"no method 'x' in the table; there are: \['triplet'\]"):
+        ResultTable.from_records([make_record()]).row("x")
+
+
+def test_numbers_are_written_the_same_everywhere():
+    table = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
+    assert "51.00 ± 2.51 ★" in formats.text(table)
+    assert "| a | 3 | 51.00 ± 2.51 ★ |" in formats.markdown(table)
+    assert r"a & 3 & $\mathbf{51.00 \pm 2.51}$ \\" in formats.latex(table)
+    assert (
+        "in per cent, mean ± half of the 95 % interval, over 3 seeds. ★ the best mean, with nothing open against it."
+        in (formats.caption(table))
+    )
+
+
+def test_csv_keeps_every_digit_and_reads_back():
+    table = ResultTable.from_records(make_study())
+    rows = list(csv.DictReader(io.StringIO(formats.csv_text(table))))
+    first = table.rows[0].cells["map@r"].interval
+    assert float(rows[0]["map@r mean"]) == first.mean
+    assert float(rows[0]["map@r low"]) == first.low
+    assert rows[0]["runs done"] == "3"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_stay_text_in_every_format(name):
+    record = make_record()
+    table = ResultTable.from_records([record], names={record.method: name})
+    plain = formats.text(table)
+    assert "\x1b" not in plain
+    assert "\u202e" not in plain
+    assert max(len(line) for line in plain.splitlines()) < 300
+    assert "<script" not in formats.markdown(table)
+    cells = next(csv.reader(io.StringIO(formats.csv_text(table).partition("\n")[2])))
+    assert not cells[0].startswith(("=", "+", "-", "@"))
+    assert r"\frac" not in formats.latex(table)
+
+
+def test_equivalent_and_not_settled_are_two_marks_with_a_legend():
+    close = [*runs("a", 0.5003, 0.5, 0.4998), *runs("b", 0.4999, 0.5002, 0.4996), *runs("c", 0.3, 0.3004, 0.2999)]
+    table = ResultTable.from_records(close)
+    assert marks(table) == {"a": "best", "b": "equivalent", "c": ""}
+    assert "≈ equivalent to the best mean: shown to lie within ±0.50 % of it." in formats.caption(table)
+    assert "Without a mark: some other method is better." in formats.caption(table)
+    assert r"$^{\approx}$" in formats.latex(table)
+    strict = ResultTable.from_records(close, margin=0.01)
+    assert marks(strict) == {"a": "unsettled", "b": "unsettled", "c": ""}
+    assert "? not settled" in formats.caption(strict)
+    assert "≈" not in formats.text(strict)
+
+
+def test_marked_are_those_that_no_other_is_better_than():
+    table = ResultTable.from_records(make_study())
+    for metric in table.metrics:
+        marked = {row.label for row in table.rows if row.cells[metric].mark}
+        assert marked == set(table.comparisons[metric].best)
+
+
+def test_best_epochs_are_shown_as_mean_and_population_deviation():
+    runs = [replace(make_record(seed=seed), best_epoch=epoch) for seed, epoch in enumerate((2, 4, 6))]
+    (row,) = ResultTable.from_records(runs).rows
+    # Mean 4; squared deviations 4, 0, 4 over 3.
+    assert (row.best_epoch.mean, row.best_epoch.n) == (4, 3)
+    assert row.best_epoch.deviation == pytest.approx((8 / 3) ** 0.5)
+    assert row.best_epoch.text == "4.0 ± 1.6"
+    (one,) = ResultTable.from_records(runs[:1]).rows
+    assert one.best_epoch.text == "2"
+    none = ResultTable.from_records([replace(run, best_epoch=None) for run in runs])
+    assert not none.has_epochs
+
+
+def test_folds_that_chose_different_epochs_have_no_best_epoch_between_them():
+    def fold(number: int, epoch: int):
+        made = make_record(seed=0)
+        spec = {**made.spec, "split": {"name": "class_folds", "fold": number, "n_folds": 2}}
+        return replace(made, name=hashed(spec), spec=spec, best_epoch=epoch)
+
+    assert join_folds([fold(0, 3), fold(1, 5)])[0].best_epoch is None
+    assert join_folds([fold(0, 3), fold(1, 3)])[0].best_epoch == 3

@@ -1,0 +1,174 @@
+"""Verdicts of the pages on samplers, factors, joined folds, mixup, untrained trunks and searches follow their rules."""
+
+import pytest
+from studies.results.arithmetic import paired_gains
+from studies.results.claims import (
+    c04_samplers,
+    c05_factors,
+    c08_concatenation,
+    c10_mixup,
+    c11_untrained,
+    c16_search,
+    c18_epochs,
+)
+from studies.results.page import Page, table
+from studies.results.records import JOINED, ExportedRun
+
+from tests.results.test_results import exported, field
+
+LOSSES = {"A": 0.50, "B": 0.55, "C": 0.60, "D": 0.65}
+
+
+def verdicts(page: Page | None) -> dict[str, str]:
+    assert page is not None
+    assert page.markdown().count("## Verdict") == 1
+    return {answer.data: answer.verdict for answer in page.answers}
+
+
+def variants(shifts: dict[str, float]) -> list[ExportedRun]:
+    """Every loss in every variant, which shifts it by so much, and by a little more or less from loss to loss."""
+    levels = {
+        f"{loss}, {variant}": level + shift + (0.0 if variant in ("base", "SPC-4") else 0.0005 * (-1) ** place)
+        for place, (loss, level) in enumerate(LOSSES.items())
+        for variant, shift in shifts.items()
+    }
+    return field(levels, sd=0.00001, n_seeds=2)
+
+
+def test_a_sampler_is_judged_by_what_it_gains_over_spc_4() -> None:
+    shifts = {"SPC-2": 0.02, "SPC-4": 0.0, "SPC-8": -0.01, "SPC-R": 0.0, "GC": 0.01, "DDM": 0.0, "FRD": -0.02}
+    page = c04_samplers.page(variants(shifts))
+    assert verdicts(page) == {"SPC-2 beats SPC-4": "holds", "FRD beats SPC-4": "does not hold"}
+    assert page is not None
+    assert "best to worst of seven samplers 4." in page.short
+
+
+@pytest.mark.parametrize(
+    ("shift", "expected"),
+    [(0.02, ("holds", "holds")), (-0.02, ("does not hold", "holds")), (0.0, ("does not hold",) * 2)],
+)
+def test_factors_are_judged_from_the_base(shift: float, expected: tuple[str, str]) -> None:
+    changed = {"batch 256": shift, "decay 0.01": shift, "512 dimensions": shift, c05_factors.PLAIN: -shift}
+    found = verdicts(c05_factors.page(variants(dict.fromkeys(c05_factors.VARIANTS, 0.0) | changed)))
+    rising = ("larger batches help", "more dimensions help", "augmentation helps")
+    assert {found[f"CUB: {part}"] for part in rising} == {expected[0]}
+    assert found["CUB: weight decay matters"] == expected[1]
+
+
+def test_features_say_nothing_of_augmentation() -> None:
+    shifts = {name: 0.01 for name in c05_factors.VARIANTS if name != c05_factors.PLAIN}
+    page = c05_factors.page(variants(shifts))
+    assert "CUB: augmentation helps" not in verdicts(page)
+    assert page is not None
+    assert "augmentation" not in page.short
+    assert "no augmentation" not in page.markdown()
+
+
+def test_a_verdict_shows_every_interval_that_it_rests_on() -> None:
+    shifts = dict.fromkeys(c05_factors.VARIANTS, 0.0) | {"decay 0.001": -0.02}
+    page = c05_factors.page(variants(shifts))
+    assert page is not None
+    (answer,) = [one for one in page.answers if one.data == "CUB: weight decay matters"]
+    assert answer.verdict == "holds"
+    assert answer.sentence.startswith("Recall@1: From none to 0.001 -2.")
+    assert "; to 0.01 " in answer.sentence
+
+
+def test_joined_models_are_set_against_single_ones_of_both_widths() -> None:
+    runs = []
+    for loss, level in LOSSES.items():
+        for width, gain in ((128, 0.0), (512, 0.02)):
+            folds = [
+                exported(f"{loss}, {width}", 1, level + gain + 0.001 * fold, run=f"{loss}{fold}") for fold in range(4)
+            ]
+            joined = exported(f"{loss}, {width}", 1, level + gain + 0.02, kind=JOINED, best_epoch=1)
+            runs += [*folds, joined]
+    found = verdicts(c08_concatenation.page(runs))
+    assert found == {
+        "against one model of 128 dimensions": "holds",
+        "against one model of 512 dimensions": "does not hold",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rho", "recall", "verdict"), [(0.1, -0.02, "holds"), (-0.1, -0.02, "does not hold"), (0.1, 0.02, "does not hold")]
+)
+def test_mixup_must_compress_and_cost(rho: float, recall: float, verdict: str) -> None:
+    runs = []
+    for place, (loss, level) in enumerate(LOSSES.items()):
+        for seed in (1, 2):
+            plain = {"train": {"rho": 0.3 + 0.001 * place, "effective_rank": 9.0}}
+            mixed = {"train": {"rho": 0.3 + 0.002 * place + rho, "effective_rank": 8.0}}
+            runs.append(exported(loss, seed, level, **plain))
+            runs.append(exported(f"{loss}, mixup", seed, level + recall + 0.0001 * place, **mixed))
+    assert verdicts(c10_mixup.page(runs)) == {"cub200": verdict}
+
+
+def untrained_rows(trunk: str, level: float) -> list[ExportedRun]:
+    ways = ["all 1280", *c11_untrained.WAYS]
+    return [exported(f"{trunk}, {way}", 0, level) for way in ways]
+
+
+def test_trunks_are_set_against_losses_where_there_are_two() -> None:
+    trained, one = field(LOSSES), untrained_rows("efficientnet_lite0", 0.5)
+    assert verdicts(c11_untrained.page(one, trained)) == {"cub200": "cannot tell"}
+    far, near = untrained_rows("resnet50", 0.3), untrained_rows("resnet50", 0.49)
+    assert verdicts(c11_untrained.page([*one, *far], trained)) == {"cub200": "holds"}
+    assert verdicts(c11_untrained.page([*one, *near], trained)) == {"cub200": "does not hold"}
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.001, "holds"), (0.02, "does not hold")])
+def test_a_search_is_long_enough_where_a_longer_one_gains_little(gain: float, verdict: str) -> None:
+    longer = field({loss: level + gain for loss, level in LOSSES.items()}, sd=0.0001)
+    found = c16_search.page(longer, field(LOSSES, sd=0.0001))
+    assert verdicts(found) == {"cub200": verdict}
+
+
+def test_gains_are_taken_on_the_seeds_that_both_have() -> None:
+    gains = paired_gains({"A": {1: 0.1, 2: 0.2, 3: 0.9}, "B": {1: 0.2, 2: 0.3}}, {"x": ("A", "B"), "y": ("A", "C")})
+    assert list(gains) == ["x"]
+    assert gains["x"].mean == pytest.approx(0.1)
+
+
+def test_text_and_numbers_are_aligned_apart() -> None:
+    assert table(["a", "b", "c"], [["x", "y", "1"]], n_text=2).splitlines()[1] == "| --- | --- | ---: |"
+
+
+def longer(before: dict[str, float], after: dict[str, float]) -> list[ExportedRun]:
+    """Runs of 32 epochs that reach one score by the 8th and another by the last, with a peak on test in between."""
+    runs = []
+    for name, level in before.items():
+        for seed in range(3):
+            test = {0: 0.1, 8: level + 0.0001 * seed, 12: 0.99, 32: after[name] + 0.0001 * seed}
+            validation = {0: 0.1, 8: 0.5, 12: 0.4, 32: 0.6}
+            curves = {("test", "map@r"): test, ("validation", "map@r"): validation}
+            runs.append(exported(name, seed, level, epochs=curves, study="c18_epochs_cub200"))
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ({"A": 0.60, "B": 0.65, "C": 0.70, "D": 0.75, "E": 0.80}, ["holds", "does not hold"]),
+        ({"A": 0.804, "B": 0.803, "C": 0.802, "D": 0.801, "E": 0.80}, ["does not hold", "holds"]),
+    ],
+)
+def test_longer_training_is_judged_by_its_order_and_by_how_far_methods_are_apart(
+    after: dict[str, float], expected: list[str]
+) -> None:
+    before = {"A": 0.50, "B": 0.51, "C": 0.52, "D": 0.53, "E": 0.54}
+    page = c18_epochs.page(longer(before, after))
+    parts = ("8 epochs give the order of 32", "losses are saturated after 32")
+    assert verdicts(page) == {f"CUB: {part}": verdict for part, verdict in zip(parts, expected, strict=True)}
+    assert page is not None
+    # Validation selects within each budget: what test classes reach in between is nobody's score.
+    assert "99" not in page.sections[1].text
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.sections[1].text.splitlines()}
+    place = 1 + sorted(after, key=lambda name: -after[name]).index("E")
+    assert rows["E"].startswith(f"| E | 54.01 | 54.01 | {100 * (after['E'] + 0.0001):.2f} | ")
+    assert rows["E"].endswith(f"| 1 to {place} |")
+
+
+def test_the_page_of_longer_training_waits_for_two_seeds() -> None:
+    levels = {"A": 0.5, "B": 0.6, "C": 0.7}
+    assert c18_epochs.page([run for run in longer(levels, levels) if run.seed == 0]) is None

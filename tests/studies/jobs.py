@@ -1,0 +1,72 @@
+"""Jobs for the studies' tests: they score by arithmetic instead of training, quickly and without torch."""
+
+import os
+import time
+from pathlib import Path
+
+from fairground.records.provenance import begin
+from fairground.records.record import EpochRow, RunRecord, Score
+from fairground.spec.identity import canonical_json, method_of, name_of, to_plain
+from fairground.spec.load import run_from_plain
+from tests.studies.arithmetic import score_of
+
+
+def quadratic(argument, tell):
+    """Score a run by how near its margin is to the best; NaN-like regions diverge or fail."""
+    import json
+
+    spec = run_from_plain(argument["spec"])
+    margin = float(spec.loss.settings.get("margin", spec.loss.settings.get("positive_margin", 0.0)))
+    _mark(argument, spec)
+    time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))
+    if 1.5 < margin < 1.7:
+        raise ValueError("a bug in this corner")
+    state = "diverged" if margin >= 1.7 else "done"
+    values = {} if state == "diverged" else score_of(spec)
+    scores = [Score(metric="map@r", split=split, value=value) for split, value in values.items()]
+    record = RunRecord(
+        name=name_of(spec),
+        method=method_of(spec),
+        spec=to_plain(spec),
+        state=state,
+        epochs=(EpochRow(epoch=1, step=1, loss=1.0, validation={"map@r": values.get("validation", 0.0)}),),
+        best_epoch=1,
+        scores=tuple(scores),
+        notes=(),
+        failure=None if state == "done" else "the loss is not a number",
+        provenance=begin().finish(data_fingerprint="d", split_fingerprint="s", threads=1),
+    )
+    tell({"kind": "batch", "run": record.name, "epoch": 1, "of": 1, "batch": 1, "batches": 1, "loss": 1.0})
+    return json.loads(record.to_json())
+
+
+#: somebody's own metric, of which less is better
+OWN_METRIC = "my_lab.metrics:Misses"
+
+
+def mirrored(argument, tell):
+    """Score as `quadratic` does, by a metric of which less is better."""
+    result = quadratic(argument, tell)
+    for score in result["scores"]:
+        score |= {"metric": OWN_METRIC, "value": 1 - score["value"], "higher_is_better": False}
+    return result
+
+
+def full_disk(argument, tell):
+    """Fail as a run does whose disk is full."""
+    from fairground.errors import StoreError
+
+    raise StoreError("cannot write runs: the disk is full")
+
+
+def join(argument, tell):
+    """Pretend to join models: a little better than their number."""
+    return {"scores": {"map@r": 0.5 + len(canonical_json({"runs": argument["runs"]})) % 7 / 1000}, "embedding_dim": 8}
+
+
+def _mark(argument, spec):
+    """Leave a line for every run begun, so that a test can count them."""
+    path = Path(argument["home"]) / "begun.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(f"{name_of(spec)} {spec.seed} {'test' if spec.evaluation.test else 'sealed'}\n")

@@ -1,0 +1,130 @@
+"""A search that tries the method as it stands before anything else."""
+
+import dataclasses
+from functools import partial
+
+import pytest
+
+from fairground.errors import InputError
+from fairground.records.store import Store
+from fairground.spec.jobs import jobs_of
+from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.space import Choice, Integer, LogReal, Real, contains
+from fairground.spec.study import study_hash, study_to_plain
+from fairground.spec.study_load import load_study
+from fairground.studies.executors.choose import executor_named
+from fairground.studies.plan import cost_probes
+from fairground.studies.run_study import run_study
+from fairground.studies.suggest import suggest
+from fairground.studies.trial import Trial
+
+RANGES = {"a": Real(low=0.0, high=1.0), "b": LogReal(low=1e-4, high=1.0)}
+
+
+def asked(trials, *, defaults, sampler="gp", startup=4):
+    return suggest(
+        RANGES, trials, sampler=sampler, startup=startup, seed=0, label="cell", n_trials=9, defaults=defaults
+    )
+
+
+def studied(home, study):
+    spawn = partial(executor_named, "inline", workers=1)
+    jobs = {"run_job": "tests.studies.jobs:quadratic", "join_job": "tests.studies.jobs:join"}
+    return run_study(study, home=home, spawn=spawn, **jobs)
+
+
+def defaults_of(*words, **changes):
+    study = load_study("tiny", changes=["search.defaults_first=true"])
+    job = dataclasses.replace(jobs_of(study)[0], method=dataclasses.replace(study.methods[0], words=words, **changes))
+    return job.defaults()
+
+
+def test_defaults_come_first_and_then_the_points_that_would_have_been():
+    defaults = {"a": 0.25, "b": 0.5}
+    plain = [asked([None] * number, defaults=None) for number in range(3)]
+    first = [asked([None] * number, defaults=defaults) for number in range(4)]
+    assert first == [defaults, *plain]
+
+
+def test_the_model_learns_from_defaults_that_are_in_the_ranges():
+    rest = [
+        Trial(number=n, settings={"a": n / 10, "b": 0.01 * n}, state="done", folds={0: n / 10}) for n in range(1, 6)
+    ]
+    inside = Trial(number=0, settings={"a": 0.9, "b": 0.9}, state="done", folds={0: 0.99})
+    outside = dataclasses.replace(inside, settings={"a": 0.9})
+    told = asked([inside, *rest], defaults=inside.settings)
+    untold = asked([outside, *rest], defaults=outside.settings)
+    assert told != untold
+    assert untold == asked([*rest, outside], defaults=outside.settings)
+    for sampler in ("gp", "tpe", "random"):
+        found = asked([outside, *rest], defaults=outside.settings, sampler=sampler)
+        assert all(contains(RANGES[key], found[key]) for key in RANGES)
+
+
+def test_the_defaults_are_those_of_the_method():
+    assert defaults_of("loss=contrastive") == {"loss.negative_margin": 1.0, "loss.positive_margin": 0.0}
+    assert defaults_of("loss=contrastive", "loss.negative_margin=0.7")["loss.negative_margin"] == 0.7
+
+
+def test_a_rate_that_is_left_out_is_the_trunks():
+    assert defaults_of("loss=proxy_nca", "optimiser.lr=0.002")["optimiser.loss_lr"] == 0.002
+    assert defaults_of("loss=proxy_nca", "optimiser.loss_lr=0.5")["optimiser.loss_lr"] == 0.5
+
+
+def test_settings_of_the_run_itself_may_be_searched():
+    ranges = {"training.batch_size": Integer(low=8, high=64), "optimiser.head_lr": LogReal(low=1e-5, high=1.0)}
+    found = defaults_of("loss=contrastive", "optimiser.lr=0.01", ranges=ranges)
+    assert (found["training.batch_size"], found["optimiser.head_lr"]) == (32, 0.01)
+
+
+def test_what_a_range_does_not_have_is_left_as_the_method_has_it():
+    found = defaults_of("loss=n_pair")
+    assert "loss.norm_weight" not in found
+
+
+def test_a_range_contains_what_a_search_of_it_could_try():
+    assert [contains(Real(low=0, high=1), value) for value in (0, 0.5, 1, -0.1, 1.1, None, True)] == [
+        *(True, True, True),
+        *(False, False, False, False),
+    ]
+    assert not contains(LogReal(low=1e-4, high=1), 0.0)
+    assert [contains(Integer(low=2, high=5), value) for value in (2, 5, 6, 2.5)] == [True, True, False, False]
+    assert [contains(Choice(options=("x", 1)), value) for value in ("x", 1, "y", True)] == [True, True, False, False]
+
+
+def test_the_first_trial_of_a_study_is_the_method_itself(tmp_path):
+    study = load_study("tiny", changes=["search.defaults_first=true", "search.trials=6"])
+    first = studied(tmp_path / "a", study)
+    for job, result in zip(jobs_of(study), first, strict=True):
+        assert result.trials[0].settings == job.defaults()
+        assert len(result.trials) == 6
+    again = studied(tmp_path / "b", study)
+    assert [[trial.settings for trial in one.trials] for one in first] == [
+        [trial.settings for trial in one.trials] for one in again
+    ]
+    record = next(one for one in Store(tmp_path / "a").records() if one.search is not None)
+    assert record.search.defaults_first
+    assert "(tpe, the method's own settings first)" in record.search.sentence
+    assert {
+        spec.loss.settings.get("margin", spec.loss.settings.get("negative_margin")) for spec in cost_probes(study)
+    } == {
+        result.trials[0].settings.get("loss.margin", result.trials[0].settings.get("loss.negative_margin"))
+        for result in first
+    }
+
+
+def test_a_study_that_does_not_ask_for_it_keeps_its_name():
+    study = load_study("tiny")
+    # the name that this preset had before there was such a choice
+    assert study_hash(study) == "bf406f2f2f89"
+    assert "defaults_first" not in study_to_plain(study)["search"]
+    assert "defaults_first" not in SearchProcedure(trials=3).to_plain()
+    asking = load_study("tiny", changes=["search.defaults_first=true"])
+    assert study_hash(asking) != study_hash(study)
+    said = SearchProcedure(trials=3, defaults_first=True)
+    assert SearchProcedure.from_plain(said.to_plain()) == said
+
+
+def test_a_grid_has_its_own_points():
+    with pytest.raises(InputError, match=r"search.defaults_first is for the samplers gp, tpe and random; a grid"):
+        load_study("tiny", changes=["search.defaults_first=true", "search.sampler=grid"])

@@ -1,0 +1,55 @@
+"""What a study takes on a GPU: images and bytes by hand, hours at a stated speed, for every full-size preset."""
+
+from pathlib import Path
+
+import pytest
+
+from fairground.records.store import Store
+from fairground.spec.load import load_run
+from fairground.spec.study_load import load_study, study_names
+from fairground.studies.plan import plan_of
+from fairground.studies.speed import measured_speeds
+from fairground.studies.work import work_of
+from tests.records.factory import make_record
+
+FULL_SIZE = [
+    name for name in study_names() if name.startswith(("mlrc2020/", "roth2020/")) and name != "mlrc2020/figure1"
+]
+
+
+def test_a_run_of_roths_by_hand() -> None:
+    spec = load_run(protocol="roth2020-cub200", overrides=["loss=margin@roth-cub200"], unsaid="x")
+    work = work_of(spec)
+    # 150 epochs of 52 batches of 112; the 5,924 test images 151 times and once more, the training images for analyses.
+    assert work.images == pytest.approx(150 * 52 * 112 + (152 * 5924 + 5864) / 3)
+    # ResNet-50's 23,508,032 weights seven times, test embeddings of 128 numbers.
+    assert work.bytes == 4 * (7 * 23_508_032 + 5924 * 128)
+
+
+def test_a_trial_of_mlrc_keeps_the_test_split_sealed() -> None:
+    words = ["evaluation.test=false", "training.epochs=10"]
+    work = work_of(load_run(protocol="mlrc2020-cub200", overrides=words, unsaid="x"))
+    # Ten epochs of 100 batches of 32; a quarter of 5,864 images six times.
+    assert work.images == pytest.approx(10 * 100 * 32 + 6 * 1466 / 3)
+    assert work.bytes == 4 * 7 * 10_270_240
+
+
+def test_of_data_of_ones_own_nothing_is_known() -> None:
+    assert work_of(load_run(protocol="laptop")) is None
+
+
+@pytest.mark.parametrize("name", FULL_SIZE)
+def test_every_full_size_preset_says_hours_and_disk(name: str, tmp_path: Path) -> None:
+    plan = plan_of(load_study(name), home=tmp_path)
+    assert plan.images() > 0
+    assert plan.bytes() > 0
+    assert plan.gpu_seconds() is None
+    assert plan.gpu_seconds(350) == pytest.approx(plan.images() / 350)
+
+
+def test_speeds_are_those_of_epochs_that_trained(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.append(make_record())
+    # The first row of the record is the untrained network's.
+    assert measured_speeds(store)["small_conv"].images_per_second == 1500
+    assert "2 cores" in measured_speeds(store)["small_conv"].hardware
