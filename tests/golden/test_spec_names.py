@@ -26,7 +26,7 @@ def protocols() -> dict[str, str]:
 
 
 def presets() -> dict[str, str]:
-    text = resources.files("fairground.protocols").joinpath("presets.toml").read_text(encoding="utf-8")
+    text = resources.files("fairground").joinpath("papers", "protocols", "presets.toml").read_text(encoding="utf-8")
     return {
         f"{loss}@{preset}": name_of(load_run(overrides=[f"loss={loss}@{preset}"]))
         for loss, said in tomllib.loads(text).items()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import fairground as fg
-from fairground.catalogue import find, list_room
+from fairground.spec.catalogue import find, list_room
 from tests.golden.machine import RELATIVE, SCORE, digest, read, write
 
 STORED = Path(__file__).with_name("tiny_runs.json")
