@@ -62,8 +62,8 @@ def prepare_inputs(
         listen=listen,
         should_stop=should_stop,
     )
-    wanted = {view_name(number): parts.parts.train for number in range(spec.training.views)}
-    views.fill(parts.table.images, {**wanted, PLAIN: parts.parts.validation})
+    wanted = {view_name(number): parts.split.train for number in range(spec.training.views)}
+    views.fill(parts.table.images, {**wanted, PLAIN: parts.split.validation})
     model.trunk.is_past_frozen = True
     parts.loader.transform = views
     return replace(parts, transform=views)
@@ -213,7 +213,7 @@ def _cache_of(parts: Assembled, spec: RunSpec) -> StageCache:
     folder = cache_root("stages") / hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()[:32]
     shape = saved_shape(folder)
     if shape is None:
-        first = parts.transform.evaluate(parts.table.images, parts.parts.train[:1], parts.device)
+        first = parts.transform.evaluate(parts.table.images, parts.split.train[:1], parts.device)
         shape = tuple(parts.model.frozen_output(first).shape[1:])
     about: dict[str, str | int] = {
         "version": _VERSION,
