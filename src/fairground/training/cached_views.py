@@ -11,7 +11,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -23,6 +22,7 @@ from torch import Tensor
 from fairground.contracts.model import Augmentation, PlannedTransform, Transform
 from fairground.contracts.table import Images
 from fairground.loading.prepared_cache import cache_root
+from fairground.loading.read_ahead import read_ahead
 from fairground.loading.threads import for_each
 from fairground.spec.identity import to_plain
 from fairground.spec.run import RunSpec
@@ -145,14 +145,8 @@ class CachedViews(PlannedTransform):
         groups = [rows[begin : begin + _GROUP] for begin in range(0, len(rows), _GROUP)]
         if not groups:
             return
-        outputs = []
-        with ThreadPoolExecutor(1, thread_name_prefix="fairground-views") as reader:
-            ahead = reader.submit(self._inputs, images, view, groups[0])
-            for number, group in enumerate(groups):
-                inputs = ahead.result()
-                if number + 1 < len(groups):
-                    ahead = reader.submit(self._inputs, images, view, groups[number + 1])
-                outputs.append(self.model.frozen_output(inputs)[: len(group)])
+        inputs = read_ahead(lambda group: self._inputs(images, view, group), groups)
+        outputs = [self.model.frozen_output(some)[: len(group)] for some, group in zip(inputs, groups, strict=True)]
         self.cache.write(view, rows, torch.cat(outputs))
 
     def _inputs(self, images: Images, view: str, rows: np.ndarray) -> Tensor:
