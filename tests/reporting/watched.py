@@ -1,4 +1,4 @@
-"""A watch on a temporary home, in this process, for tests."""
+"""A watch on a temporary run directory, in this process, for tests."""
 
 import json
 import os
@@ -7,30 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fairground.dashboard.home import choose
-from fairground.dashboard.page_cache import PageCache
-from fairground.dashboard.server import WatchServer
 from fairground.records.artefacts import RunFolder
 from fairground.records.checkpoint_files import write_state
-from tests.patience import PATIENCE
+from fairground.reporting.watch import Watch, WatchServer, choose
 from tests.records.factory import hashed, make_record, make_spec
 
 
 @contextmanager
-def watching(home: Path, *words: str, host: str = "127.0.0.1") -> Iterator[WatchServer]:
-    """Serve a home on any free port while the block lasts."""
-    keeper = PageCache(home, choose(words, home), pause=0.1)
-    with WatchServer(host, 0, keeper) as server:
-        keeper.start()
+def watching(home: Path, *names: str) -> Iterator[WatchServer]:
+    """Serve a run directory on any free port while the block lasts."""
+    with WatchServer("127.0.0.1", 0, Watch(home, choose(names, home), pause=0.1)) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:
             yield server
         finally:
-            keeper.end()
             server.shutdown()
             thread.join()
-            keeper.join(PATIENCE)
 
 
 def begin_run(home: Path, *, loss: str = "margin", seed: int = 31, n_epochs: int = 3, is_alive: bool = True) -> str:
