@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.deploy import faiss_index as approximate
 from fairground.deploy.decision import DecisionRule, rule_of
 from fairground.deploy.index import build_index, open_index

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.deploy.index import build_index, open_index
 from fairground.deploy.index_changes import add_embeddings, add_to_index, create_index, remove_from_index
 from fairground.deploy.index_compaction import check_index, compact_index

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.deploy import live_rows, open_set
 from fairground.deploy.conformal import ClassConformal
 from fairground.deploy.decision import DecisionRule, rule_of
