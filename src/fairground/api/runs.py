@@ -12,9 +12,8 @@ from fairground.records.filters import Filters
 from fairground.records.record import RunRecord, State
 from fairground.records.store import Store
 from fairground.spec.catalogue import canonical, nearest
-from fairground.spec.load import parse_overrides
 from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import Value
+from fairground.spec.settings import Value, parse_overrides
 
 
 def runs(

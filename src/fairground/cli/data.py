@@ -78,7 +78,7 @@ def check(
     from fairground.audit.audit import audit_in_detail
     from fairground.audit.label_suspects import label_suspects, readable_table
     from fairground.cli.data_findings import print_suspects, print_written, write_asked
-    from fairground.spec.data_name import data_name
+    from fairground.spec.identity import data_name
     from fairground.training.build import build_dataset
 
     opened = build_dataset(asked)
