@@ -14,9 +14,8 @@ from fairground.records.filters import Filters
 from fairground.records.record import EpochRow, RunRecord, State
 from fairground.records.store import Store
 from fairground.spec.catalogue import canonical, nearest
-from fairground.spec.load import parse_overrides
 from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import Value
+from fairground.spec.settings import Value, parse_overrides
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -7,8 +7,8 @@ from functools import cached_property
 from fairground.comparison.comparison import Comparison
 from fairground.records.record import RunRecord, SplitName, one_of_each_spec
 from fairground.spec.declarations import declared
-from fairground.spec.flatten import flatten
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.identity import flatten
+from fairground.spec.procedures import SeedProcedure
 from fairground.spec.space import Range
 
 

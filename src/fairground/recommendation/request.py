@@ -7,7 +7,7 @@ from typing import Any, Literal
 from fairground.errors import DataError, require
 from fairground.recommendation.candidates import FROZEN, RAW, UNTRAINED
 from fairground.spec.load import load_run
-from fairground.spec.metric_words import declared_metric
+from fairground.spec.measurement_names import declared_metric
 from fairground.spec.settings import Value
 from fairground.spec.study import MethodSpec
 from fairground.spec.study_load import load_study

@@ -16,7 +16,7 @@ from fairground.recommendation.cross_validation import ClassFolds, CrossValidati
 from fairground.recommendation.race_progress import RaceProgress
 from fairground.recommendation.request import Request
 from fairground.spec.load import load_run
-from fairground.spec.metric_words import goodness
+from fairground.spec.measurement_names import goodness
 from fairground.spec.settings import Value
 from fairground.training.weights import known_weights
 from fairground.training.workbench import Workbench

@@ -27,7 +27,7 @@ from fairground.reporting.figures.regularised import is_changed
 from fairground.reporting.headings import heading, squeeze
 from fairground.reporting.palette import Palette
 from fairground.reporting.tables import ResultTable
-from fairground.spec.flatten import flatten
+from fairground.spec.identity import flatten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

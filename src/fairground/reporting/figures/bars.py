@@ -8,7 +8,7 @@ from fairground.reporting.drawing import Draw, plain_axes
 from fairground.reporting.headings import heading, show_interval, squeeze, unit
 from fairground.reporting.palette import Palette, series_of
 from fairground.reporting.tables import ResultTable, TableCell
-from fairground.spec.metric_words import is_share
+from fairground.spec.measurement_names import is_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from fairground.reporting.headings import heading, shorten, unit
 from fairground.reporting.methods import Method
 from fairground.reporting.palette import Palette, dash_of, series_of
 from fairground.reporting.tables import ResultTable
-from fairground.spec.metric_words import is_share
+from fairground.spec.measurement_names import is_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

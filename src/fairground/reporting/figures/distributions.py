@@ -19,7 +19,7 @@ from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figure_inputs import FigureInputs, count
 from fairground.reporting.headings import shorten, squeeze
 from fairground.reporting.palette import Palette
-from fairground.spec.flatten import differing
+from fairground.spec.identity import differing
 from fairground.spec.run import ROOM_OF
 
 if TYPE_CHECKING:

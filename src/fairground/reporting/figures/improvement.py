@@ -19,7 +19,7 @@ from fairground.reporting.figure_inputs import FigureInputs, count
 from fairground.reporting.figures.regularised import is_changed
 from fairground.reporting.headings import heading, squeeze
 from fairground.reporting.palette import Palette
-from fairground.spec.metric_words import goodness
+from fairground.spec.measurement_names import goodness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

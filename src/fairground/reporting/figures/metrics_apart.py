@@ -14,7 +14,7 @@ from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figure_inputs import FigureInputs, count
 from fairground.reporting.headings import heading
 from fairground.reporting.palette import N_SERIES, Palette, sign_of
-from fairground.spec.metric_words import goodness, is_share
+from fairground.spec.measurement_names import goodness, is_share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

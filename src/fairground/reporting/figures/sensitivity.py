@@ -10,8 +10,8 @@ from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figure_inputs import FigureInputs, count, factor_of
 from fairground.reporting.headings import heading, shorten, squeeze, unit
 from fairground.reporting.palette import Palette
-from fairground.spec.flatten import differing
-from fairground.spec.metric_words import goodness
+from fairground.spec.identity import differing
+from fairground.spec.measurement_names import goodness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
