@@ -74,14 +74,9 @@ def check(
     asked, split = _parts(path, words or [], dataset)
     from fairground.audit.audit import audit_in_detail
     from fairground.audit.label_suspects import label_suspects, readable_table
-<<<<<<< HEAD:src/fairground/commands/data.py
     from fairground.commands.data_findings import print_suspects, print_written, write_asked
     from fairground.commands.progress import counted
-    from fairground.spec.data_name import data_name
-=======
-    from fairground.cli.data_findings import print_suspects, print_written, write_asked
     from fairground.spec.identity import data_name
->>>>>>> wip-spec:src/fairground/cli/data.py
     from fairground.training.build import build_dataset
 
     opened = build_dataset(asked)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairground.spec.adaptation import ALL, AdaptationSpec
-from fairground.spec.load import load_run, parse_overrides
+from fairground.spec.load import load_run
 from fairground.spec.settings import Value
 from fairground.spec.study import MethodSpec
 
@@ -142,9 +142,7 @@ def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> 
     for turn, rate in enumerate(RATES):
         for place, start in enumerate(starts):
             for method in methods[: len(methods) if turn + place < 2 else max(1, len(methods) // 2)]:
-                one = Candidate(
-                    start=start, loss=method.label, settings=parse_overrides(method.words), rate=rate, steps=STEPS[0]
-                )
+                one = Candidate(start=start, loss=method.label, settings=method.overrides, rate=rate, steps=STEPS[0])
                 found.setdefault(one.label, one)
     return list(found.values())
 
@@ -152,8 +150,7 @@ def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> 
 def network_candidates(methods: Sequence[MethodSpec]) -> list[Candidate]:
     """Return small networks trained from scratch, by loss."""
     return [
-        Candidate(loss=method.label, settings=parse_overrides(method.words), depth=ALL, depth_steps=STEPS[0])
-        for method in methods
+        Candidate(loss=method.label, settings=method.overrides, depth=ALL, depth_steps=STEPS[0]) for method in methods
     ]
 
 

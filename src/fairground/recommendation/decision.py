@@ -154,7 +154,9 @@ def _ranked(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -
     found = [one for repeat in repeats if (one := known.get(candidate.label, repeat)) is not None]
     scores = {metric: fmean(one.scores[metric] for one in found) for metric in (found[0].scores if found else {})}
     # Deciding metrics are means over blocks, as they are compared.
-    decided = {metric: fmean(_blocks(known, candidate, repeats, metric)) for metric in (found[0].blocks if found else {})}
+    decided = {
+        metric: fmean(_blocks(known, candidate, repeats, metric)) for metric in (found[0].blocks if found else {})
+    }
     return RankedMethod(
         candidate=candidate,
         label=candidate.label,

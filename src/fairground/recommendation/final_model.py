@@ -21,6 +21,7 @@ from fairground.spec.adaptation import AdaptationSpec
 from fairground.training.adaptation import AdaptedModel
 from fairground.training.checkpoint import to_bytes
 from fairground.training.measure import view_of_rows
+from fairground.training.torch_threads import torch_threads
 from fairground.training.workbench import Workbench
 
 #: rows that thresholds are found on at most: pairs grow with their square
@@ -113,6 +114,4 @@ def remake_model(plan: Path) -> RemadeModel:
     with torch_threads(asked["threads"]):
         adapted = bench.adapter.fit(spec, rows)
     weights = to_bytes(bench.adapter.full_model(adapted).state_dict())
-    return RemadeModel(
-        name=plan.parent.name, wanted=asked["weights_sha256"], found=hashlib.sha256(weights).hexdigest()
-    )
+    return RemadeModel(name=plan.parent.name, wanted=asked["weights_sha256"], found=hashlib.sha256(weights).hexdigest())

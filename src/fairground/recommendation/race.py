@@ -112,11 +112,9 @@ class Race:
         # One method at several lengths would take all places.
         shortlist = {one.method: one for one in reversed(ranked) if one.is_trained}
         leaders = sorted(shortlist.values(), key=lambda one: -self.rank(one))[:LEADERS]
-        while (
-            len(leaders) > 1
-            and FIRST_REPEATS * sum(self.seconds(one) for one in (self.untrained[0], *untrained, *leaders))
-            > self.budget.left("race")
-        ):
+        while len(leaders) > 1 and FIRST_REPEATS * sum(
+            self.seconds(one) for one in (self.untrained[0], *untrained, *leaders)
+        ) > self.budget.left("race"):
             leaders.pop()
         self.finalists = [self.untrained[0], *sorted([*untrained, *leaders], key=lambda one: -self.rank(one))]
 
@@ -140,7 +138,8 @@ class Race:
 
     def _repeat(self, repeat: int) -> bool:
         """Measure all finalists on a fresh repeat; return whether there was time for all of them."""
-        return all([self._score(candidate, repeat, "race") for candidate in self.finalists])
+        done = [self._score(candidate, repeat, "race") for candidate in self.finalists]
+        return all(done)
 
     def _challenge(self, candidate: Candidate, repeats: int) -> None:
         """Compare a candidate with the leader in repeat 1; if it is better and catches up in time, it joins."""

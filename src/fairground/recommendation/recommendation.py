@@ -1,10 +1,10 @@
 """One recommendation from data to model, phase by phase.
 
-    embed   choose the network, embed the images to learn from once, draw folds of classes      (trunk_choice, workbench)
-    race    the frozen network, heads and losses, fresh repeats, last stages                    (race, last_stages)
-    final   decide, train the chosen method on all seen classes, find thresholds                (decision, final_model)
-    test    open the test classes, score the frozen network and the chosen method completely
-    write   model/, plan.json, report.html                                                      (final_model, race_page)
+    embed   choose the network, embed the images to learn from once, draw folds of classes
+    race    the frozen network, heads and losses, fresh repeats, last stages: see `race`
+    final   decide (see `decision`), train the chosen method on all seen classes, find thresholds
+    test    open the test classes, score the frozen network and the chosen method on all of them
+    write   model/, plan.json, report.html
 
 Each phase has its share of the time (budget). Ctrl-C in the first two ends with the best so far, without the test.
 """
@@ -14,7 +14,6 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,7 @@ from fairground.studies.select import OPENED
 from fairground.training.adaptation import AdaptedModel
 from fairground.training.measure import view_of_rows
 from fairground.training.torch_threads import torch_threads
-from fairground.training.workbench import BLOCK, PLAIN, Workbench, round_robin
+from fairground.training.workbench import BLOCK, PLAIN, Workbench
 
 CORES = os.cpu_count() or 1
 #: of the time, what is set aside for embedding the test images at most; beyond that the user is warned
@@ -171,7 +170,9 @@ class Recommendation:
         bad = f" {n_bad} cannot be read and are left out (`fairground data check` names them)." if n_bad else ""
         late = f" There was no time for {n_late} more; a longer --time embeds them." if n_late else ""
         kept = size(len(self.rows) * cache.row_bytes)
-        self.progress.say(f"{len(self.rows)} images embedded{how}; {kept} of features are in {cache.folder}.{bad}{late}")
+        self.progress.say(
+            f"{len(self.rows)} images embedded{how}; {kept} of features are in {cache.folder}.{bad}{late}"
+        )
         seconds = bench.n_test / self.speed
         if seconds > MOST_KEPT * self.budget.seconds:
             self.progress.say(
@@ -193,7 +194,9 @@ class Recommendation:
             race.untrained = frozen_candidates(width, least, name=request.choice.frozen)
             race.trained = head_candidates(methods, width, least)
         race.deeper = self._deeper
-        self.progress.say(f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds; fresh repeats decide.")
+        self.progress.say(
+            f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds; fresh repeats decide."
+        )
         race.run()
 
     def _deeper(self, leader: Candidate) -> list[Candidate]:
@@ -299,7 +302,7 @@ class Recommendation:
         frozen, chosen = decision.frozen.label, decision.chosen.label
         rivals = [one.label for one in decision.methods if one.label in blocks and one.label != frozen]
         other = next(iter(rivals), None) if decision.is_frozen else chosen
-        if other not in blocks or frozen not in blocks:
+        if other is None or other not in blocks or frozen not in blocks:
             return None
         is_higher = self.request.is_higher or decision.metric != self.request.by
         return compare_values({name: blocks[name] for name in (frozen, other)}, higher_is_better=is_higher)
