@@ -1,6 +1,5 @@
 """Class folds drawn by a seed: in each repeat every seen class validates once, beside other classes each time."""
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -83,7 +82,6 @@ class FoldScores:
 
     scores: dict[str, float]
     blocks: dict[str, tuple[float, ...]]
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +95,7 @@ class CrossValidation:
 
     def score(self, spec: AdaptationSpec, repeat: int) -> FoldScores:
         """Return the scores of a method in one repeat; a method that diverged has the worst there are."""
-        begun, classes = time.monotonic(), self.folds.classes
+        classes = self.folds.classes
         values = {metric: np.full(len(classes), np.nan) for metric in self.metrics}
         try:
             for fold in self.folds.repeat(repeat):
@@ -117,4 +115,4 @@ class CrossValidation:
         # A class of which every pair is left out says nothing.
         decided = {metric: np.nan_to_num(values[metric], nan=means[metric]) for metric in self.deciding}
         blocks = {metric: tuple(self.folds.blocks(of)) for metric, of in decided.items()}
-        return FoldScores(scores=means, blocks=blocks, seconds=time.monotonic() - begun)
+        return FoldScores(scores=means, blocks=blocks)

@@ -1,6 +1,5 @@
 """Which last stages of the network there is time to train after the best head: by the cost of two steps."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -94,7 +93,7 @@ class StageTraining:
         rows, seconds = np.sort(self.rows[:PROBE_IMAGES]), []
         for steps in (1, 1 + PROBE_STEPS):
             probe = stage_candidates(leader.trained_for(1), depth, steps)[0]
-            begun = time.monotonic()
+            begun = self.budget.used()
             self.bench.adapter.fit(self.spec_of(probe), rows)
-            seconds.append(time.monotonic() - begun)
+            seconds.append(self.budget.used() - begun)
         return max(seconds[1] - seconds[0], 1e-3) / PROBE_STEPS

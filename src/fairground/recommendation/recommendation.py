@@ -11,7 +11,6 @@ Each phase has its share of the time (budget). Ctrl-C in the first two ends with
 
 import hashlib
 import os
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -155,10 +154,10 @@ class Recommendation:
         """Return how many images a second the network embeds; 0 where there is none."""
         if self.bench.trunk is None or not len(self.rows):
             return 0.0
-        some, begun = self.rows[:BLOCK], time.monotonic()
+        some, begun = self.rows[:BLOCK], self.budget.used()
         with torch.no_grad():
             self.bench.trunk(self.bench.transform.evaluate(self.bench.table.images, some))
-        return len(some) / (time.monotonic() - begun)
+        return len(some) / (self.budget.used() - begun)
 
     def _say_embedded(self, speed: float) -> None:
         bench, cache = self.bench, self.bench.cache
@@ -215,6 +214,7 @@ class Recommendation:
 
     def _measure(self, candidate: Candidate, repeat: int) -> Measurement:
         self.progress.doing(f"{self.race.phase}: {candidate.label}")
+        begun = self.budget.used()
         with torch_threads(_threads(candidate)):
             found = self.validation.score(self._spec(candidate, repeat), repeat)
         return Measurement(
@@ -223,7 +223,7 @@ class Recommendation:
             repeat=repeat,
             scores=found.scores,
             blocks=found.blocks,
-            seconds=found.seconds,
+            seconds=self.budget.used() - begun,
         )
 
     def _on_measured(self, candidate: Candidate, found: Measurement) -> None:
@@ -249,9 +249,9 @@ class Recommendation:
         if self.folds is None:
             return self.bench.adapter.untrained(self._spec(candidate).run), ()
         self.progress.news(f"training the model to hand over: {decision.chosen.label}")
-        begun = time.monotonic()
+        begun = self.budget.used()
         model = self._fit(candidate)
-        if not self.budget.has_room("final", time.monotonic() - begun):
+        if not self.budget.has_room("final", self.budget.used() - begun):
             return model, ()
         with torch_threads(_threads(candidate)):
             return model, find_thresholds(self.bench, self._spec(candidate), self.folds)
@@ -278,7 +278,7 @@ class Recommendation:
             if found in others and (found.candidate.depth > 0 or not self.budget.has_room("test", last)):
                 continue
             self.progress.doing(f"test classes: {method}")
-            begun = time.monotonic()
+            begun = self.budget.used()
             fitted = model if method == chosen.label else self._fit(found.candidate)
             with suppress(DivergedError), torch_threads(CORES):
                 view = view_of_rows(bench.table, fitted.embed(rows), rows, normalise=fitted.normalise)
@@ -287,7 +287,7 @@ class Recommendation:
                 assert self.folds is not None
                 values = np.nan_to_num(evaluated.per_class[decision.metric])
                 blocks[method] = dict(enumerate(self.folds.blocks(values)))
-            last = time.monotonic() - begun
+            last = self.budget.used() - begun
         return UnsealedScores(
             scores=scores,
             comparison=self._compare_test(decision, blocks),
