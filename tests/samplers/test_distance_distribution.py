@@ -8,8 +8,7 @@ from scipy.stats import wasserstein_distance
 
 from fairground.errors import DataError, InputError
 from fairground.samplers import DistanceDistributionSampler
-from fairground.sampling.candidates import draw_candidates
-from fairground.sampling.class_rows import ClassRows
+from fairground.samplers._class_draws import ClassRows, draw_candidates
 from tests.samplers.splits import class_counts, clustered, draws, even_split, seeded
 
 LABELS = even_split(n_classes=30, size=12)
