@@ -3,14 +3,13 @@
     python scripts/house.py            # what can be counted: seconds
     python scripts/house.py --walks    # `make house` does it: also runs four commands and counts the files they use
 
-A walk is the number of our files in which a function ran while a command did its work on two batches of the embedded
-icons: what a reader who follows the command has to open. A file that is only imported is not part of it, nor one whose
-functions are all compiled by numba, which no profiler sees.
+A walk is the number of our files in which anything ran while a command did its work on two batches of the embedded
+icons, the bodies of modules aside: what a reader who follows the command has to open. Functions compiled by numba are
+not seen.
 """
 
 import argparse
 import ast
-import inspect
 import json
 import os
 import subprocess
@@ -20,7 +19,7 @@ import threading
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 
 Import = ast.Import | ast.ImportFrom
 
@@ -154,7 +153,7 @@ def follow(words: list[str], found: Path) -> None:
 
     def note(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(package) and is_function(code):
+        if event == "call" and code.co_filename.startswith(package) and code.co_name != "<module>":
             files.add(code.co_filename)
 
     sys.argv = ["fairground", *words]
@@ -165,12 +164,6 @@ def follow(words: list[str], found: Path) -> None:
     finally:
         sys.setprofile(None)
         found.write_text(str(len(files)), encoding="utf-8")
-
-
-def is_function(code: CodeType) -> bool:
-    """Return whether code is a function's or inside one: not the body of a module or class, or a lambda in these."""
-    is_nameless = code.co_name.startswith("<") and "<locals>" not in code.co_qualname
-    return bool(code.co_flags & inspect.CO_OPTIMIZED) and not is_nameless
 
 
 def main(arguments: list[str] | None = None) -> None:

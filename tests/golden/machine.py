@@ -1,4 +1,4 @@
-"""Which machine the digits were written on: on the same one every bit must agree, on others the first digits do."""
+"""Which machine golden results come from: there every bit must agree, elsewhere the leading digits."""
 
 import hashlib
 import json
@@ -15,11 +15,14 @@ SCORE = 0.02
 
 
 def machine_key() -> str:
-    """Return torch's version, the instructions it uses and the processor's name."""
-    facts = Path("/proc/cpuinfo")
-    lines = facts.read_text(encoding="utf-8").splitlines() if facts.exists() else []
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
-    return f"torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {model}"
+    """Return torch's version, the instructions it uses, and the processor's name, model and features."""
+    cpuinfo = Path("/proc/cpuinfo")
+    first = cpuinfo.read_text(encoding="utf-8").partition("\n\n")[0].splitlines() if cpuinfo.exists() else []
+    fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first)}
+    wanted = "\n".join(fields.get(key, "") for key in ("cpu family", "model", "stepping", "cache size", "flags"))
+    build = hashlib.sha256(wanted.encode()).hexdigest()[:8]
+    capability = torch.backends.cpu.get_cpu_capability()
+    return f"torch {torch.__version__}, {capability}, {fields.get('model name', 'unknown')} {build}"
 
 
 def digest(data: Any) -> str:

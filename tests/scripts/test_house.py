@@ -36,17 +36,6 @@ def test_lines_files_rooms_and_imports_are_counted(checkout: Path) -> None:
     assert [measure.now for measure in house.count(checkout)] == [13, 6, 2, pytest.approx(100 * 8 / 13), 2, 3]
 
 
-def test_only_the_code_of_functions_is_walked_through() -> None:
-    body = compile(
-        "class A:\n    def f(self): pass\ng = lambda: [x for x in ()]\ndef h(): return lambda: 1\n", "a", "exec"
-    )
-    codes = [body, *(one for one in body.co_consts if hasattr(one, "co_name"))]
-    codes += [one for code in codes[1:] for one in code.co_consts if hasattr(one, "co_name")]
-    named = {code.co_qualname for code in codes if house.is_function(code)}
-    assert {"A.f", "h", "h.<locals>.<lambda>"} <= named
-    assert not {"<module>", "A", "<lambda>"} & named
-
-
 def test_the_table_of_this_package_is_printed() -> None:
     def script(*words: str) -> str:
         command = [sys.executable, str(ROOT / "scripts" / "house.py"), *words]
