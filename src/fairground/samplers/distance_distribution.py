@@ -127,7 +127,8 @@ def _roth_costs(histograms: DistanceHistograms, points: Tensor, batches: Tensor)
     means = torch.linalg.vector_norm(parts.mean(1) - points.mean(0), dim=1)
     deviations = torch.linalg.vector_norm(parts.std(1, correction=0) - points.std(0, correction=0), dim=1)
     heights = (histograms.parts.sort(1).values - histograms.whole.sort().values).abs().mean(1)
-    return means + deviations + 150 * heights
+    costs: Tensor = means + deviations + 150 * heights
+    return costs
 
 
 def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> DistanceHistograms:

@@ -107,4 +107,5 @@ def frechet_distances(points: Tensor, subsets: Tensor) -> Tensor:
     values = torch.linalg.eigvalsh(scaled @ covariance @ scaled.mT).clamp_min(0)
     # In ascending order; beyond the rank they are roundings of zero, whose roots would not be small.
     roots = values[:, -min(b - 1, points.shape[1]) :].sqrt().sum(1)
-    return mean.square().sum(1) + scaled.square().sum((1, 2)) + covariance.trace() - 2 * roots
+    distances: Tensor = mean.square().sum(1) + scaled.square().sum((1, 2)) + covariance.trace() - 2 * roots
+    return distances
