@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairground.comparison.comparison import Comparison
-from fairground.comparison.ranks import CriticalDifference, critical_difference
+from fairground.comparison.comparison_result import Comparison
+from fairground.comparison.mean_ranks import CriticalDifference, critical_difference
 from fairground.reporting.drawing import Draw
 from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figure_inputs import FigureInputs, count
