@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from fairground.commands import trunk_choice
 from fairground.commands.recommend import recommend
+from fairground.recommendation import trunk_choice
 from fairground.recommendation.protocol_choice import choose_protocol
 from fairground.recommendation.race_clock import RaceClock
 from fairground.recommendation.race_progress import RaceProgress
