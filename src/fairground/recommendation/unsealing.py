@@ -10,7 +10,7 @@ from fairground.adaptation.adapter import AdaptedModel
 from fairground.adaptation.embedding import BLOCK, round_robin
 from fairground.adaptation.scores import scores_of_rows
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
 from fairground.errors import DivergedError
 from fairground.recommendation.advice import UnsealedScores
 from fairground.recommendation.decision import Decision, RankedMethod
