@@ -20,7 +20,7 @@ from fairground.reporting.values_file import read_values
 from fairground.samplers.fixed_tuples import _read as read_tuples
 from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study
-from tests.cli.test_commands import fairground
+from tests.commands.test_commands import fairground
 from tests.deploy.conftest import model, trained  # noqa: F401 - fixtures
 from tests.patience import PATIENCE
 

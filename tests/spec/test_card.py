@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from fairground.cli.protocol import card_of
+from fairground.commands.protocol import card_of
 from fairground.papers.published import published_rows
 from fairground.spec.card import changes, declaration
 from fairground.spec.load import load_run, protocol_names
