@@ -13,7 +13,7 @@ import typer
 from fairground.allocator import keep_memory
 from fairground.commands.options import HOME, AsJson, Home, home_folder
 from fairground.commands.runs import Run, RunList, named_records, without_trials
-from fairground.comparison.comparison import GeneralityKind
+from fairground.comparison.comparison_result import GeneralityKind
 from fairground.comparison.intervals import LEVEL
 from fairground.errors import InputError, require
 from fairground.records.artefacts import RunFolder

@@ -58,8 +58,7 @@ class Run:
 
     def __repr__(self) -> str:
         from fairground.reporting.headings import with_unit
-        from fairground.spec.data_name import data_name
-        from fairground.spec.method_name import method_name
+        from fairground.spec.identity import data_name, method_name
 
         spec = self.record.spec
         words = f"{method_name(spec)} on {data_name(spec.get('data'))}, seed {spec.get('seed')}, {self.state}"

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
 from fairground.deploy.metadata import Threshold
 from fairground.errors import DivergedError
 from fairground.evaluation.scores import evaluate_in_detail
