@@ -11,7 +11,7 @@ from fairground.comparison.compare_values import compare_values
 from fairground.comparison.fairness_rules import UNSAID, Evidence, is_measured_raw
 from fairground.comparison.run_scores import seed_of
 from fairground.records.record import Provenance, RunRecord, one_of_each_spec
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.procedures import SeedProcedure
 from fairground.spec.space import end_of
 
 #: the methods concerned, a sentence, and why it matters
@@ -90,7 +90,9 @@ def selected_on_test(evidence: Evidence) -> Found:
 @_flag("test_watched", "test scores of every epoch were kept while validation selected (MLRC 2.3)")
 def watched_test(evidence: Evidence) -> Found:
     watched = tuple(
-        label for label, records in evidence.done.items() if any(row.test for record in records for row in record.epochs)
+        label
+        for label, records in evidence.done.items()
+        if any(row.test for record in records for row in record.epochs)
     )
     if watched:
         text = f"The test split was watched during training, though validation selected: {', '.join(watched)}."
@@ -281,12 +283,18 @@ _ENVIRONMENT: tuple[tuple[str, Callable[[Provenance], object]], ...] = (
 @_flag("environment", "versions or machine are not the same in all runs")
 def other_environments(evidence: Evidence) -> Found:
     origins = [record.provenance for records in evidence.done.values() for record in records]
-    if not is_any_other(map(attrgetter("fairground", "packages", "hardware"), origins)):  # the usual case, in one pass
+    # The usual case, in one pass over many runs.
+    # The usual case, in one pass over many runs.
+    if not is_any_other(map(attrgetter("fairground", "packages", "hardware"), origins)):
         return
     apart = [name for name, read in _ENVIRONMENT if is_any_other(map(read, origins))]
     if apart:
         text = f"Not the same in all runs: {', '.join(apart)}."
-        yield tuple(evidence.methods), text, "Results are not bit-identical across them; more seeds show whether it matters."
+        yield (
+            tuple(evidence.methods),
+            text,
+            "Results are not bit-identical across them; more seeds show whether it matters.",
+        )
 
 
 @_flag("threads", "runs used different numbers of threads")
@@ -298,7 +306,7 @@ def other_threads(evidence: Evidence) -> Found:
     }
     if len({number for numbers in threads.values() for number in numbers}) > 1:
         listed = ", ".join(f"{label} {' or '.join(map(str, numbers))}" for label, numbers in threads.items())
-        why = "Sums split over another number of threads round differently: results of the same spec are not bit-identical."
+        why = "Sums split over another number of threads round differently: results are not bit-identical."
         yield tuple(threads), f"Not run with the same number of threads: {listed}.", why
 
 

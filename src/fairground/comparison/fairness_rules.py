@@ -13,8 +13,8 @@ from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.run_scores import seed_of
 from fairground.records.record import RunRecord, SplitName, one_of_each_spec
 from fairground.spec.declarations import declared
-from fairground.spec.flatten import flatten
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.identity import flatten
+from fairground.spec.procedures import SeedProcedure
 from fairground.spec.space import Range
 
 #: what is compared, and so may differ
@@ -157,7 +157,7 @@ RULES: tuple[Rule, ...] = (
         fields={"pretrained weights": lambda record: None if record.weights is None else record.weights.hash},
         untrained_may_differ_in=("head",),
         compares="network, weights, pooling, head",
-        why="ImageNet weights alone give Recall@1 from 41.1 (GoogleNet) to 51.1 (BN-Inception) on CUB200 (MLRC table 1).",
+        why="ImageNet weights alone: Recall@1 41.1 (GoogleNet) to 51.1 (BN-Inception) on CUB200 (MLRC 2.1, table 1).",
     ),
     Rule(
         name="embedding_dim",
