@@ -18,8 +18,8 @@ import ray
 from ray.cluster_utils import Cluster
 
 from fairground.errors import ClusterError, InputError
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from fairground.studies.executors.choose import executor_named
 from fairground.studies.executors.inline import InlineExecutor

@@ -14,8 +14,8 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import InputError, SealError, StoreError
-from fairground.records.artefacts import RunFolder
 from fairground.records.lock import locked
+from fairground.records.run_folder import RunFolder
 from fairground.spec.identity import name_of
 from fairground.training.run import run
 from fairground.training.seal import SealedRows

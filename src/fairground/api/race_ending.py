@@ -11,8 +11,8 @@ from fairground.adaptation.final_model import write_final_model
 from fairground.api.ending_rehearsal import EndingRehearsal
 from fairground.api.unsealing import Unsealing
 from fairground.deploy.metadata import Threshold
+from fairground.files import write_atomically
 from fairground.recommendation.decision import Decision
-from fairground.records.artefacts import write_atomically
 from fairground.reporting.advice import (
     FoldSummary,
     UnsealedScores,

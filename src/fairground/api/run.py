@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import EpochRow, RunRecord, State
+from fairground.records.run_folder import RunFolder
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

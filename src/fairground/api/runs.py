@@ -8,9 +8,8 @@ from fairground.api.home import home_folder
 from fairground.api.run import Run, RunList
 from fairground.api.words import Setting, words_of
 from fairground.errors import require
-from fairground.records.filters import Filters
 from fairground.records.record import RunRecord, State
-from fairground.records.store import Store
+from fairground.records.store import Filters, Store
 from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.load import parse_overrides
 from fairground.spec.run import ROOM_OF

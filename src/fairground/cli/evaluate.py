@@ -35,7 +35,7 @@ def evaluate(
     """
     from fairground.api.progress.spinner import spinner
     from fairground.errors import require
-    from fairground.records.folders import resolve_run
+    from fairground.records.run_folder import resolve_run
     from fairground.reporting.headings import with_unit
     from fairground.studies.folder import find_begun
     from fairground.training.reopen import evaluate_stored

@@ -11,13 +11,12 @@ import typer
 
 from fairground.api.terminal import fitted, print_fitted, print_listed, screen_width, terminal_width
 from fairground.cli.options import HOME, AsJson, Home
-from fairground.records.collector import without_collecting
 
 HELP_ORDER = 150
 
 if TYPE_CHECKING:
-    from fairground.records.filters import RunSummary
     from fairground.records.record import RunRecord
+    from fairground.records.store import RunSummary
 
 
 def list_things(
@@ -66,9 +65,9 @@ def _fairness(table: str) -> dict[str, str]:
     return {rule.name: f"{rule.compares}. Why: {rule.reason}" for rule in RULES}
 
 
-@without_collecting()
 def _list_runs(home: Path, as_json: bool) -> None:
-    from fairground.records.folders import run_folders, unstored
+    from fairground.records.index import changes
+    from fairground.records.run_folder import run_folders
     from fairground.records.store import Store
     from fairground.reporting.headings import with_unit
     from fairground.spec.data_name import OWN_DATA, data_name
@@ -78,7 +77,7 @@ def _list_runs(home: Path, as_json: bool) -> None:
     runs = {run.name: run for run in store.summaries()}
     kinds = {run.dataset for run in runs.values()}
     states: dict[str, str] = dict.fromkeys(run_folders(home), "unfinished")
-    states |= dict.fromkeys(unstored(home, runs), "damaged")
+    states |= dict.fromkeys(changes(home).keys() - runs.keys(), "damaged")
     states |= {name: run.state for name, run in runs.items()}
     if as_json:
         print(json.dumps(states, sort_keys=True))

@@ -16,7 +16,7 @@ import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.files import reading
-from fairground.records.npy import map_npy
+from fairground.records.arrays import map_npy
 
 
 def write_byte_rows(folder: Path, name: str, rows: Iterable[bytes]) -> None:

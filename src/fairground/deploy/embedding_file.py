@@ -23,10 +23,9 @@ from fairground.deploy.inputs import EmbeddingInputs
 from fairground.deploy.model import UsableModel, block_length
 from fairground.deploy.resize import resized_images
 from fairground.errors import FairgroundError, StoreError, require
-from fairground.files import read_json, require_replaceable
-from fairground.records.artefacts import write_atomically
+from fairground.files import read_json, write_atomically
+from fairground.records.arrays import map_npy
 from fairground.records.lock import held
-from fairground.records.npy import map_npy
 from fairground.spec.identity import canonical_json
 from fairground.training.checkpoint import to_bytes
 
@@ -77,7 +76,7 @@ def embed_to_file(
 ) -> Path:
     """Write the embeddings of all rows to an .npy or .npz file and return its path; memory stays that of two blocks."""
     require(out.suffix in (".npy", ".npz"), f"embeddings are written as .npy or .npz; got '{out}'")
-    require_replaceable(out)
+    require(not out.is_dir(), f"cannot write '{out}': it is a folder")
     require(len(inputs) > 0, "there is nothing to embed")
     resized_images(inputs.images, model.metadata)  # refused before any file is made
     journal = _Journal(out)

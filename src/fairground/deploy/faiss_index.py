@@ -9,7 +9,7 @@ from fairground.deploy.live_rows import LiveRows
 from fairground.deploy.search import Matches
 from fairground.deploy.search import search as exact
 from fairground.errors import InputError, StoreError, require
-from fairground.files import require_regular
+from fairground.files import require_file
 
 FILE = "approximate.faiss"
 #: from more rows than this on, an approximate search is made without being asked for
@@ -60,7 +60,7 @@ def search(folder: Path, queries: np.ndarray, k: int) -> Matches:
     """Return what the approximate search finds; -1 where it finds fewer than `k`."""
     path = folder / FILE
     require(path.exists(), f"{folder} has no approximate search; make one with `fairground index --approximate`")
-    require_regular(path, error=StoreError)
+    require_file(path, error=StoreError)
     try:
         index = faiss().read_index(str(path))
     except RuntimeError as error:

@@ -26,8 +26,8 @@ from fairground.deploy.search import Matches, search
 from fairground.deploy.segment import Segment, SegmentTexts, open_segment
 from fairground.deploy.segment_build import Tell, embedded_segment, remove_strays
 from fairground.errors import DataError, require
-from fairground.records.artefacts import checksum
-from fairground.records.npy import map_npy
+from fairground.files import checksum
+from fairground.records.arrays import map_npy
 
 How = Literal["auto", "exact", "approximate"]
 MODEL = "model"

@@ -22,7 +22,7 @@ from fairground.deploy.manifest import Manifest, SegmentEntry, Tombstones, read_
 from fairground.deploy.segment import SegmentTexts
 from fairground.deploy.segment_build import copied_segment, embedded_segment, remove_strays
 from fairground.errors import DataError, StoreError, require
-from fairground.records.artefacts import cannot_write, checksum, sweep
+from fairground.files import cannot_write, checksum, sweep
 from fairground.records.lock import held
 from fairground.spec.catalogue import nearest
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import DataError, require
-from fairground.files import MAX_METADATA_BYTES, read_json
-from fairground.records.artefacts import write_atomically
+from fairground.files import read_json, write_atomically
 
 MARK = "index.json"
 FORMAT = "fairground index"
@@ -77,7 +76,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of an index, refusing in a sentence what is none."""
     path = folder / MARK
     try:
-        held = read_json(path, error=DataError, most=MAX_METADATA_BYTES)
+        held = read_json(path, error=DataError)
     except DataError as error:
         raise DataError(f"{path} cannot be read: {error}; is this folder an index, and was it finished?") from error
     require(held.get("format") == FORMAT, f"{path} is not that of a fairground index", DataError)

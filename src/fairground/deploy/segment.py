@@ -23,9 +23,8 @@ from fairground.deploy.byte_rows import ByteRows, save_array, write_byte_rows
 from fairground.deploy.manifest import SegmentEntry
 from fairground.deploy.thumbnails import FILES as THUMBNAILS
 from fairground.errors import DataError, require
-from fairground.files import read_json
-from fairground.records.artefacts import checksum, write_atomically
-from fairground.records.npy import map_npy
+from fairground.files import checksum, read_json, write_atomically
+from fairground.records.arrays import map_npy
 from fairground.retrieval.row_codes import RowCodes, encode_rows
 
 EMBEDDINGS = "embeddings.npy"

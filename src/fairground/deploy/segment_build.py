@@ -18,7 +18,7 @@ from fairground.deploy.model import UsableModel
 from fairground.deploy.segment import EMBEDDINGS, SegmentTexts, finish_segment
 from fairground.deploy.thumbnails import FILES as THUMBNAILS
 from fairground.deploy.thumbnails import write_thumbnails
-from fairground.records.artefacts import settle
+from fairground.files import settle
 
 Tell = Callable[[str, int, int], None]
 

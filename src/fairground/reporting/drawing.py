@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairground.errors import require
-from fairground.records.artefacts import write_atomically
+from fairground.files import write_atomically
 from fairground.reporting.headings import squeeze
 from fairground.reporting.palette import LIGHT, STAND_IN, Dash, Palette, as_variables, dash_of, sign_of
 

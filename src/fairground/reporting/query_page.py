@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from fairground.errors import require
-from fairground.records.artefacts import write_atomically
+from fairground.files import write_atomically
 from fairground.reporting.headings import clean, shorten
 from fairground.reporting.palette import DARK, LIGHT, css_variables
 

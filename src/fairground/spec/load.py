@@ -126,7 +126,7 @@ def _first_sentence(text: str) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what a TOML file says, or refuse in a sentence."""
-    text = read_text(path, most=_MAX_BYTES)
+    text = read_text(path)
     n_dots = max(line.count(".") for line in text.split("\n"))
     require(n_dots <= _MAX_DOTS, f"{path} is not read: a line has {n_dots:,} dots, more than {_MAX_DOTS}; break it up")
     try:

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairground.errors import DataError
 from fairground.records.arrays import read_arrays
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.drawing import Draw, axes_in
 from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figure_inputs import FigureInputs
