@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready-$(SUM)
 # Python may cache bytecode here: without it every process would compile torch anew, most of the time of a small run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check bench results docs format
+.PHONY: demo test check house bench results docs format
 $(DEMO):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -e .
@@ -31,6 +31,10 @@ check: $(READY)
 
 test: check
 	$(BIN)/python -m pytest
+
+# The size of the package and the files its commands walk through, beside the goals: two minutes.
+house: $(READY)
+	$(BIN)/python scripts/house.py --walks
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

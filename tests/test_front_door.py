@@ -4,7 +4,6 @@ import inspect
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -69,22 +68,6 @@ def test_a_room_lists_what_it_offers(room: str) -> None:
 def test_a_name_nobody_knows_is_refused_with_the_nearest() -> None:
     with pytest.raises(AttributeError, match=r"'fairground' has no attribute 'trian'\. Did you mean 'train'\?"):
         _ = fg.trian  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("verb", ["study", "report", "recommend"])
-def test_a_verb_with_the_name_of_a_room_stays_a_verb_and_leads_into_the_room(verb: str) -> None:
-    room = Path(fg.__file__).parent / verb
-    inner = next(path.stem for path in sorted(room.glob("*.py")) if not path.stem.startswith("_"))
-    program = f"""
-import fairground.{verb}.{inner} as inner, fairground as fg, inspect, sys
-assert inner is sys.modules["fairground.{verb}.{inner}"] is fg.{verb}.{inner}
-assert callable(fg.{verb}) and "home" in inspect.signature(fg.{verb}).parameters
-from fairground import {verb}
-assert {verb} is fg.{verb} and {verb}.__doc__ and {verb}.__name__ == "{verb}"
-from fairground.{verb} import {inner}
-assert {inner} is inner
-"""
-    python(program)
 
 
 def test_verbs_say_what_they_do() -> None:

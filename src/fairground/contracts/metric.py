@@ -9,7 +9,7 @@ metrics ask.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,8 +19,7 @@ class Ranking:
     """Where the relevant references of every query stand.
 
     `ranks[offsets[q]:offsets[q + 1]]` are the places of query q's relevant references, from 1, ascending, the query
-    itself left out of its own list. Where no metric looks so far down (`Reach`), a place reads one more than there are
-    references. `class_sizes` counts them with the query itself when it is one of the references.
+    itself left out of its own list. `class_sizes` counts them with the query itself when it is one of the references.
     """
 
     offsets: np.ndarray
@@ -147,16 +146,6 @@ class OpenSet:
         return share
 
 
-class Reach(NamedTuple):
-    """How far down each query's list a metric looks: whatever stands beyond may as well be last.
-
-    `first` is for a query's first relevant reference, `others` for all of them; each holds one number a query.
-    """
-
-    first: np.ndarray
-    others: np.ndarray
-
-
 class Metric:
     """Evidence in, a number out. `argument` names the setting that the word after @ gives: `recall@5` is `k=5`.
 
@@ -183,13 +172,6 @@ class RankingMetric(Metric, ABC):
     @abstractmethod
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return each query's value as float64; 0 where nothing is relevant."""
-
-    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach | None:
-        """Return how far down the lists this metric looks; None for all the way, which is always right.
-
-        Counting stops there, so that a metric of the first places takes less time than one of the whole list.
-        """
-        return None
 
 
 class ClusteringMetric(Metric, ABC):

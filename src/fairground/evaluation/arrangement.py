@@ -8,8 +8,7 @@ from fairground.evaluation import inputs
 from fairground.evaluation.relevance import Relevance
 from fairground.functional.distances import normalize
 from fairground.retrieval.device_ranks import DeviceSearchPlan
-from fairground.retrieval.duplicate_rows import find_duplicate_rows
-from fairground.retrieval.search_plan import SearchPlan
+from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
 from fairground.retrieval.tiles import Tiles, edge_for
 
 Groups = tuple[np.ndarray | None, np.ndarray | None]

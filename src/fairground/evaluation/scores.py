@@ -163,7 +163,7 @@ def _rank_values(view: EmbeddingView, chosen: Mapping[str, Metric]) -> dict[str,
     """Return every ranking metric's value of every query, in one walk over the rankings."""
     ranking_metrics = {word: metric for word, metric in chosen.items() if isinstance(metric, RankingMetric)}
     values = {word: np.zeros(view.n_queries) for word in ranking_metrics}
-    for rows, ranking in view.rankings(list(ranking_metrics.values())) if values else ():
+    for rows, ranking in view.rankings() if values else ():
         for word, metric in ranking_metrics.items():
             values[word][rows] = metric.per_query(ranking)
     return values

@@ -5,7 +5,7 @@ is passed on in blocks instead. The view holds the rules of retrieval too: which
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -14,19 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.metric import Contingency, OpenSet, Ranking, RankingMetric, Reach, Verification
+from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
 from fairground.errors import DataError, require
 from fairground.evaluation import inputs
 from fairground.evaluation.arrangement import arranged, arranged_on_device
 from fairground.evaluation.excluded_pairs import GroupRule, coded_groups
-from fairground.evaluation.reach import is_within, widest_reach
 from fairground.evaluation.relevance import Relevance, RelevanceFunction, relevance_of
 from fairground.functional.spectral import singular_values
-from fairground.retrieval.best_by_class import best_by_class
 from fairground.retrieval.contingency import contingency
 from fairground.retrieval.device_ranks import rank_on_device
 from fairground.retrieval.kmeans import Clusters, kmeans
-from fairground.retrieval.neighbours import nearest
+from fairground.retrieval.neighbours import best_by_class, nearest
 from fairground.retrieval.ranks import Ranked, blocks, rank, relevant_scores
 from fairground.retrieval.search_plan import SearchPlan
 from fairground.retrieval.tiles import normalise_rows
@@ -107,7 +105,7 @@ class EmbeddingView:
         self._labels = (labels, reference_labels)
         self._relevance = relevance
         self._groups = (groups, reference_groups, group_rule)
-        self._kept: tuple[Reach | None, Ranked] | None = None
+        self._kept: Ranked | None = None
 
     @property
     def n_rows(self) -> int:
@@ -160,32 +158,25 @@ class EmbeddingView:
             self.embeddings, self.references, self.query_rows, self.relevance, self.groups, is_raw=self.is_raw
         )
 
-    def rankings(self, metrics: Sequence[RankingMetric] | None = None) -> Iterator[RankingBlock]:
-        """Yield the ranking of all queries in blocks, as far down as `metrics` look, or all the way.
-
-        A ranking small enough to be kept is made anew only when it must go further down.
-        """
-        reach = None if metrics is None else widest_reach(metrics, self.relevance)
+    def rankings(self) -> Iterator[RankingBlock]:
+        """Yield the ranking of all queries in blocks; a ranking that fits in one block is computed once and kept."""
         is_small = int(self.relevance.n_relevant.sum()) <= self.block
-        for ranked in [self._kept_ranking(reach)] if is_small else self._fresh_rankings(reach):
+        if is_small and self._kept is None:
+            self._kept = next(self._fresh_rankings())
+        for ranked in [self._kept] if self._kept is not None else self._fresh_rankings():
             stop = ranked.start + len(ranked.offsets) - 1
             rows = self.relevance.query_order[ranked.start : stop]
             class_sizes = np.diff(ranked.offsets) + (self.relevance.own[ranked.start : stop] >= 0)
             yield RankingBlock(rows, Ranking(offsets=ranked.offsets, ranks=ranked.ranks, class_sizes=class_sizes))
 
-    def _kept_ranking(self, reach: Reach | None) -> Ranked:
-        if self._kept is None or not is_within(reach, self._kept[0]):
-            self._kept = (reach, next(self._fresh_rankings(reach)))
-        return self._kept[1]
-
-    def _fresh_rankings(self, reach: Reach | None) -> Iterator[Ranked]:
+    def _fresh_rankings(self) -> Iterator[Ranked]:
         wanted = self.relevance
         spans = blocks(wanted.n_relevant, self.block)
         if isinstance(self.embeddings, Tensor):
             sides = (self.embeddings, self.references, self.query_rows, wanted, self.groups)
             on_device = arranged_on_device(*sides, is_raw=self.is_raw)
             return (rank_on_device(on_device, wanted.lists(*span)) for span in spans)
-        return (rank(self.pairing, wanted.lists(*span), reach, threads=self.threads) for span in spans)
+        return (rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
 
     @cached_property
     def clusterings(self) -> tuple[Clusters, ...]:

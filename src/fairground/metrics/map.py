@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric, Reach
+from fairground.contracts.metric import Ranking, RankingMetric
 from fairground.errors import require
 
 
@@ -49,10 +49,3 @@ class MapMetric(RankingMetric):
         divisor = ranking.n_relevant if self.divisor == "relevant" else ranking.class_sizes
         values: np.ndarray = ranking.total(terms) / np.maximum(divisor, 1)
         return values
-
-    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach | None:
-        """Return the limit, if there is one."""
-        if self.limit is None:
-            return None
-        places = np.full_like(n_relevant, self.limit)
-        return Reach(places, places)

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric, Reach
+from fairground.contracts.metric import Ranking, RankingMetric
 
 
 class MapAtCMetric(RankingMetric):
@@ -31,7 +31,3 @@ class MapAtCMetric(RankingMetric):
             ranking.class_sizes, 1
         )
         return values
-
-    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach:
-        """Return the class size of each query."""
-        return Reach(class_sizes, class_sizes)

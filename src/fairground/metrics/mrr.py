@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric, Reach
+from fairground.contracts.metric import Ranking, RankingMetric
 
 
 class MrrMetric(RankingMetric):
@@ -26,7 +26,3 @@ class MrrMetric(RankingMetric):
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return one over the first relevant place."""
         return 1 / ranking.first
-
-    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach:
-        """Return the whole list for the first relevant reference; the others do not count."""
-        return Reach(np.full_like(n_relevant, np.iinfo(n_relevant.dtype).max), np.zeros_like(n_relevant))

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric, Reach
+from fairground.contracts.metric import Ranking, RankingMetric
 from fairground.errors import require
 
 
@@ -41,10 +41,3 @@ class NdcgMetric(RankingMetric):
         longest = int(reach.max(initial=0))
         best = np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(1, longest + 1) + 1.0))))[reach]
         return ranking.total(gain) / np.where(reach > 0, best, 1.0)
-
-    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach | None:
-        """Return k, if there is one."""
-        if self.k is None:
-            return None
-        places = np.full_like(n_relevant, self.k)
-        return Reach(places, places)

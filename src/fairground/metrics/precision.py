@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric, Reach
+from fairground.contracts.metric import Ranking, RankingMetric
 from fairground.errors import require
 
 
@@ -32,8 +32,3 @@ class PrecisionMetric(RankingMetric):
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return the share of relevant references among the first k."""
         return ranking.total(ranking.ranks <= self.k) / self.k
-
-    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach:
-        """Return k."""
-        places = np.full_like(n_relevant, self.k)
-        return Reach(places, places)

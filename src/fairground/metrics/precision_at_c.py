@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric, Reach
+from fairground.contracts.metric import Ranking, RankingMetric
 
 
 class PrecisionAtCMetric(RankingMetric):
@@ -28,7 +28,3 @@ class PrecisionAtCMetric(RankingMetric):
         within = ranking.ranks <= ranking.per_entry(ranking.class_sizes)
         values: np.ndarray = ranking.total(within) / np.maximum(ranking.class_sizes, 1)
         return values
-
-    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach:
-        """Return the class size of each query."""
-        return Reach(class_sizes, class_sizes)

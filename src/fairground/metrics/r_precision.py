@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric, Reach
+from fairground.contracts.metric import Ranking, RankingMetric
 
 
 class RPrecisionMetric(RankingMetric):
@@ -28,7 +28,3 @@ class RPrecisionMetric(RankingMetric):
         within = ranking.ranks <= ranking.per_entry(ranking.n_relevant)
         values: np.ndarray = ranking.total(within) / np.maximum(ranking.n_relevant, 1)
         return values
-
-    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach:
-        """Return R of each query."""
-        return Reach(n_relevant, n_relevant)

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric, Reach
+from fairground.contracts.metric import Ranking, RankingMetric
 from fairground.errors import require
 
 
@@ -34,7 +34,3 @@ class RecallMetric(RankingMetric):
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return 1 where a relevant reference is among the first k."""
         return (ranking.first <= self.k).astype(np.float64)
-
-    def reach(self, n_relevant: np.ndarray, class_sizes: np.ndarray) -> Reach:
-        """Return k for the first relevant reference; the others do not count."""
-        return Reach(np.full_like(n_relevant, self.k), np.zeros_like(n_relevant))

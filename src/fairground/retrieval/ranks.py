@@ -6,25 +6,20 @@ tile, the scores above each threshold. Both passes use the same products (`tiles
 above itself. When queries and references are one set, a tile serves its rows and, transposed, its columns.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from fairground.contracts.metric import Reach
-from fairground.retrieval import rank_thresholds, tile_loops
-from fairground.retrieval.coarse_counts import CoarseComparison, Standing, open_stops
-from fairground.retrieval.coarse_search import NO_LIMIT, CoarseWorker, Task, chosen_search, exact_order
-from fairground.retrieval.rank_thresholds import Thresholds
+from fairground.retrieval import threshold_counts
 from fairground.retrieval.search_plan import SearchPlan, TileWorker
-from fairground.retrieval.threads import share_out, share_stretches, single_threaded_blas, single_threaded_openmp
+from fairground.retrieval.threads import share_out, share_stretches
+from fairground.retrieval.threshold_counts import Thresholds
 
 #: bytes of products kept from the first pass for the second
 KEPT_BYTES = 2**28
 #: queries sorted by one thread at a time
 STEP = 256
-#: tiles of a sample's row, and of its column, counted before it
-N_AROUND = 4
 
 
 class Relevant(NamedTuple):
@@ -58,30 +53,12 @@ def blocks(n_relevant: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def rank(plan: SearchPlan, relevant: Relevant, reach: Reach | None = None, *, threads: int) -> Ranked:
-    """Return the ranked relevant references of the queries `relevant` speaks of.
-
-    Places beyond the `reach` of a query are not told apart: they read one more than there are references.
-    """
-    work = _Block(plan, relevant, threads, reach)
+def rank(plan: SearchPlan, relevant: Relevant, *, threads: int) -> Ranked:
+    """Return the ranked relevant references of the queries in `relevant`."""
+    work = _Block(plan, relevant, threads)
     work.read()
     work.sort()
-    counts = work.count()
-    counts[counts >= work.limits] = plan.references.n
-    return Ranked(relevant.start, relevant.offsets, counts + 1, work.scores)
-
-
-def limits_of(relevant: Relevant, reach: Reach | None) -> np.ndarray:
-    """Return how many references above each relevant one, best first, are told apart."""
-    offsets = relevant.offsets
-    limits = np.full(len(relevant.where), NO_LIMIT, np.int32)
-    if reach is not None:
-        queries = slice(relevant.start, relevant.start + len(offsets) - 1)
-        others = np.minimum(reach.others[queries], NO_LIMIT)
-        limits[:] = np.repeat(others, np.diff(offsets))
-        some = np.diff(offsets) > 0
-        limits[offsets[:-1][some]] = np.maximum(others, np.minimum(reach.first[queries], NO_LIMIT))[some]
-    return limits
+    return Ranked(relevant.start, relevant.offsets, work.count() + 1, work.scores)
 
 
 def relevant_scores(plan: SearchPlan, relevant: Relevant, *, threads: int) -> np.ndarray:
@@ -94,9 +71,8 @@ def relevant_scores(plan: SearchPlan, relevant: Relevant, *, threads: int) -> np
 class _Block:
     """A block of queries on its way from lists of relevant references to their places."""
 
-    def __init__(self, plan: SearchPlan, relevant: Relevant, threads: int, reach: Reach | None = None) -> None:
+    def __init__(self, plan: SearchPlan, relevant: Relevant, threads: int) -> None:
         self.plan = plan
-        self.limits = limits_of(relevant, reach)
         self.threads = threads
         self.start = relevant.start
         self.offsets = relevant.offsets
@@ -117,7 +93,9 @@ class _Block:
         def work(task: int, workspace: TileWorker) -> None:
             row, column = divmod(task, n_columns)
             tile, first, last = self._tile(row, column, workspace, n_kept=n_kept)
-            tile_loops.read_thresholds(tile, first, last - first, column * edge, self.offsets, self.where, self.scores)
+            threshold_counts.read_thresholds(
+                tile, first, last - first, column * edge, self.offsets, self.where, self.scores
+            )
 
         share_out(wanted, self.plan.workspace, work, self.threads)
 
@@ -125,102 +103,29 @@ class _Block:
         """Put each query's references best first; equal ones stay in the order of their numbers."""
 
         def work(begin: int, end: int) -> None:
-            rank_thresholds.sort_thresholds(self.offsets, self.scores, self.where, begin, end)
+            threshold_counts.sort_thresholds(self.offsets, self.scores, self.where, begin, end)
 
         share_stretches(self.n_queries, STEP, work, self.threads)
 
     def count(self) -> np.ndarray:
-        """Return how many references stand above each relevant one; where that reaches the limit, at least as many."""
-        with single_threaded_blas(), single_threaded_openmp():
-            tasks, above = self._tasks(), self._thresholds()
-            cuts = exact_order(self.plan, above, len(tasks), is_unlimited=self._is_unlimited)
-            if cuts is None:
-                counts = self._count_plainly(tasks, above)
-            else:
-                known = self._known_tiles()
-                sample = _spread([task for task in tasks if task not in known])
-                known |= self._around(sample)
-                counts = self._count_plainly([task for task in tasks if task in known], above)
-                self.kept.clear()
-                others = [task for task in tasks if task not in known]
-                comparison = CoarseComparison(above, self.limits - counts, cuts, np.float32(0))
-                counts += self._count_others(others, sample, comparison)
-        tile_loops.accumulate(self.offsets, counts)
-        return counts
-
-    @property
-    def _is_unlimited(self) -> bool:
-        """Whether no threshold has a limit."""
-        return bool((self.limits == NO_LIMIT).all())
-
-    @property
-    def _is_mirrored(self) -> bool:
-        return self.plan.is_mirrored and self.n_queries == self.plan.queries.n
-
-    def _tasks(self) -> list[Task]:
-        """Return the tiles to be counted; where they are mirrored, one of each two."""
+        """Return how many references stand above each relevant one."""
         edge, n_columns = self.plan.edge, self.plan.references.n_tiles
+        is_mirrored = self.plan.is_mirrored and self.n_queries == self.plan.queries.n
         rows = range(self.start // edge, (self.start + self.n_queries - 1) // edge + 1)
-        return [(row, column) for row in rows for column in range(row if self._is_mirrored else 0, n_columns)]
+        # Where tiles are mirrored, one of each two is enough.
+        tasks = ((row, column) for row in rows for column in range(row if is_mirrored else 0, n_columns))
+        above = self._thresholds()
 
-    def _known_tiles(self) -> set[Task]:
-        """Return the tiles that are multiplied already or hold a query and itself, to be counted the plain way."""
-        edge, own = self.plan.edge, self.plan.own
-        places = np.flatnonzero(own >= 0)
-        tiles = set(zip((places // edge).tolist(), (own[places] // edge).tolist(), strict=True))
-        return tiles.union(self.kept, ((column, row) for row, column in self.kept if self.plan.is_one_set))
+        def work(task: tuple[int, int], workspace: TileWorker) -> None:
+            row, column = task
+            self._count_rows(row, column, above, workspace, None)
+            if is_mirrored and row != column:
+                self._count_rows(column, row, above, workspace, self.kept.pop(task, workspace.product))
 
-    def _around(self, sample: Sequence[Task]) -> set[Task]:
-        """Return some tiles of the sample's rows and columns: counted first, they make it like those counted later."""
-        near = {(row, column + step) for row, column in sample for step in range(1, N_AROUND + 1)}
-        near |= {(row + step, column) for row, column in sample for step in range(1, N_AROUND + 1)}
-        return near.difference(sample)
-
-    def _count_plainly(self, tasks: Iterable[Task], above: Thresholds) -> np.ndarray:
-        """Return what these tiles hold above each threshold."""
-
-        def work(task: Task, workspace: TileWorker) -> None:
-            self._count_tile(task, above, workspace)
-
-        workspaces = share_out(tasks, self._workspace, work, self.threads)
-        return _summed([workspace.counts for workspace in workspaces])
-
-    def _count_others(self, tasks: Sequence[Task], sample: Sequence[Task], comparison: CoarseComparison) -> np.ndarray:
-        """Return what these tiles hold above each threshold, counted the coarse way if that pays on the sample."""
-        stops, spare = open_stops(self.offsets, comparison.room), self._workspace()
-        search = chosen_search(
-            self.plan,
-            comparison,
-            self.start,
-            stops,
-            sample,
-            lambda task: self._count_tile(task, comparison.thresholds, spare),
-            is_unlimited=self._is_unlimited,
-            is_mirrored=self._is_mirrored,
-            threads=self.threads,
-        )
-        if search is None:
-            return self._count_plainly(tasks, comparison.thresholds)
-
-        def work(task: Task, workspace: tuple[CoarseWorker, Standing]) -> None:
-            search.count(task, self._is_mirrored, *workspace)
-
-        def make_workspace() -> tuple[CoarseWorker, Standing]:
-            # Threads share `stops`: a threshold that one of them has closed is closed, whoever writes last.
-            return CoarseWorker(self.plan.edge), Standing(np.zeros(len(self.where), np.int32), stops)
-
-        done = share_out(tasks, make_workspace, work, self.threads)
-        return _summed([standing.counts for _, standing in done])
-
-    def _workspace(self) -> TileWorker:
-        return self.plan.workspace(len(self.where))
-
-    def _count_tile(self, task: Task, above: Thresholds, workspace: TileWorker) -> None:
-        """Add what a tile holds above the thresholds of its rows and, if mirrored, of its columns."""
-        row, column = task
-        self._count_rows(row, column, above, workspace, None)
-        if self._is_mirrored and row != column:
-            self._count_rows(column, row, above, workspace, self.kept.pop((row, column), workspace.product))
+        workspaces = share_out(tasks, lambda: self.plan.workspace(len(self.where)), work, self.threads)
+        counts: np.ndarray = sum((other.counts for other in workspaces[1:]), workspaces[0].counts)
+        threshold_counts.accumulate(self.offsets, counts)
+        return counts
 
     def _count_rows(
         self, row: int, column: int, above: Thresholds, workspace: TileWorker, product: np.ndarray | None
@@ -228,15 +133,15 @@ class _Block:
         edge = self.plan.edge
         tile, first, last = self._tile(row, column, workspace, product)
         numbers = self.plan.references.index[column * edge : (column + 1) * edge]
-        tile_loops.count_tile(tile, first, last - first, column * edge, numbers, above, workspace.counts)
+        threshold_counts.count_tile(tile, first, last - first, column * edge, numbers, above, workspace.counts)
 
     def _thresholds(self) -> Thresholds:
         most = int(np.diff(self.offsets).max(initial=0))
-        n_entries = len(self.where) * rank_thresholds.FINENESS if most >= rank_thresholds.MANY else 0
+        n_entries = len(self.where) * threshold_counts.FINENESS if most >= threshold_counts.MANY else 0
         table = np.empty(n_entries, np.uint16 if most < 2**16 else np.uint32)
 
         def work(begin: int, end: int) -> None:
-            rank_thresholds.fill_table(self.offsets, self.scores, table, begin, end)
+            threshold_counts.fill_table(self.offsets, self.scores, table, begin, end)
 
         if n_entries:
             share_stretches(self.n_queries, STEP, work, self.threads)
@@ -260,13 +165,3 @@ class _Block:
         first = max(begin - self.start, 0)
         last = min(begin + self.plan.queries.length(row) - self.start, self.n_queries)
         return scores[first + self.start - begin :], first, last
-
-
-def _spread(tasks: Sequence[Task]) -> Sequence[Task]:
-    """Return two of the tiles, apart from each other."""
-    return tasks[len(tasks) // 4 :: max(len(tasks) // 2, 1)][:2]
-
-
-def _summed(counts: Sequence[np.ndarray]) -> np.ndarray:
-    total: np.ndarray = sum(counts[1:], counts[0])
-    return total

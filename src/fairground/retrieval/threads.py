@@ -95,9 +95,3 @@ def single_threaded_blas() -> Iterator[None]:
         yield
     finally:
         _LIMIT.give_back()
-
-
-def single_threaded_openmp() -> AbstractContextManager[object]:
-    """Keep OpenMP, and torch with it, to one thread in the calling thread, from this call to the end of the context."""
-    limiter: AbstractContextManager[object] = _controller().limit(limits=1, user_api="openmp")
-    return limiter

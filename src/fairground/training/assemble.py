@@ -4,8 +4,7 @@ Everything a user can get wrong is refused here or before, so that nothing start
 constructor does not take, a miner the loss cannot use, classes in two splits.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +21,7 @@ from fairground.errors import DataError, InputError, require
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
 from fairground.spec.seeds import Purpose, child_seed
-from fairground.training.build import build, build_split
+from fairground.training.build import build, build_split, seeded
 from fairground.training.external import ExternalLoss, ExternalMiner
 from fairground.training.frozen_stages import n_frozen_stages, require_stage_to_mix
 from fairground.training.gradient_cache import require_chunks_alone
@@ -76,9 +75,9 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     labels = torch.from_numpy(train_labels.astype(np.int64))
     model = build_model(spec.trunk, spec.head, spec.training, channels=table.images.channels, seed=spec.seed).to(device)
     supplied = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
-    loss = _loss(spec, supplied).to(device)
-    miner = _miner(spec, loss)
-    regulariser = _regulariser(spec, loss, miner)
+    loss = build_loss(spec, supplied).to(device)
+    miner = build_miner(spec, loss)
+    regulariser = build_regulariser(spec, loss, miner)
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[parts.train])
     sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
     sampler = build("sampler", spec.sampler, sampler_arguments)
@@ -176,9 +175,9 @@ def build_model(
     trunk: ComponentSpec, head: ComponentSpec, training: TrainingSpec, *, channels: int, seed: int = 0
 ) -> EmbeddingModel:
     """Return a model by the names of its parts, with first weights."""
-    with _seeded(seed, "init_trunk"):
+    with seeded(seed, "init_trunk"):
         body = build("trunk", trunk, {"channels": channels})
-    with _seeded(seed, "init_head"):
+    with seeded(seed, "init_head"):
         top = build("head", head, {"n_features": body.n_features})
     model = EmbeddingModel(
         trunk=body,
@@ -227,13 +226,15 @@ def _require_fit(
         model.train(was_training)
 
 
-def _loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
-    with _seeded(spec.seed, "init_loss"):
+def build_loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
+    """Return the loss of a spec with its first weights; `supplied` says the classes and the width of embeddings."""
+    with seeded(spec.seed, "init_loss"):
         loss = build("loss", spec.loss, supplied)
     return loss if isinstance(loss, Loss) else ExternalLoss(module=loss)
 
 
-def _miner(spec: RunSpec, loss: Loss) -> Miner | None:
+def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
+    """Return the miner of a spec, or refuse one whose tuples the loss does not take."""
     if spec.miner is None:
         return None
     require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; say miner=none")
@@ -248,7 +249,8 @@ def _miner(spec: RunSpec, loss: Loss) -> Miner | None:
     return found
 
 
-def _regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser | None:
+def build_regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser | None:
+    """Return the regulariser of a spec, or refuse one that does not suit loss and miner."""
     if spec.regulariser is None:
         return None
     found: Regulariser = build("regulariser", spec.regulariser, {})
@@ -273,11 +275,3 @@ def _generator(seed: int, purpose: Purpose, device: torch.device) -> torch.Gener
     # The sampler plans on the processor; augmentation and mining draw where the images are.
     home = torch.device("cpu") if purpose == "sampler" else device
     return torch.Generator(home).manual_seed(child_seed(seed, purpose))
-
-
-@contextmanager
-def _seeded(seed: int, purpose: Purpose) -> Iterator[None]:
-    """First weights come from torch's global stream: start it for one purpose, and put the old one back."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(child_seed(seed, purpose))
-        yield

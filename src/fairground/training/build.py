@@ -1,9 +1,11 @@
 """A component by its name and settings: the only file that reads the catalogue."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import nn
 
 from fairground.contracts.dataset import Dataset
@@ -16,6 +18,7 @@ from fairground.contracts.split import Split
 from fairground.errors import require
 from fairground.spec.catalogue import find, nearest
 from fairground.spec.run import ROOM_OF, ComponentSpec
+from fairground.spec.seeds import Purpose, child_seed
 
 #: what pytorch-metric-learning calls the arguments that we supply
 _SUPPLIED_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}
@@ -43,6 +46,14 @@ def build_split(part: ComponentSpec) -> Split:
     """Return a split by name."""
     found: Split = build("split", part, {})
     return found
+
+
+@contextmanager
+def seeded(seed: int, purpose: Purpose) -> Iterator[None]:
+    """First weights come from torch's global stream: start it for one purpose, and put the old one back."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(child_seed(seed, purpose))
+        yield
 
 
 def build(key: str, part: ComponentSpec, supplied: Mapping[str, object]) -> Any:

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairground.contracts.table import ImageTable
 from fairground.evaluation.pretrained import pretrained_embeddings
 from fairground.evaluation.scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.view import EmbeddingView
@@ -22,12 +23,18 @@ def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarra
 
     Queries search the gallery where the data set tells them apart and these rows have both; otherwise all search all.
     """
-    table, normalise = parts.table, parts.on_sphere(spec.evaluation)
     if spec.evaluation.principal_axes:
         embeddings = pretrained_embeddings(embeddings, dim=spec.evaluation.principal_axes)
+    seeds = spec.evaluation.clustering_seeds
+    return view_of_rows(parts.table, embeddings, rows, normalise=parts.on_sphere(spec.evaluation), seeds=seeds)
+
+
+def view_of_rows(
+    table: ImageTable, embeddings: Tensor, rows: np.ndarray, *, normalise: bool, seeds: int = 1
+) -> EmbeddingView:
+    """Return the view of embeddings of some rows; queries search the gallery where the data set tells them apart."""
     labels = table.labels[rows]
     groups = None if table.groups is None else table.groups[rows]
-    seeds = spec.evaluation.clustering_seeds
     if table.is_query is None or table.is_gallery is None or not table.is_query[rows].any():
         return EmbeddingView(embeddings, labels, groups=groups, normalise=normalise, clustering_seeds=seeds)
     queries, gallery = np.flatnonzero(table.is_query[rows]), np.flatnonzero(table.is_gallery[rows])

@@ -1,9 +1,10 @@
-"""Outputs of frozen stages on disk, by view and row: float16, memory-mapped, filled by many processes at once.
+"""Outputs of frozen stages on disk, by view and row: memory-mapped, filled by many processes at once.
 
 A folder `<key>` holds `index.json` and, for each view, `<view>.bin` (one block of numbers per row of the data set,
-channels last; sparse until filled) and `<view>.done` (one byte per row). A row is marked after its numbers are safely
-on disk, so that a process killed at any moment leaves nothing wrong behind. Work is divided into chunks of rows, and
-whoever holds a chunk's lock computes it; the death of the holder releases the lock.
+channels last; sparse until filled) and `<view>.done` (one byte per row: 0 missing, 1 kept, 2 the image cannot be
+read). A row is marked after its numbers are safely on disk, so that a process killed at any moment leaves nothing wrong
+behind. Work is divided into chunks of rows, and the process that holds a chunk's lock computes it; its death releases
+the lock.
 
 A float16 has 11 significant bits: what is kept differs from what was computed by at most 1 part in 2048, or by 3e-8
 where numbers are that small.
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -29,17 +31,19 @@ from fairground.records.lock import LockedError, held
 
 #: the largest relative error of a kept number, and the largest absolute one of those near zero
 RELATIVE_ERROR, ABSOLUTE_ERROR = 2.0**-11, 2.0**-25
+KEPT, UNREADABLE = 1, 2
 #: rows that one process computes under one lock
 CHUNK = 128
 
 
 @dataclass
 class StageCache:
-    """`shape` is what the frozen stages make of one image: (c, h, w), or (d,) for features."""
+    """`shape` is what the frozen stages make of one image: (c, h, w), or (d,) for features; `numbers` their type."""
 
     folder: Path
     n_rows: int
     shape: tuple[int, ...]
+    numbers: Literal["float16", "float32"] = "float16"
     #: what the index says besides, for whoever tidies up
     about: dict[str, str | int] = field(default_factory=dict)
     _maps: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
@@ -47,12 +51,17 @@ class StageCache:
     @property
     def row_bytes(self) -> int:
         """How many bytes one view of one image takes."""
-        return 2 * math.prod(self.shape)
+        return np.dtype(self.numbers).itemsize * math.prod(self.shape)
 
     def missing(self, view: str, rows: np.ndarray) -> np.ndarray:
         """Return those of `rows` whose outputs are not kept yet."""
         left: np.ndarray = rows[self._mapped(view)[1][rows] == 0]
         return left
+
+    def readable(self, view: str, rows: np.ndarray) -> np.ndarray:
+        """Return those of `rows` whose outputs are kept."""
+        found: np.ndarray = rows[self._mapped(view)[1][rows] == KEPT]
+        return found
 
     @contextmanager
     def lock(self, view: str, chunk: int) -> Iterator[bool]:
@@ -71,18 +80,23 @@ class StageCache:
             f"the frozen stages give {shape} for training images but {self.shape} for evaluation, and a cache holds "
             "one shape; let the transform make one size of both, or say training.views=0",
         )
-        halves = outputs.half()
+        kept = outputs.to(getattr(torch, self.numbers))
         require(
-            bool(torch.isfinite(halves).all()),
-            "the frozen stages give numbers above 65,504 or not finite, which float16 cannot hold; say "
-            "training.views=0",
+            bool(torch.isfinite(kept).all()),
+            f"the frozen stages give numbers that {self.numbers} cannot hold; say training.views=0",
             InputError,
         )
-        blocks = (halves.permute(0, 2, 3, 1) if halves.ndim == 4 else halves).contiguous().cpu().numpy()
+        blocks = (kept.permute(0, 2, 3, 1) if kept.ndim == 4 else kept).contiguous().cpu().numpy()
         try:
             self._write(view, rows.tolist(), [block.tobytes() for block in blocks])
         except OSError as error:
             raise self._unusable(error) from error
+
+    def refuse(self, view: str, row: int) -> None:
+        """Mark a row whose image cannot be read."""
+        with (self.folder / f"{view}.done").open("r+b") as file:
+            file.seek(row)
+            file.write(bytes([UNREADABLE]))
 
     def _write(self, view: str, rows: list[int], blocks: list[bytes]) -> None:
         with (self.folder / f"{view}.bin").open("r+b") as file:
@@ -97,7 +111,7 @@ class StageCache:
                 file.write(b"\1")
 
     def read(self, view: str, rows: np.ndarray) -> np.ndarray:
-        """Return what is kept of `rows` as float16 (k, h, w, c), or (k, d)."""
+        """Return what is kept of `rows` as (k, h, w, c), or (k, d)."""
         return np.asarray(self._mapped(view)[0][rows])
 
     def laid_out(self, blocks: np.ndarray, device: torch.device | None) -> Tensor:
@@ -138,7 +152,7 @@ class StageCache:
                 with (self.folder / name).open("ab") as file:
                     file.truncate(n_bytes)
             shape = (self.n_rows, *self.shape[1:], self.shape[0])
-            numbers = np.memmap(self.folder / files[0][0], np.float16, "r", shape=shape)
+            numbers = np.memmap(self.folder / files[0][0], self.numbers, "r", shape=shape)
             marks = np.memmap(self.folder / files[1][0], np.uint8, "r", shape=(self.n_rows,))
         except OSError as error:
             raise self._unusable(error) from error

@@ -1,0 +1,119 @@
+"""One tiny run of every loss, miner, sampler, head and regulariser: its losses and scores stay as they are.
+
+On the machine that wrote them every bit is compared, on others the digits that processors share.
+`python -m tests.golden.test_tiny_runs` writes them anew.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairground as fg
+from fairground.spec.catalogue import find, list_room
+from tests.golden.machine import RELATIVE, SCORE, digest, read, write
+
+STORED = Path(__file__).with_name("tiny_runs.json")
+TINY: dict[str, Any] = {
+    "data": "synthetic",
+    "data.n_classes": 16,
+    "data.per_class": 12,
+    "data.size": 16,
+    "trunk.widths": [8, 16],
+    "head.embedding_dim": 16,
+    "training.batch_size": 16,
+    "training.epochs": 2,
+    "training.batches_per_epoch": 3,
+    "evaluation.metrics": ["recall@1", "map@r"],
+}
+MINED = {"loss": "triplet", "miner": "distance_weighted"}
+SAMPLERS: dict[str, dict[str, Any]] = {
+    "d2_coreset": {"sampler.pool": 64},
+    "distance_distribution": {"sampler.pool": 64, "sampler.mine": "epoch"},
+    "frechet": {"sampler.pool": 64},
+    "greedy_coreset": {"sampler.pool": 64, "sampler.momentum": 0.5},
+    "hierarchical": {"data.super_classes": 2},
+    "m_per_class": {"sampler.straddle": True, "sampler.list_length": 64},
+}
+REGULARISED: dict[str, dict[str, Any]] = {"rho": MINED, "soft_triple_centres": {"loss": "soft_triple"}}
+#: heads whose dimension is that of the features
+AS_WIDE = ("identity", "plda", "residual")
+OTHERS: dict[str, dict[str, Any]] = {
+    "sgd, cosine": {"optimiser.name": "sgd", "optimiser.momentum": 0.9, "optimiser.schedule": "cosine"},
+    "rmsprop, steps": {"optimiser.name": "rmsprop", "optimiser.schedule": "step", "optimiser.step_epochs": 1},
+    "adamw, warm-up, clipped": {
+        "optimiser.name": "adamw",
+        "optimiser.weight_decay": 0.01,
+        "optimiser.warmup_epochs": 1.0,
+        "optimiser.clip_norm": 1.0,
+    },
+    "averaged": {"optimiser.average": 0.5},
+    "frozen batch norm": {"training.freeze_batch_norm": "stats_and_affine"},
+    "frozen trunk": {"optimiser.frozen_trunk_epochs": 1},
+    "head alone": {"training.trainable": "head"},
+    "last stage": {"training.trainable": "last:1", "training.views": 2},
+    "memory with a miner": {"loss": "cross_batch_memory", "loss.loss": "triplet", "loss.miner": "semihard"},
+    "pairs mined": {"loss": "contrastive", "miner": "multi_similarity"},
+}
+
+
+def cases() -> dict[str, dict[str, Any]]:
+    """Return what each run says besides the tiny words."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in list_room("losses"):
+        found[f"loss {name}"] = {"loss": name}
+        if find("losses", name).accepts:
+            found[f"loss {name}, mined"] = {"loss": name, "miner": "distance_weighted"}
+    for name in list_room("miners"):
+        is_triplets = find("miners", name).yields.__name__ == "Triplets"
+        found[f"miner {name}"] = {"loss": "triplet" if is_triplets else "multi_similarity", "miner": name}
+    for name in list_room("samplers"):
+        found[f"sampler {name}"] = {"sampler": name, **SAMPLERS.get(name, {})}
+    for name in list_room("heads"):
+        found[f"head {name}"] = {"head": name, **({"head.rank": 8} if name == "residual" else {})}
+    for name in list_room("regularisers"):
+        found[f"regulariser {name}"] = {"regulariser": name, **REGULARISED.get(name, {})}
+    return {**found, **OTHERS}
+
+
+def result_of(said: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the losses and a validation score of a run, and the digest of every digit it has."""
+    words = {**TINY, **said}
+    if words.get("head") in AS_WIDE:
+        del words["head.embedding_dim"]
+    if words.get("sampler") == "fixed_tuples":
+        pairs = folder / "pairs.csv"
+        pairs.write_text("".join(f"{row},{row + 1}\n" for row in range(40)), encoding="utf-8")
+        words["sampler.file"] = str(pairs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRGROUND_CACHE", str(folder / "cache"))
+        run = fg.train(home=folder / "home", threads=1, quiet=True, **words)
+    assert run.state == "done", run.record.failure
+    losses = [row.loss for row in run.history]
+    digits = [losses, [row.validation for row in run.history], run.validation_scores, run.scores]
+    return {"losses": losses, "map@r": run.validation_scores["map@r"], "digest": digest(digits)}
+
+
+def test_every_component_has_a_run() -> None:
+    assert list(cases()) == list(read(STORED)[0]["runs"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tiny")
+
+
+@pytest.mark.parametrize("case", cases())
+def test_a_tiny_run_ends_as_it_always_did(case: str, folder: Path) -> None:
+    stored, is_same_machine = read(STORED)
+    found, wanted = result_of(cases()[case], folder), stored["runs"][case]
+    assert found["losses"][0] is None
+    assert found["losses"][1:] == pytest.approx(wanted["losses"][1:], rel=RELATIVE, abs=1e-6)
+    assert found["map@r"] == pytest.approx(wanted["map@r"], abs=SCORE)
+    assert not is_same_machine or found["digest"] == wanted["digest"]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        write(STORED, {"runs": {case: result_of(said, Path(scratch)) for case, said in cases().items()}})
