@@ -37,7 +37,8 @@ def tables() -> Iterator[Table]:
                 rows.append([what, command, f"{seconds:.2f}", f"{GOALS[command]:g}"])
     yield Table(
         title=f"A run directory of {N_RECORDS:,} records",
-        note="Processor seconds (user and system) of the command as a process, the start of Python included. The first command builds the index.",
+        note="Processor seconds (user and system) of the command as a process, the start of Python included. "
+        "The first command builds the index.",
         header=["records", "command", "seconds", "goal"],
         rows=rows,
     )
