@@ -95,7 +95,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=500k", "none", place], check=False, capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=200k", "none", place], check=False, capture_output=True
     )
     if mounted.returncode != 0:
         pytest.skip("a small disk can be mounted by root only")

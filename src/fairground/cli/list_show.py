@@ -96,11 +96,7 @@ def _list_runs(home: Path, as_json: bool) -> None:
         if name in runs:
             about = _about(runs[name], own.get(name), with_unit)
         else:
-            about = (
-                f"mend with: fairground store repair{where}"
-                if state == "damaged"
-                else f"go on with: fairground resume {name}{where}"
-            )
+            about = f"go on with: fairground resume {name}{where}"
         lines.append(fitted(f"{name}  {state:<10}  {about}", width, indent=26))
     # At once: twenty thousand calls would take longer than reading the store.
     print("\n".join(lines), end="\n" if lines else "")
