@@ -5,7 +5,7 @@ import pytest
 
 from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.confidence import confidence_of
-from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures import critical_difference
 from fairground.reporting.headline import headline_of
 from fairground.reporting.page import page_text

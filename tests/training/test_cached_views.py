@@ -94,7 +94,7 @@ def test_a_run_killed_in_caching_or_training_ends_with_the_same_digits(
 def test_many_fill_one_cache_at_once(tmp_path: Path) -> None:
     spec = tiny(*LAST, "data.per_class=40")
     alone = prepare_inputs(assemble(spec), spec, listen=lambda _: None)
-    rows = alone.parts.train
+    rows = alone.split.train
     wanted = [alone.transform.cache.read(f"view-{view:04d}", rows) for view in range(3)]  # type: ignore[attr-defined]
     remove_cache(list_caches()[0])
     told: list[list[Any]] = [[], []]

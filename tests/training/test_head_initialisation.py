@@ -26,7 +26,7 @@ def test_a_pca_head_gives_centred_uncorrelated_embeddings_of_the_training_split(
     start_head(parts)
     model = parts.model.eval()
     with torch.no_grad():
-        embeddings = model(parts.transform.evaluate(parts.table.images, parts.parts.train)).double()
+        embeddings = model(parts.transform.evaluate(parts.table.images, parts.split.train)).double()
     covariance = np.cov(embeddings.numpy().T)
     assert embeddings.mean(0).abs().max() < 1e-3
     assert np.abs(covariance - np.diag(np.diag(covariance))).max() < 1e-3 * covariance.max()

@@ -109,7 +109,7 @@ def _metadata(
 def _validation(run: Reopened) -> tuple[tuple[MeasuredScore, ...], tuple[Threshold, ...]]:
     """Return the validation scores with intervals over classes, and the thresholds."""
     parts, evaluation = run.parts, run.spec.evaluation
-    rows = parts.parts.validation
+    rows = parts.split.validation
     if len(rows) == 0:
         return (), ()
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device).cpu()
@@ -163,7 +163,7 @@ def _interval(path: Path, run: Reopened, metric: str) -> BootstrapInterval | Non
 
 def _query_labels(run: Reopened) -> np.ndarray:
     """Return the class of each test query, as the run was judged; labels say nothing about the images."""
-    table, rows = run.parts.table, run.parts.parts.test
+    table, rows = run.parts.table, run.parts.split.test
     if table.is_query is not None and table.is_query[rows].any():
         rows = rows[table.is_query[rows]]
     labels: np.ndarray = table.labels[rows]

@@ -4,7 +4,6 @@ Where images are slow to read, the next block is read while this one goes throug
 """
 
 from collections.abc import Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
+from fairground.loading.read_ahead import read_ahead
 
 BLOCK = 512
 #: photographs are large, and two blocks of them are held at once
@@ -43,16 +43,9 @@ def embed_blocks(
 
 
 def _inputs(images: Images, rows: np.ndarray, transform: Transform, device: torch.device | None) -> Iterator[Tensor]:
-    if not images.is_slow:
-        for begin in range(0, len(rows), BLOCK):
-            yield transform.evaluate(images, rows[begin : begin + BLOCK], device)
-        return
-    with ThreadPoolExecutor(1, thread_name_prefix="fairground-embed") as worker:
-        ahead: Future[Tensor] | None = None
-        for begin in range(0, len(rows), SLOW_BLOCK):
-            following = worker.submit(transform.evaluate, images, rows[begin : begin + SLOW_BLOCK], device)
-            if ahead is not None:
-                yield ahead.result()
-            ahead = following
-        if ahead is not None:
-            yield ahead.result()
+    def read(begin: int) -> Tensor:
+        return transform.evaluate(images, rows[begin : begin + size], device)
+
+    size = SLOW_BLOCK if images.is_slow else BLOCK
+    begins = range(0, len(rows), size)
+    return read_ahead(read, begins) if images.is_slow else map(read, begins)

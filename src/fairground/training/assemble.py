@@ -35,10 +35,10 @@ from fairground.training.weight_average import WeightAverage
 
 @dataclass(frozen=True, kw_only=True)
 class Assembled:
-    """A run's live objects. Only `seal` of training/run.py may look at `parts.test`."""
+    """A run's live objects. Only `seal` of training/run.py may look at `split.test`."""
 
     table: ImageTable
-    parts: SplitRows
+    split: SplitRows
     transform: Transform
     loader: Loader
     stepper: Stepper
@@ -64,28 +64,28 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     """Return the live objects of a run, or refuse in a sentence."""
     device = device or best_device()
     table, data_fingerprint = load_table(spec.data)
-    parts = build_split(spec.split).parts(table)
+    split = build_split(spec.split).parts(table)
     require(
-        len(parts.validation) > 0 or spec.evaluation.select_on == "test",
+        len(split.validation) > 0 or spec.evaluation.select_on == "test",
         f"split {spec.split.name} holds nothing out for validation, so nothing could select but the test split; "
         "hold some classes out, or say evaluation.select_on=test and have every table say so",
     )
-    _require_pairs(spec, table, parts)
-    classes, train_labels = np.unique(table.labels[parts.train], return_inverse=True)
+    _require_pairs(spec, table, split)
+    classes, train_labels = np.unique(table.labels[split.train], return_inverse=True)
     labels = torch.from_numpy(train_labels.astype(np.int64))
     model = build_model(spec.trunk, spec.head, spec.training, channels=table.images.channels, seed=spec.seed).to(device)
     supplied = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
     loss = build_loss(spec, supplied).to(device)
     miner = build_miner(spec, loss)
     regulariser = build_regulariser(spec, loss, miner)
-    supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[parts.train])
+    supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[split.train])
     sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
     sampler = build("sampler", spec.sampler, sampler_arguments)
     transform = build_transform(spec.transform, model)
     resized = spec.transform.settings.get("shorter_side")
     if isinstance(resized, int):
         table.images.require_side(resized)
-    _require_fit(spec, model, transform, table, parts.train[:1])
+    _require_fit(spec, model, transform, table, split.train[:1])
     _check_chunks(spec, model, regulariser)
     require_weights(spec, model, loss)
     stepper = Stepper(
@@ -103,11 +103,11 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     weights = _weights(spec, model)
     return Assembled(
         table=table,
-        parts=parts,
+        split=split,
         transform=transform,
         loader=Loader(
             images=table.images,
-            rows=parts.train,
+            rows=split.train,
             labels=labels,
             transform=transform,
             sampler=sampler,
@@ -119,11 +119,11 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         stepper=stepper,
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
         data_fingerprint=data_fingerprint,
-        split_fingerprint=fingerprint_of("split", parts.train, parts.validation, parts.test),
+        split_fingerprint=fingerprint_of("split", split.train, split.validation, split.test),
         notes=(
             *table.notes,
             *([f"pretrained weights: {weights.hash}"] if weights else []),
-            *parts.notes(table.labels),
+            *split.notes(table.labels),
             *sampler.notes(),
             *(f"known bug switched on: {bug.sentence}" for bug in bugs),
         ),
@@ -150,13 +150,13 @@ def _weights(spec: RunSpec, model: EmbeddingModel) -> PretrainedWeights | None:
     return PretrainedWeights(name=str(spec.trunk.settings.get("weights", "")), hash=found) if found else None
 
 
-def _require_pairs(spec: RunSpec, table: ImageTable, parts: SplitRows) -> None:
+def _require_pairs(spec: RunSpec, table: ImageTable, split: SplitRows) -> None:
     """Refuse before training what could not be measured after it: splits in which no class has two images."""
     if table.is_query is not None or spec.evaluation.lone == "zero":
         return
     for name, rows in (
-        ("validation", parts.validation),
-        ("test", parts.test if spec.evaluation.test else parts.test[:0]),
+        ("validation", split.validation),
+        ("test", split.test if spec.evaluation.test else split.test[:0]),
     ):
         require(
             len(rows) == 0 or int(np.bincount(table.labels[rows]).max()) >= 2,

@@ -11,7 +11,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -23,6 +22,7 @@ from torch import Tensor
 from fairground.contracts.model import Augmentation, PlannedTransform, Transform
 from fairground.contracts.table import Images
 from fairground.loading.prepared_cache import cache_root
+from fairground.loading.read_ahead import read_ahead
 from fairground.loading.threads import for_each
 from fairground.spec.identity import to_plain
 from fairground.spec.run import RunSpec
@@ -62,8 +62,8 @@ def prepare_inputs(
         listen=listen,
         should_stop=should_stop,
     )
-    wanted = {view_name(number): parts.parts.train for number in range(spec.training.views)}
-    views.fill(parts.table.images, {**wanted, PLAIN: parts.parts.validation})
+    wanted = {view_name(number): parts.split.train for number in range(spec.training.views)}
+    views.fill(parts.table.images, {**wanted, PLAIN: parts.split.validation})
     model.trunk.is_past_frozen = True
     parts.loader.transform = views
     return replace(parts, transform=views)
@@ -145,14 +145,8 @@ class CachedViews(PlannedTransform):
         groups = [rows[begin : begin + _GROUP] for begin in range(0, len(rows), _GROUP)]
         if not groups:
             return
-        outputs = []
-        with ThreadPoolExecutor(1, thread_name_prefix="fairground-views") as reader:
-            ahead = reader.submit(self._inputs, images, view, groups[0])
-            for number, group in enumerate(groups):
-                inputs = ahead.result()
-                if number + 1 < len(groups):
-                    ahead = reader.submit(self._inputs, images, view, groups[number + 1])
-                outputs.append(self.model.frozen_output(inputs)[: len(group)])
+        inputs = read_ahead(lambda group: self._inputs(images, view, group), groups)
+        outputs = [self.model.frozen_output(some)[: len(group)] for some, group in zip(inputs, groups, strict=True)]
         self.cache.write(view, rows, torch.cat(outputs))
 
     def _inputs(self, images: Images, view: str, rows: np.ndarray) -> Tensor:
@@ -213,7 +207,7 @@ def _cache_of(parts: Assembled, spec: RunSpec) -> StageCache:
     folder = cache_root("stages") / hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()[:32]
     shape = saved_shape(folder)
     if shape is None:
-        first = parts.transform.evaluate(parts.table.images, parts.parts.train[:1], parts.device)
+        first = parts.transform.evaluate(parts.table.images, parts.split.train[:1], parts.device)
         shape = tuple(parts.model.frozen_output(first).shape[1:])
     about: dict[str, str | int] = {
         "version": _VERSION,

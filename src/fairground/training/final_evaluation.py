@@ -73,14 +73,14 @@ def _analyses(training: Training, folder: RunFolder) -> dict[str, float]:
     """Return what is to be said of the training split in numbers; its curves are kept beside the record."""
     if not training.spec.evaluation.analyses:
         return {}
-    embeddings = training.embed(training.parts.parts.train)
+    embeddings = training.embed(training.parts.split.train)
     values: dict[str, float] = training.group.broadcast_object(lambda: _judge_train(training, embeddings, folder))
     return values
 
 
 def _judge_train(training: Training, embeddings: Tensor, folder: RunFolder) -> dict[str, float]:
     spec, parts = training.spec, training.parts
-    rows = parts.parts.train
+    rows = parts.split.train
     view = EmbeddingView(embeddings, parts.table.labels[rows], normalise=parts.on_sphere(spec.evaluation))
     found = analyse(view, analyses=spec.evaluation.analyses)
     curves = {

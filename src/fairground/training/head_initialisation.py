@@ -28,7 +28,7 @@ def start_head(parts: Assembled) -> None:
     if key in _STARTS:
         head.load_state_dict(_STARTS[key])
         return
-    rows = parts.parts.train
+    rows = parts.split.train
     blocks = embed_blocks(parts.model.trunk, parts.table.images, rows, parts.transform, device=parts.device)
     if head.needs_labels:
         head.fit_classes(blocks, torch.from_numpy(parts.table.labels[rows]))

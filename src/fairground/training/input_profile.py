@@ -38,7 +38,7 @@ class InputProfile:
 def profile_of(spec: RunSpec, parts: Assembled) -> InputProfile:
     """Return the profile of a run's data."""
     images, labels = parts.table.images, parts.table.labels
-    trained = np.unique(labels[parts.parts.train])
+    trained = np.unique(labels[parts.split.train])
     return InputProfile(
         is_picture=images.is_picture,
         channels=images.channels,

@@ -23,6 +23,7 @@ from fairground.contracts.batch import Batch
 from fairground.contracts.model import Augmentation, Transform
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.table import Images
+from fairground.loading.read_ahead import read_ahead
 
 State = Mapping[str, Mapping[str, Tensor]]
 
@@ -53,7 +54,8 @@ class Loader:
         self._ahead = None
         if self.images.is_slow and not is_last and not self.sampler.needs_embeddings:
             self._before = self._state()
-            self._ahead = self._thread().submit(self._make)
+            self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="fairground-loader")
+            self._ahead = self._worker.submit(self._make)
         return batch
 
     def start_epoch(self) -> None:
@@ -78,14 +80,10 @@ class Loader:
         plan = self.transform.plan(self.images, self.rows[chosen.numpy()], self.augmenting)
         chunks: Collection[Tensor]
         if self.chunk:
-            chunks = _ChunksOnDemand(plan, self.chunk, self._thread() if self.images.is_slow else None)
+            chunks = _ChunksOnDemand(plan, self.chunk, is_slow=self.images.is_slow)
         else:
             chunks = (plan.make(slice(0, plan.n)),)
         return Batch(chunks, self.labels[chosen].to(self.device), chosen)
-
-    def _thread(self) -> ThreadPoolExecutor:
-        self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="fairground-loader")
-        return self._worker
 
     def _state(self) -> State:
         generators = {"sampler": self.sampling.get_state(), "augment": self.augmenting.get_state()}
@@ -93,24 +91,17 @@ class Loader:
 
 
 class _ChunksOnDemand(Collection[Tensor]):
-    """The images of a batch, `size` at a time, made anew whenever they are run through; with a `worker`, one ahead."""
+    """The images of a batch, `size` at a time, made again on every pass; slow ones are read one chunk ahead."""
 
-    def __init__(self, plan: Augmentation, size: int, worker: ThreadPoolExecutor | None) -> None:
-        self._make, self._worker = plan.make, worker
-        self._parts = [slice(begin, min(begin + size, plan.n)) for begin in range(0, plan.n, size)]
+    def __init__(self, plan: Augmentation, size: int, *, is_slow: bool) -> None:
+        self._make, self._is_slow = plan.make, is_slow
+        self._slices = [slice(begin, min(begin + size, plan.n)) for begin in range(0, plan.n, size)]
 
     def __len__(self) -> int:
-        return len(self._parts)
+        return len(self._slices)
 
     def __contains__(self, chunk: object) -> bool:
         return any(chunk is made for made in self)
 
     def __iter__(self) -> Iterator[Tensor]:
-        if self._worker is None:
-            yield from map(self._make, self._parts)
-            return
-        ahead = self._worker.submit(self._make, self._parts[0])
-        for following in self._parts[1:]:
-            chunk, ahead = ahead.result(), self._worker.submit(self._make, following)
-            yield chunk
-        yield ahead.result()
+        return read_ahead(self._make, self._slices) if self._is_slow else map(self._make, self._slices)

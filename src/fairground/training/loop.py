@@ -108,7 +108,7 @@ class Training:
             self.parts.stepper.average.start()
         sampler = self.parts.loader.sampler
         if sampler.needs_embeddings:
-            sampler.fill(self.embed(self.parts.parts.train).cpu())
+            sampler.fill(self.embed(self.parts.split.train).cpu())
         self.progress.started = self.clock.started
         self.progress.rows.append(
             EpochRow(epoch=0, step=0, loss=None, validation=self._validate(), test=self._watch_test())
@@ -208,7 +208,7 @@ class Training:
         return self.group.embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
 
     def _validate(self) -> dict[str, float]:
-        rows = self.parts.parts.validation if self.judged is None else self.judged
+        rows = self.parts.split.validation if self.judged is None else self.judged
         self.listen({"kind": "measure", "of": len(rows)})
         with self._averaged():
             embeddings = self.embed(rows)

@@ -56,12 +56,12 @@ def evaluate_stored(
     run = reopen(home, name)
     parts, asked = run.parts, run.spec.evaluation
     if split == "test":
-        sealed = SealedRows(parts.parts.test, witness=lambda what: store.note_event("test opened", name, what))
+        sealed = SealedRows(parts.split.test, witness=lambda what: store.note_event("test opened", name, what))
         if name in done:
             sealed.end_selection("the run was done")
         rows = sealed.open()
     else:
-        rows = parts.parts.validation
+        rows = parts.split.validation
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
     view = view_of(run.spec, parts, embeddings, rows)
     return dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)

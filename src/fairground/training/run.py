@@ -59,7 +59,7 @@ def run(
             listen({"kind": "note", "sentence": kept})
         parts = share_out(prepared, group)
         torch.manual_seed(child_seed(spec.seed, "global"))
-        sealed = SealedRows(parts.parts.test, witness=witness)
+        sealed = SealedRows(parts.split.test, witness=witness)
         on_test = spec.evaluation.select_on == "test"
         if on_test:
             sealed.end_selection("nothing: the spec says that the test split selects")
@@ -186,7 +186,7 @@ def _record(training: Training, *, state: State, scores: tuple[Score, ...], fail
             is_best_of_each=spec.evaluation.report == "best_of_each",
         ),
         clustering_seeds=spec.evaluation.clustering_seeds,
-        is_closed_set=parts.parts.tests_trained_classes(parts.table.labels),
+        is_closed_set=parts.split.tests_trained_classes(parts.table.labels),
         known_bugs=parts.known_bugs,
         weights=parts.weights,
         failure=failure,

@@ -115,7 +115,7 @@ class Doctor:
             history=progress.history,
             rows=progress.rows,
             n_classes=self._n_classes,
-            n_train=len(self._parts.parts.train),
+            n_train=len(self._parts.split.train),
             step=progress.step,
         )
         known = {finding.sign for finding in progress.findings}

@@ -8,14 +8,19 @@ import pytest
 from typer.testing import CliRunner
 
 from fairground.cli.main import app
-from fairground.deploy import live_rows, open_set
+from fairground.deploy import search, unknown_classes
 from fairground.deploy.conformal import ClassConformal
-from fairground.deploy.decision import DecisionRule, rule_of
-from fairground.deploy.index import build_index, open_index
-from fairground.deploy.index_changes import remove_from_index
-from fairground.deploy.open_set import OpenSetTrials, open_set_trials, trials_of, untrained_classes
+from fairground.deploy.index import build_index, open_index, remove_from_index
 from fairground.deploy.query import query_index
-from fairground.deploy.voting import vote
+from fairground.deploy.unknown_classes import (
+    DecisionRule,
+    OpenSetTrials,
+    open_set_trials,
+    rule_of,
+    trials_of,
+    untrained_classes,
+    vote,
+)
 from fairground.errors import InputError
 
 
@@ -90,7 +95,7 @@ def test_votes():
 
 @pytest.mark.parametrize("is_raw", [False, True])
 def test_trials_agree_with_a_loop(is_raw, monkeypatch):
-    monkeypatch.setattr(live_rows, "BLOCK", 16)
+    monkeypatch.setattr(search, "BLOCK", 16)
     draw = np.random.default_rng(2)
     labels = draw.integers(6, size=50)
     labels[0] = 6  # a class of one
@@ -116,17 +121,17 @@ def icon_index(model, tmp_path_factory):
 
 
 def test_only_classes_the_model_has_not_seen_stand_for_unknown_ones(icon_index):
-    untrained = {icon_index.class_names[label] for label in untrained_classes(icon_index)}
+    untrained = {icon_index.info.class_names[label] for label in untrained_classes(icon_index)}
     assert untrained
     assert not untrained & set(icon_index.model.metadata.classes)
     trials = trials_of(icon_index)
-    assert {icon_index.class_names[label] for label in trials.classes} == untrained
+    assert {icon_index.info.class_names[label] for label in trials.classes} == untrained
     assert trials.n_indexed == len(icon_index.class_names)
-    assert len(trials.classes) <= open_set.ROWS
+    assert len(trials.classes) <= unknown_classes.ROWS
 
 
 def test_an_index_of_trained_classes_has_no_decision(icon_index, monkeypatch):
-    monkeypatch.setattr(open_set, "untrained_classes", lambda _: np.empty(0, np.int64))
+    monkeypatch.setattr(unknown_classes, "untrained_classes", lambda _: np.empty(0, np.int64))
     rule = rule_of(icon_index)
     assert rule.threshold is None
     assert "the model was trained on every class of this index" in rule.sentence()
@@ -155,12 +160,12 @@ def test_nothing_passed_is_not_taken_for_certainty():
     assert rule.measured_fpir == (0.0, 0.0, pytest.approx(1 - 0.025 ** (1 / 20)))
 
 
-def test_trials_of_a_large_index_are_kept_and_made_anew_when_it_changes(icon_index, tmp_path, monkeypatch):
+def test_trials_of_a_large_index_are_kept_and_again_when_it_changes(icon_index, tmp_path, monkeypatch):
     folder = shutil.copytree(icon_index.folder, tmp_path / "copy")
-    monkeypatch.setattr(open_set, "_KEPT", 1)
+    monkeypatch.setattr(unknown_classes, "_KEPT", 1)
     first = trials_of(open_index(folder))
     assert (folder / "open_set.npz").is_file()
-    monkeypatch.setattr(open_set, "open_set_trials", None)
+    monkeypatch.setattr(unknown_classes, "open_set_trials", None)
     again = trials_of(open_index(folder))
     assert np.array_equal(first.unknown, again.unknown)
     assert first.n_indexed == again.n_indexed

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal
 
-from fairground.sampling.spread_draws import _pick, draw_spread
+from fairground.samplers.d2_coreset import draw_spread
 from tests.samplers.splits import seeded
 
 POINTS = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
@@ -56,25 +56,7 @@ def test_no_point_is_picked_twice_even_among_copies_or_in_too_many_dimensions(po
 
 
 def test_points_too_unlikely_to_tell_are_still_drawn():
-    # Nineteen points lie together and one lies a thousand deviations away, with a density of e^-500000 beside theirs.
-    points = torch.cat([torch.randn(19, 1, generator=seeded()) * 1e-4, torch.ones(1, 1)]).double()
-    log_density = np.append(np.zeros(19), -5e5)
-    picks = _pick(points.numpy(), log_density, 1.0, 0, np.random.default_rng(0).random((20, 17)))
-    assert sorted(picks.tolist()) == list(range(20))
-    assert picks[-1] == 19
-
-
-@pytest.mark.parametrize("spread", [0.5, 1.0, 3.0])
-def test_chances_are_the_same_whether_proposed_or_worked_out(spread):
-    rng = np.random.default_rng(0)
-    points, log_density = rng.standard_normal((5, 3)), np.log([0.1, 0.4, 0.1, 0.1, 0.3])
-    counts = {"proposed": Counter(), "worked out": Counter()}
-    for _ in range(4_000):
-        uniform = rng.random((3, 17))
-        counts["proposed"][tuple(_pick(points, log_density.copy(), spread, 0, uniform))] += 1
-        # Nothing is ever taken at a chance of one or less.
-        uniform[:, 1:-1:2] = 1.1
-        counts["worked out"][tuple(_pick(points, log_density.copy(), spread, 0, uniform))] += 1
-    for picks in counts["proposed"] | counts["worked out"]:
-        one, other = counts["proposed"][picks], counts["worked out"][picks]
-        assert abs(one - other) <= 5 * max(one + other, 1) ** 0.5
+    # One point is so far away that its density beside the others' is rounded to zero.
+    points = torch.cat([torch.randn(400, 1, generator=seeded()) * 1e-4, torch.full((1, 1), 1e6)]).double()
+    picks = draw_spread(points, 401, seeded(), spread=0.0, density=True).tolist()
+    assert sorted(picks) == list(range(401))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fairground.functional.random_choice import draw_below
-from fairground.sampling.draws import draw_distinct, draw_distinct_rows, draw_subsets, mark_repeats
+from fairground.samplers._class_draws import draw_distinct, draw_distinct_rows, draw_subsets, mark_repeats
 from tests.samplers.splits import seeded
 
 
@@ -23,21 +23,21 @@ def test_every_ordered_choice_is_equally_likely_when_everything_is_shuffled():
 
 
 def test_every_ordered_choice_is_equally_likely_when_repeats_are_drawn_anew(monkeypatch):
-    monkeypatch.setattr("fairground.sampling.draws._SHUFFLE_WITHIN", 0)
+    monkeypatch.setattr("fairground.samplers._class_draws._SHUFFLE_WITHIN", 0)
     rows = draw_distinct_rows(4, 3, 24_000, seeded())
     assert close_to_uniform(Counter(map(tuple, rows.tolist())), list(permutations(range(4), 3)), 24_000)
 
 
 @pytest.mark.parametrize("many", [0, 16])
 def test_every_ordered_subset_is_equally_likely(many, monkeypatch):
-    monkeypatch.setattr("fairground.sampling.draws._MANY", many)
+    monkeypatch.setattr("fairground.samplers._class_draws._MANY", many)
     rows = draw_subsets(torch.full((24_000,), 4), 3, seeded())
     assert close_to_uniform(Counter(map(tuple, rows.tolist())), list(permutations(range(4), 3)), 24_000)
 
 
 @pytest.mark.parametrize("many", [0, 16])
 def test_too_few_give_all_there_are_and_then_repeats(many, monkeypatch):
-    monkeypatch.setattr("fairground.sampling.draws._MANY", many)
+    monkeypatch.setattr("fairground.samplers._class_draws._MANY", many)
     limits = torch.tensor([1, 2, 3, 4, 5, 50])
     for seed in range(20):
         rows = draw_subsets(limits, 4, seeded(seed)).tolist()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.sampling.frechet import frechet_distances
+from fairground.samplers.frechet import frechet_distances
 from tests.samplers.splits import seeded
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 import torch
 
-from fairground.sampling.farthest_first import farthest_first
+from fairground.samplers.greedy_coreset import farthest_first
 from tests.samplers.splits import seeded
 
 

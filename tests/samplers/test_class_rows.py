@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fairground.errors import DataError
-from fairground.sampling.class_rows import ClassRows
+from fairground.samplers._class_draws import ClassRows
 from tests.samplers.splits import seeded, uneven_split
 
 LABELS = torch.tensor([7, -2, 7, 9, 7, -2])
@@ -69,5 +69,5 @@ def test_small_classes_are_told():
 
 @pytest.mark.parametrize("labels", [torch.empty(0, dtype=torch.long), torch.zeros(3), torch.zeros(2, 2).long()])
 def test_what_is_not_one_whole_number_an_image_is_refused(labels):
-    with pytest.raises(DataError, match="a sampler takes one whole number a training image; got"):
+    with pytest.raises(DataError, match="a sampler takes one integer label per training image; got"):
         ClassRows(labels)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from fairground.sampling.candidates import draw_candidates
-from fairground.sampling.class_rows import ClassRows
+from fairground.samplers._class_draws import ClassRows, draw_candidates
 from tests.samplers.splits import class_counts, even_split, seeded, uneven_split
 
 

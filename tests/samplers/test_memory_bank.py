@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fairground.errors import DataError, DivergedError, InputError
-from fairground.sampling.memory_bank import MemoryBank
+from fairground.samplers._memory_bank import MemoryBank
 from tests.samplers.splits import seeded
 
 FILLED = torch.arange(12.0).view(6, 2)
