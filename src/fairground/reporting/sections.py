@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.comparison.folds import join_folds
 from fairground.comparison.generality import Generality
+from fairground.comparison.run_scores import join_folds
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison import UNFAIR, ComparisonResult

@@ -14,11 +14,11 @@ Paper
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from fairground.comparison.intervals import LEVEL
+from fairground.comparison.null_distribution import range_reached
 from fairground.errors import require
 
 
@@ -87,26 +87,6 @@ def friedman_p(table: np.ndarray) -> float:
 def nemenyi(k: int, n: int, *, level: float = LEVEL) -> float:
     """Return how far two of k mean ranks over n data sets must lie apart."""
     return range_reached(k, level) / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * n))
-
-
-@lru_cache(maxsize=256)
-def range_reached(k: int, level: float) -> float:
-    """Return what the range of k standard normal values stays below in `level` of all cases.
-
-    P(range < q) = k * integral over the least value z of  pdf(z) (cdf(z + q) - cdf(z))^(k - 1) dz.
-    """
-    # Not scipy.stats, nor scipy.optimize: they take longer to import than the rest of a page takes to draw.
-    from scipy.special import ndtr
-
-    z = np.linspace(-9, 9, 4001)
-    pdf = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-    low, high = 0.0, 40.0
-    # Halved sixty times, the stretch is below rounding.
-    for _ in range(60):
-        q = (low + high) / 2
-        reached = k * float(np.sum(pdf * (ndtr(z + q) - ndtr(z)) ** (k - 1))) * float(z[1] - z[0])
-        low, high = (q, high) if reached < level else (low, q)
-    return high
 
 
 def _table(scores: Mapping[str, Sequence[float]]) -> np.ndarray:

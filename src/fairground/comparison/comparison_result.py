@@ -1,17 +1,17 @@
 """Which method is better than which: one answer from one model, for every page, table and sentence.
 
 Formula
-    better       the interval of the difference leaves out 0
-    equivalent   it holds 0 and lies within ± margin
-    unsettled    neither: these runs cannot tell
-    All intervals of a study hold at once (`model`), so that any false "better", and any false "equivalent", appears in
-    at most 1 - level of all studies.
+    better       the interval of the difference leaves out 0 (significant)
+    equivalent   it contains 0 and is within ± margin
+    unsettled    neither (not significant): these runs cannot tell
+    All intervals of a study hold simultaneously (`mixed_model`): any false "better", and any false "equivalent",
+    appears in at most 1 - level of all studies.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fairground.comparison.intervals import Interval
 from fairground.comparison.sentences import sentence_of, summary_of
 from fairground.errors import require
 
@@ -19,7 +19,7 @@ Verdict = Literal["better", "equivalent", "unsettled"]
 #: why a verdict is what it is
 Reason = Literal["interval leaves out 0", "within margin", "separated alone", "interval holds 0", "too few runs"]
 
-#: over what a comparison generalises: other trainings, other test classes, or both at once
+#: over what a comparison generalises: other trainings, other test classes, or both
 GeneralityKind = Literal["seeds", "classes", "both"]
 #: what counts as a repeat; of a comparison over data sets, those
 Repeats = GeneralityKind | Literal["datasets"]
@@ -53,9 +53,9 @@ class Estimate:
 class Pair:
     """Two methods, `a` the leading one: `difference` is a - b in the unit and direction of the values.
 
-    `low` and `high` hold for all pairs of the study at once and `p` is corrected for all of them; `p_alone` is not.
-    `more_seeds` is how many more both need; None where the pair is settled or none within reach would settle it.
-    `prospect` says whether they are advised or a study in waves sees to them. `over` is what the interval generalises
+    `low` and `high` hold for all pairs of the study simultaneously and `p` is corrected for all of them; `p_alone` is
+    not. `more_seeds` is how many more both need; None where the pair is settled or no feasible number would settle it.
+    `prospect` says whether they are advised or a study in waves adds them. `over` is what the interval generalises
     over, `n_classes` how many test classes it rests on where that is not seeds alone.
     """
 
@@ -82,7 +82,6 @@ class Pair:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether the pair needs no more seeds."""
         return self.verdict != "unsettled"
 
     @property
@@ -92,7 +91,6 @@ class Pair:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words, with its numbers."""
         return sentence_of(self)
 
 
@@ -101,7 +99,7 @@ class Comparison:
     """`methods` from best to worst; `pairs` in their order. Everything is read from one model."""
 
     methods: tuple[Estimate, ...]
-    pairs: Sequence[Pair]
+    pairs: tuple[Pair, ...]
     level: float
     margin: float
     higher_is_better: bool
@@ -125,7 +123,6 @@ class Comparison:
 
     @property
     def single(self) -> tuple[str, ...]:
-        """The methods of one run."""
         return tuple(method.name for method in self.methods if method.n == 1)
 
     @property
@@ -158,8 +155,14 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """Who is best, in words."""
         return summary_of(self)
+
+    def interval(self, name: str) -> Interval | None:
+        """Return a method's mean with its interval; None where the comparison does not have it."""
+        found = next((method for method in self.methods if method.name == name), None)
+        if found is None:
+            return None
+        return Interval(mean=found.mean, low=found.low, high=found.high, n=found.n, level=self.level, kind="model")
 
     def estimate(self, name: str) -> Estimate:
         """Return one method by name."""

@@ -1,19 +1,30 @@
-"""Which method was run on which seed, as the algebra that a comparison needs: means, residuals and their weights.
+"""Which method was run on which seed, as the algebra a comparison needs: means, residuals, weights and variances.
 
 Formula
     y_is = mu_i + b_s + e_is, e_is with variance sigma_i^2; b_s is what seed s does to every method that shares it
     A method is blocked when at least two of its seeds are shared with other blocked methods; only blocked methods have
-    b_s. A method whose seeds nobody shares is free: what the seed does is part of its scatter.
-    means      mu^ = W y, generalised least squares with var(b) / var(e) = ratio, taken as the nearest of `RATIOS`.
+    b_s. A method that shares no seeds is free: the effect of its seeds is part of its scatter.
+    means      mu^ = W y, generalised least squares with var(b) / var(e) = ratio, rounded to the nearest of `RATIOS`.
                On the same seeds these are plain means.
     residuals  of the least-squares fit with a fixed effect for each method and each seed;
                Q_i their sum of squares over the runs of method i, d_i its expectation where all sigma_i = 1
-    blocks     MS_b the mean square of seeds adjusted for methods:  E MS_b = sigma^2 + k_0 var(b)
+    variances  s_0^2 = sum_i Q_i / sum_i d_i;   v_i = (PRIOR s_0^2 + Q_i) / (PRIOR + d_i)
+               Three runs know their variance up to a factor of 40, the runs of all methods far better.
+    blocks     MS_b the mean square of seeds adjusted for methods:  E MS_b = sigma^2 + k_0 var(b);
+               var(b) is estimated as MS_b / k_0, which is never too small on average
     complete   k methods on the same s seeds: plain means, residuals centred over methods and over seeds,
                d_i = (s - 1) (k - 1) / k and k_0 = k. Nothing grows with the square of the runs.
 
 Paper
     Henderson, "Estimation of variance and covariance components", Biometrics 1953, method III, for MS_b and k_0.
+    Smyth, "Linear models and empirical Bayes methods for assessing differential expression in microarray experiments",
+    2004, section 3 (moderated t), for v_i.
+
+Departures from the paper
+    PRIOR is fixed. Smyth estimates it from the spread of the variances; four methods of three runs hardly determine it,
+    and where the spread looks small by chance the test would trust the pooled variance too much. In simulations a fixed
+    value separates more methods at the same error rate. Eight stands for: sigma_i within a factor of 1.7 of each other
+    in two of three methods.
 """
 
 from dataclasses import dataclass, replace
@@ -27,6 +38,8 @@ Mask = NDArray[np.bool_]
 
 #: the values of var(b) / var(e) that means are taken for
 RATIOS = (0.0, 0.25, 1.0, 4.0, 16.0, 64.0)
+#: degrees of freedom that the variance of all methods counts for
+PRIOR = 8.0
 #: where one value becomes the next
 _BOUNDS = (0.1, 0.5, 2.0, 8.0, 32.0)
 
@@ -40,7 +53,6 @@ class Layout:
 
     @property
     def n_methods(self) -> int:
-        """How many methods there are."""
         return int(self.has_run.shape[0])
 
     @cached_property
@@ -61,7 +73,6 @@ class Layout:
 
     @cached_property
     def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The method and the seed of every run."""
         rows, columns = np.nonzero(self.has_run)
         return rows, columns
 
@@ -87,7 +98,6 @@ class Layout:
 
     @cached_property
     def block_freedom(self) -> int:
-        """The degrees of freedom of seeds."""
         return self.has_run.shape[1] - 1 if self.is_complete else int(self.block_basis.shape[1])
 
     @cached_property
@@ -117,7 +127,7 @@ class Layout:
         if self.ratio == 0 or not self.is_blocked.any():
             plain: Array = self.methods.T / self.methods.sum(axis=0)[:, None]
             return plain
-        # (I + ratio Z Z')^-1 M by Woodbury's identity: Z'Z is diagonal, a count of runs a seed.
+        # (I + ratio Z Z')^-1 M by Woodbury's identity: Z'Z is diagonal, the number of runs per seed.
         shrunk = self.ratio / (1 + self.ratio * self.seeds.sum(axis=0))
         solved = self.methods - self.seeds @ (shrunk[:, None] * (self.seeds.T @ self.methods))
         found: Array = np.linalg.solve(self.methods.T @ solved, solved.T)
@@ -140,7 +150,6 @@ class Layout:
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The two methods of every pair."""
         return np.triu_indices(self.n_methods, 1)
 
     @cached_property
@@ -216,3 +225,45 @@ def layout_of(has_run: Mask) -> Layout:
 @lru_cache(maxsize=48)
 def _layout(has_run: bytes, n_methods: int) -> Layout:
     return Layout(has_run=np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scatter:
+    """`own` (..., methods) are the variances v_i of a run, `pooled` s_0^2, `seeds` the variance var(b)."""
+
+    own: Array
+    pooled: Array
+    seeds: Array
+
+    def select(self, some: NDArray[np.bool_] | slice) -> "Scatter":
+        """Return some of many studies."""
+        return Scatter(own=self.own[some], pooled=self.pooled[some], seeds=self.seeds[some])
+
+
+def scatter_of(layout: Layout, y: Array) -> Scatter:
+    """Return the variances of one study, or of many at once: `y` is (..., runs)."""
+    q, on_blocks = _sums_of_squares(layout, y)
+    pooled = q.sum(axis=-1) / max(float(layout.freedom.sum()), 1e-300)
+    own = (PRIOR * pooled[..., None] + q) / (PRIOR + layout.freedom)
+    freedom = layout.block_freedom
+    seeds = on_blocks / freedom / layout.block_weight if freedom else np.zeros_like(pooled)
+    return Scatter(own=own, pooled=pooled, seeds=seeds)
+
+
+def _sums_of_squares(layout: Layout, y: Array) -> tuple[Array, Array]:
+    """Return Q_i, (..., methods), and the sum of squares of seeds adjusted for methods."""
+    if layout.is_complete:
+        table = y.reshape(*y.shape[:-1], *layout.has_run.shape)
+        centred = table - table.mean(axis=-1, keepdims=True)
+        of_seeds = centred.mean(axis=-2)
+        centred -= of_seeds[..., None, :]
+        return np.einsum("...ks,...ks->...k", centred, centred), layout.n_methods * (of_seeds**2).sum(axis=-1)
+    fitted = y @ layout.basis
+    residuals = y - fitted @ layout.basis.T
+    return (residuals**2) @ layout.methods, (fitted[..., layout.n_methods :] ** 2).sum(axis=-1)
+
+
+def seed_ratio(layout: Layout, scatter: Scatter) -> Array:
+    """Return var(b) / var(e), 0 where seeds do not scatter more than runs."""
+    found = np.divide(scatter.seeds, scatter.pooled, out=np.zeros_like(scatter.pooled), where=scatter.pooled > 0)
+    return np.maximum(0.0, found - 1 / layout.block_weight)

@@ -1,39 +1,41 @@
 """What chance alone would show: the comparison of equal methods, simulated with the same runs on the same seeds.
 
 Formula
-    t_ab = |mu^_a - mu^_b| / sqrt(sum_i w_abi v_i + w_ab var(b)), the weights of `layout`, the variances of `scatter`
+    t_ab = |mu^_a - mu^_b| / sqrt(sum_i w_abi v_i + w_ab var(b)), weights and variances of `paired_table`
     Equal methods whose standard deviations are spread evenly on a log scale from 1 to 4, in random order, are drawn
     up to `DRAWS` times; `highest` is the highest t_ab of each draw, `alone` that of one pair.
+    `level` allows errors in 1 - level of all studies, of which CAUTION is spent:
+    p = (1 + number of draws that reach t) / (1 + number of draws) / CAUTION
+    c = the highest value that more draws reach than the error allows:  t > c exactly where p <= error
 
 Paper
-    Westfall and Young, "Resampling-based multiple testing", 1993, for the law of the highest statistic; Tukey's
-    studentised range is its special case of equal variances.
+    Westfall and Young, "Resampling-based multiple testing", 1993, for the distribution of the highest statistic;
+    Tukey's studentised range is its special case of equal variances. Phipson and Smyth, "Permutation p-values should
+    never be zero", 2010, for p.
 
-To be borne in mind
-    The law depends on who was run on which seed, not on the scores. Its draws come from a fixed seed.
-    Studies of thousands of runs or pairs have fewer draws, `FEWEST` at least: by those the rate of errors is known up
-    to 0.3 %, less than `law.CAUTION` leaves unspent. Where their methods share all seeds, the means and Q_i of
-    `scatter` are drawn instead of every run: sigma_i z / sqrt(s), and a chi squared of s - 1 degrees of freedom times
-    sigma_i^2 (1 - 2 / k) + sum sigma^2 / k^2, its expectation. That neglects how Q_i and Q_j go together, by 1 / k^2;
-    it is done for so many methods or so many seeds that this cannot be seen.
+Notes
+-----
+    The distribution depends on which method was run on which seed, not on the scores. Its draws come from a fixed seed.
+    Studies of thousands of runs or pairs have fewer draws, `FEWEST` at least: these know the error rate up to 0.3 %,
+    less than CAUTION leaves unspent.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairground.comparison.layout import Array, Layout, layout_of
-from fairground.comparison.scatter import Scatter, scatter_from, scatter_of, seed_ratio
+from fairground.comparison.paired_table import Array, Layout, Scatter, layout_of, scatter_of, seed_ratio
 
+#: how much of the stated error rate is spent; the rest is kept for scores that are not normally distributed
+CAUTION = 0.85
 DRAWS = 20_000
 FEWEST = 4_000
 #: runs and pairs of all draws; more of them would take longer than reading their records
 _MOST_DRAWN = 80_000_000
-#: runs and pairs of a study that is drawn run by run, if its methods share all seeds
-_MOST_BY_RUN = _MOST_DRAWN // DRAWS
-#: how far the standard deviations of methods lie apart in the draws
+#: the ratio of the largest to the smallest standard deviation of methods in the draws
 SPREAD = 4.0
 #: numbers held in memory at a time
 _BLOCK = 250_000
@@ -42,11 +44,11 @@ _ROWS = 40
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ReferenceLaw:
+class NullDistribution:
     """`highest` and `alone` ascend; `errors` (draws, methods) are errors of means in standard errors.
 
-    `common` is the error that all blocked methods share, in its standard errors; `variances` ascends and holds by what
-    factor the true variance of a pair's difference exceeds the estimated one.
+    `common` is the error that all blocked methods share, in its standard errors; `variances` ascends: the true variance
+    of a pair's difference over the estimated one.
     """
 
     highest: Array
@@ -56,35 +58,26 @@ class ReferenceLaw:
     variances: Array
 
 
-def reference_of(layout: Layout, ratio: float = 0.0) -> ReferenceLaw:
-    """Return the law of a layout where var(b) / var(e) is about `ratio`; the last few are kept."""
+def null_distribution_of(layout: Layout, ratio: float = 0.0) -> NullDistribution:
+    """Return the distribution for a layout where var(b) / var(e) is about `ratio`; the last few are kept."""
     index = int(layout.choose(np.array(ratio)))
     return _reference(layout.has_run.tobytes(), layout.n_methods, layout.choices[index].ratio)
 
 
 @lru_cache(maxsize=48)
-def _reference(has_run: bytes, n_methods: int, ratio: float) -> ReferenceLaw:
+def _reference(has_run: bytes, n_methods: int, ratio: float) -> NullDistribution:
     layout = layout_of(np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1))
     random = np.random.default_rng(16)
-    n_drawn, n_pairs = layout.n_methods if _is_large(layout) else _n_runs(layout), len(layout.pairs[0])
-    n_draws = int(np.clip(_MOST_DRAWN // (n_drawn + n_pairs), FEWEST, DRAWS))
-    step = max(1, min(n_draws, _BLOCK // max(n_drawn, n_pairs, 1)))
+    n_runs, n_pairs = int(layout.has_run.sum()), len(layout.pairs[0])
+    n_draws = int(np.clip(_MOST_DRAWN // (n_runs + n_pairs), FEWEST, DRAWS))
+    step = max(1, min(n_draws, _BLOCK // max(n_runs, n_pairs, 1)))
     parts = [_draw(layout, ratio, min(step, n_draws - start), random) for start in range(0, n_draws, step)]
     highest, alone, errors, variances = (np.concatenate(part) for part in zip(*parts, strict=True))
     freedom = layout.block_freedom
     common = random.standard_t(freedom, size=n_draws) if freedom else np.zeros(n_draws)
-    return ReferenceLaw(
+    return NullDistribution(
         highest=np.sort(highest), alone=np.sort(alone), errors=errors, common=common, variances=np.sort(variances)
     )
-
-
-def _n_runs(layout: Layout) -> int:
-    return int(layout.has_run.sum())
-
-
-def _is_large(layout: Layout) -> bool:
-    """Whether means and sums of squares are drawn, not every run."""
-    return layout.is_complete and _n_runs(layout) + len(layout.pairs[0]) > _MOST_BY_RUN
 
 
 def _deviations(n_methods: int) -> Array:
@@ -92,28 +85,23 @@ def _deviations(n_methods: int) -> Array:
 
 
 def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> tuple[Array, Array, Array, Array]:
-    """Return what `ReferenceLaw` holds of n studies: highest and single statistics, errors of means, factors."""
+    """Return n studies' highest statistic, that of one pair, errors of means, and true over estimated variances."""
     k = layout.n_methods
     deviations = random.permuted(np.tile(_deviations(k), (n, 1)), axis=1)
-    # On the same seeds all pairs have the same law, and any of them stands for it.
-    if _is_large(layout):
-        part = _draw_summaries(layout, deviations, random)
-        one = random.integers(len(layout.pairs[0]), size=n)
-        found = part.statistics(one, deviations), part.errors(np.zeros((n, 0)))
-    else:
-        y, blocks = _draw_runs(layout, ratio, deviations, random)
-        scatter = scatter_of(layout, y)
-        chosen = layout.choose(seed_ratio(layout, scatter))
-        one = random.integers(max(1, len(layout.pairs[0])), size=n)
-        found = np.empty((n, 3)), np.empty((n, k))
-        for index in np.unique(chosen):
-            # Without a choice all studies as they are: picking them would copy every draw.
-            some = chosen == index if len(layout.choices) > 1 else slice(None)
-            choice = layout.choices[index]
-            part = _Part(choice, choice.means_of(y[some]), scatter.select(some))
-            found[0][some] = part.statistics(one[some], deviations[some])
-            found[1][some] = part.errors(blocks[some])
-    return found[0][:, 0], found[0][:, 1], found[1], found[0][:, 2]
+    y, blocks = _draw_runs(layout, ratio, deviations, random)
+    scatter = scatter_of(layout, y)
+    chosen = layout.choose(seed_ratio(layout, scatter))
+    # On the same seeds all pairs have the same distribution, and any of them stands for it.
+    one = random.integers(max(1, len(layout.pairs[0])), size=n)
+    statistics, errors = np.empty((n, 3)), np.empty((n, k))
+    for index in np.unique(chosen):
+        # Without a choice all studies as they are: picking them would copy every draw.
+        some = chosen == index if len(layout.choices) > 1 else slice(None)
+        choice = layout.choices[index]
+        part = _Part(choice, choice.means_of(y[some]), scatter.select(some))
+        statistics[some] = part.statistics(one[some], deviations[some])
+        errors[some] = part.errors(blocks[some])
+    return statistics[:, 0], statistics[:, 1], errors, statistics[:, 2]
 
 
 def _draw_runs(layout: Layout, ratio: float, deviations: Array, random: np.random.Generator) -> tuple[Array, Array]:
@@ -130,16 +118,6 @@ def _draw_runs(layout: Layout, ratio: float, deviations: Array, random: np.rando
         blocks = random.standard_normal((n, layout.seeds.shape[1])) * np.sqrt(ratio * (_deviations(k) ** 2).mean())
         y += blocks @ layout.seeds.T
     return y, blocks
-
-
-def _draw_summaries(layout: Layout, deviations: Array, random: np.random.Generator) -> "_Part":
-    """Return studies whose methods share all seeds, by their means and sums of squares alone."""
-    k, s = layout.has_run.shape
-    squares = deviations**2
-    means = deviations * random.standard_normal(deviations.shape) / np.sqrt(s)
-    expected = squares * (1 - 2 / k) + squares.sum(axis=1, keepdims=True) / k**2
-    q = expected * random.chisquare(s - 1, size=deviations.shape)
-    return _Part(layout, means, scatter_from(layout, q, np.zeros(len(q))))
 
 
 def _highest_square(layout: Layout, means: Array, own: Array) -> Array:
@@ -179,7 +157,7 @@ class _Part:
             means, own, i, j = self.means, scatter.own, a[one], b[one]
             highest = _highest_square(layout, means, own)
             chosen = _squared(means[rows, i] - means[rows, j], own[rows, i] + own[rows, j], layout)
-            # Two of the weights are not 0, and these are the same: all of them would be a row of methods for each pair.
+            # Only two weights are not 0, and they are equal.
             weight = 1 / layout.has_run.shape[1]
             true, estimated = (all_of[rows, i] * weight + all_of[rows, j] * weight for all_of in (deviations**2, own))
         else:
@@ -196,3 +174,48 @@ class _Part:
         shared = blocks @ layout.seed_mean[: blocks.shape[1]]
         found: Array = (self.means - np.where(layout.is_blocked, shared[:, None], 0.0)) / np.sqrt(squares)
         return found
+
+
+def critical_value(draws: Array, error: float) -> float:
+    """Return c; `draws` ascend."""
+    n_allowed = math.floor(CAUTION * error * (1 + len(draws)) - 1 + 1e-9)
+    return float(draws[-1 - n_allowed]) if n_allowed >= 0 else math.inf
+
+
+def p_values(draws: Array, statistics: Array) -> Array:
+    """Return the p of each statistic; `draws` ascend."""
+    reached = len(draws) - np.searchsorted(draws, statistics, side="left")
+    return np.minimum(1.0, (1 + reached) / (1 + len(draws)) / CAUTION)
+
+
+def t_statistics(differences: Array, errors: Array) -> Array:
+    """Return |difference| / error; a difference without any scatter is certain."""
+    size = np.abs(differences)
+    return np.divide(size, errors, out=np.where(size > 0, math.inf, 0.0), where=errors > 0)
+
+
+def shares_of_best(draws: Array) -> Array:
+    """Return in what share of draws each column is the highest; ties share."""
+    winners = draws == draws.max(axis=1, keepdims=True)
+    found: Array = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
+    return found
+
+
+@lru_cache(maxsize=256)
+def range_reached(k: int, level: float) -> float:
+    """Return what the range of k standard normal values stays below in `level` of all cases.
+
+    P(range < q) = k * integral over the least value z of  pdf(z) (cdf(z + q) - cdf(z))^(k - 1) dz.
+    """
+    # Not scipy.stats, nor scipy.optimize: they take longer to import than the rest of a page takes to draw.
+    from scipy.special import ndtr
+
+    z = np.linspace(-9, 9, 4001)
+    pdf = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    low, high = 0.0, 40.0
+    # Halved sixty times, the stretch is below rounding.
+    for _ in range(60):
+        q = (low + high) / 2
+        reached = k * float(np.sum(pdf * (ndtr(z + q) - ndtr(z)) ** (k - 1))) * float(z[1] - z[0])
+        low, high = (q, high) if reached < level else (low, q)
+    return high
