@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairground.cli.protocol import card_of
+from fairground.commands.protocol import card_of
 from fairground.spec.load import load_run
 
 
