@@ -24,8 +24,8 @@ from fairground.reporting.over_datasets import OverTables, over_tables
 from fairground.reporting.run_set import section_key
 from fairground.reporting.table_formats import latex
 from fairground.spec.catalogue import nearest
-from fairground.spec.data_name import data_name
 from fairground.spec.declarations import tunable_of
+from fairground.spec.identity import data_name
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Range, range_for
 

@@ -68,8 +68,7 @@ def _list_runs(home: Path, as_json: bool) -> None:
     from fairground.records.run_folder import run_folders
     from fairground.records.store import Store
     from fairground.reporting.headings import with_unit
-    from fairground.spec.data_name import OWN_DATA, data_name
-    from fairground.spec.method_name import method_name
+    from fairground.spec.identity import OWN_DATA, data_name, method_name
 
     store = Store(home)
     runs = {run.name: run for run in store.summaries()}
@@ -143,8 +142,7 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
         print(record.to_json())
         return
     from fairground.reporting.headings import with_unit
-    from fairground.spec.data_name import data_name
-    from fairground.spec.method_name import method_name
+    from fairground.spec.identity import data_name, method_name
 
     about = f"{method_name(record.spec)} on {data_name(record.spec['data'])}"
     print_fitted(f"run {record.name}: {about}, seed {record.spec['seed']}, {record.state}")

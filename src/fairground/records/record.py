@@ -12,11 +12,9 @@ from typing import Any, Literal, get_args
 
 from fairground.errors import StoreError, require
 from fairground.files import parse_json
-from fairground.spec.flatten import text_without_seed
-from fairground.spec.identity import canonical_json
-from fairground.spec.metric_words import declared_metric
-from fairground.spec.search_procedure import SearchProcedure
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.identity import canonical_json, text_without_seed
+from fairground.spec.measurement_names import declared_metric
+from fairground.spec.procedures import SearchProcedure, SeedProcedure
 from fairground.spec.settings import Value
 
 RECORD_VERSION = 4

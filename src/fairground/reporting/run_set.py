@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.records.run_folder import RunFolder, folder_names
-from fairground.spec.data_name import data_name
+from fairground.spec.identity import data_name
 from fairground.spec.space import Range
 from fairground.studies.trial import Trial
 
