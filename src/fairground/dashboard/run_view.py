@@ -7,8 +7,8 @@ from math import isfinite
 from typing import Any
 
 from fairground.errors import StoreError, require
-from fairground.records.in_progress import RunInProgress
 from fairground.records.record import EpochRow, RunRecord
+from fairground.records.run_folder import RunInProgress
 from fairground.reporting.headings import clean, heading, show
 from fairground.spec.identity import flatten
 

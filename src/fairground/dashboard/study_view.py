@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.records.in_progress import is_at_work
+from fairground.records.lock import is_at_work
 from fairground.records.store import Store
 from fairground.reporting.headings import clean
 from fairground.spec.identity import name_of

@@ -1,28 +1,79 @@
-"""What flags look for: each function yields the methods concerned, a sentence, and why it matters."""
+"""What a reader must know about methods that share a table: one function per flag, each with its reason.
 
-from collections.abc import Callable, Iterator
+A flag does not keep a method out of a table; it says what may not be concluded.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from operator import attrgetter
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison_result import Comparison, Estimate
-from fairground.comparison.evidence import Evidence, is_any_other, is_measured_raw
-from fairground.comparison.rules import compares_samplers
+from fairground.comparison.fairness_rules import UNSAID, Evidence, is_measured_raw
 from fairground.comparison.run_scores import seed_of
 from fairground.records.record import Provenance, RunRecord, one_of_each_spec
 from fairground.spec.procedures import SeedProcedure
 from fairground.spec.space import end_of
 
+#: the methods concerned, a sentence, and why it matters
 Found = Iterator[tuple[tuple[str, ...], str, str]]
 CLUSTERING = ("nmi", "ami", "f1", "purity")
 #: a fifth of another method's trials is far less
 FAR_LESS = 5
 FULL = 0.99
-_TEST = attrgetter("test")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flag:
+    """Something a reader must know: by which flag, about which methods, in a sentence, and why it matters."""
+
+    flag: str
+    methods: tuple[str, ...]
+    text: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.why}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlagRule:
+    """`raised_when` is shown in the list of flags; `find` looks for the flag."""
+
+    name: str
+    raised_when: str
+    find: Callable[[Evidence], Found]
+
+
+#: in the order in which they are shown
+FLAGS: list[FlagRule] = []
+
+
+def find_flags(evidence: Evidence) -> list[Flag]:
+    """Return everything a reader must know, flag by flag."""
+    return [
+        Flag(flag=rule.name, methods=methods, text=text, why=why)
+        for rule in FLAGS
+        for methods, text, why in rule.find(evidence)
+    ]
+
+
+def is_any_other(values: Iterable[object]) -> bool:
+    """Tell whether not all values are the same; they need not be hashable."""
+    first, *further = [*values] or [None]
+    return further.count(first) < len(further)
+
+
+def _flag(name: str, raised_when: str) -> Callable[[Callable[[Evidence], Found]], Callable[[Evidence], Found]]:
+    def register(find: Callable[[Evidence], Found]) -> Callable[[Evidence], Found]:
+        FLAGS.append(FlagRule(name=name, raised_when=raised_when, find=find))
+        return find
+
+    return register
+
+
+@_flag("test_selection", "the test split selected, or no validation score shows that it did not (MLRC 2.3)")
 def selected_on_test(evidence: Evidence) -> Found:
-    """Methods selected on the test split, and those that show no other selection."""
-    why = "Whatever is chosen by its test score has a test score that is too high (MLRC 2.3)."
+    why = "What is selected by its test score has a test score that is too high (MLRC 2.3)."
     splits = {
         label: {None if record.selection is None else record.selection.split for record in records}
         for label, records in evidence.done.items()
@@ -36,26 +87,28 @@ def selected_on_test(evidence: Evidence) -> Found:
         yield unknown, text, why
 
 
+@_flag("test_watched", "test scores of every epoch were kept while validation selected (MLRC 2.3)")
 def watched_test(evidence: Evidence) -> Found:
-    """Methods whose test split was measured while they trained, though validation selected."""
     watched = tuple(
-        label for label, records in evidence.done.items() if any(any(map(_TEST, record.epochs)) for record in records)
+        label
+        for label, records in evidence.done.items()
+        if any(row.test for record in records for row in record.epochs)
     )
     if watched:
         text = f"The test split was watched during training, though validation selected: {', '.join(watched)}."
-        yield watched, text, "Who has seen every epoch's test score may choose what to report by it (MLRC 2.3)."
+        yield watched, text, "A person who sees every epoch's test score may choose what to report by it (MLRC 2.3)."
 
 
+@_flag("no_repeats", "a method was run once (MLRC 2.1)")
 def run_once(evidence: Evidence) -> Found:
-    """Methods with a single finished run."""
     once = tuple(label for label, records in evidence.done.items() if len(records) == 1)
     if once:
-        why = "Without repeats nobody can tell a better method from a luckier seed (MLRC 2.1)."
+        why = "One run cannot tell a better method from a luckier seed (MLRC 2.1)."
         yield once, f"One run only: {', '.join(once)}.", why
 
 
+@_flag("seeds", "methods have unequal numbers of runs, or other seeds")
 def other_seeds(evidence: Evidence) -> Found:
-    """Unequal numbers of runs, or equal numbers of other seeds, unless one procedure gave out all seeds."""
     if _shared_procedure(evidence) is not None:
         return
     seeds = {label: frozenset(map(seed_of, records)) for label, records in evidence.done.items() if records}
@@ -68,8 +121,8 @@ def other_seeds(evidence: Evidence) -> Found:
         yield tuple(seeds), "The methods were not run on the same seeds.", why
 
 
+@_flag("waves", "seeds were added in waves until the study was settled")
 def seeds_in_waves(evidence: Evidence) -> Found:
-    """Seeds added until a study was settled: by one procedure for all methods, or for some of them alone."""
     shared = _shared_procedure(evidence)
     if shared is not None:
         counts = {label: len(set(map(seed_of, records))) for label, records in evidence.done.items()}
@@ -79,10 +132,7 @@ def seeds_in_waves(evidence: Evidence) -> Found:
     some = tuple(label for label, found in evidence.seed_procedures.items() if found != {None})
     if some:
         text = f"Seeds were added until a study was settled, and this table does not correct for it: {', '.join(some)}."
-        why = (
-            "Seeds added because of what was seen make false verdicts frequent; compare the methods of the study alone."
-        )
-        yield some, text, why
+        yield some, text, "Seeds added after looking make false verdicts frequent; compare the study's methods alone."
 
 
 def _shared_procedure(evidence: Evidence) -> SeedProcedure | None:
@@ -90,38 +140,30 @@ def _shared_procedure(evidence: Evidence) -> SeedProcedure | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
+@_flag("overlap", "one method is called better while the two intervals overlap (MLRC 2.1)")
 def overlapping_claims(evidence: Evidence) -> Found:
-    """Claims whose two intervals share a value, or of which one is missing."""
     # The interval of a difference can leave out 0 where two single intervals overlap, because shared seeds move both.
-    # A reader who sees only the table cannot know that, so it is said.
-    seen = evidence.comparison or _compared(evidence)
-    known = {} if seen is None else {method.name: method for method in seen.methods}
+    # A reader who sees only the table cannot know that.
+    seen = evidence.comparison
+    if seen is None:
+        values = {label: found for label in evidence.done if (found := evidence.values(label))}
+        seen = compare_values(values) if values else None
+    known = {} if seen is None else {method.name: seen.interval(method.name) for method in seen.methods}
     for better, worse in evidence.claims:
-        if better in known and worse in known and _overlap(known[better], known[worse]):
+        one, other = known.get(better), known.get(worse)
+        if one is not None and other is not None and one.overlaps(other):
             text = f"{better} is called better than {worse} while their own intervals overlap."
             why = "Only the interval of their difference, which leaves out what both share, supports that."
             yield (better, worse), text, why
 
 
-def _compared(evidence: Evidence) -> Comparison | None:
-    values = {label: found for label in evidence.done if (found := evidence.values(label))}
-    return compare_values(values) if values else None
-
-
-def _overlap(one: Estimate, other: Estimate) -> bool:
-    """Tell whether two intervals share a value; one that is missing could be anywhere and overlaps all."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return True
-    return one.low <= other.high and other.low <= one.high
-
-
+@_flag("bound", "a searched setting ended within a hundredth of the edge of its range")
 def on_a_bound(evidence: Evidence) -> Found:
-    """Settings within one hundredth of the end of the range they were searched in."""
     for label, records in evidence.done.items():
         hits = dict.fromkeys(hit for record in records for hit in _bounds_hit(record, evidence))
         for setting, value, end in hits:
-            text = f"{label}: {setting} = {value:g} lies on the {end} bound of its search range."
-            yield (label,), text, "The optimum may lie beyond; widen the range before believing the method's best."
+            text = f"{label}: {setting} = {value:g} is on the {end} bound of its search range."
+            yield (label,), text, "The optimum may be outside; widen the range."
 
 
 def _bounds_hit(record: RunRecord, evidence: Evidence) -> Iterator[tuple[str, float, str]]:
@@ -136,8 +178,8 @@ def _bounds_hit(record: RunRecord, evidence: Evidence) -> Iterator[tuple[str, fl
                     yield f"{part}.{key}", float(str(value)), end
 
 
+@_flag("less_tuning", "a method had at most a fifth of another's trials")
 def tuned_less(evidence: Evidence) -> Found:
-    """Methods with at most a fifth of the most trials; nothing said counts as none searched."""
     trials = {
         label: max((0 if record.search is None else record.search.trials for record in records), default=0)
         for label, records in evidence.done.items()
@@ -146,13 +188,13 @@ def tuned_less(evidence: Evidence) -> Found:
     most = max(trials.values(), default=0)
     behind = tuple(label for label, count in trials.items() if most and count * FAR_LESS <= most)
     if behind:
-        listed = ", ".join(f"{label} ({trials[label] or 'none said'})" for label in behind)
+        listed = ", ".join(f"{label} ({trials[label] or 'none known'})" for label in behind)
         text = f"Far less tuning than the {most} trials of the most tuned method: {listed}."
         yield behind, text, "A baseline at its defaults is easily beaten by anything that was searched for."
 
 
+@_flag("clustering", "NMI, AMI, F1 or purity from a single clustering, without the spread over its seeds (MLRC 2.2)")
 def clustered_once(evidence: Evidence) -> Found:
-    """Clustering metrics that were scored from a single seed of the clustering."""
     once = {
         (label, score.metric)
         for label, records in evidence.done.items()
@@ -163,12 +205,12 @@ def clustered_once(evidence: Evidence) -> Found:
     if once:
         metrics = ", ".join(sorted({metric for _, metric in once}))
         text = f"From a single clustering, without the spread over its seeds: {metrics}."
-        why = "k-means started elsewhere gives the same embeddings another score (MLRC 2.2)."
+        why = "k-means from another start gives the same embeddings another score (MLRC 2.2)."
         yield tuple(sorted({label for label, _ in once})), text, why
 
 
+@_flag("weak_metric", "compared by recall or a clustering metric, or all methods at the ceiling (MLRC 2.2)")
 def by_a_weak_metric(evidence: Evidence) -> Found:
-    """A metric known to be uninformative, and all methods at its ceiling."""
     labels, stem = tuple(evidence.methods), evidence.metric.partition("@")[0]
     text = f"Compared by {evidence.metric}, which tells less than map@r."
     if stem == "recall":
@@ -181,16 +223,27 @@ def by_a_weak_metric(evidence: Evidence) -> Found:
         yield labels, f"Every method has a {evidence.metric} of 99 % or more.", why
 
 
+@_flag("raw_outputs", "some methods are measured on raw outputs, others at unit length (MLRC 2.2)")
+def measured_raw(evidence: Evidence) -> Found:
+    raw = tuple(
+        label for label, records in evidence.done.items() if any(map(is_measured_raw, one_of_each_spec(records)))
+    )
+    if raw and len(raw) < sum(bool(records) for records in evidence.done.values()):
+        text = f"Measured on raw outputs, the others at unit length: {', '.join(raw)}."
+        why = "Length alone moves every ranking metric; evaluation.normalise=true measures all alike (MLRC 2.2)."
+        yield raw, text, why
+
+
+@_flag("closed_set", "the test classes were trained on")
 def on_a_closed_set(evidence: Evidence) -> Found:
-    """Methods whose test classes were trained on."""
     closed = tuple(label for label, runs in evidence.methods.items() if any(run.is_closed_set for run in runs))
     if closed:
         why = "Metric learning is judged on classes never seen; a closed set is classification and scores higher."
         yield closed, f"Tested on classes that were trained on (closed set): {', '.join(closed)}.", why
 
 
+@_flag("known_bugs", "a bug of published code is reproduced on purpose")
 def with_known_bugs(evidence: Evidence) -> Found:
-    """Every known bug, with the methods it was switched on in."""
     where: dict[str, dict[str, None]] = {}
     for label, records in evidence.methods.items():
         for bug in (bug for record in records for bug in record.known_bugs):
@@ -200,18 +253,18 @@ def with_known_bugs(evidence: Evidence) -> Found:
         yield tuple(labels), text, "It shows what was published, not what the method can do."
 
 
+@_flag("per_class", "images of a class in a batch follow the loss (MLRC 3.1)")
 def images_per_class(evidence: Evidence) -> Found:
-    """Numbers of images of a class in a batch that differ where the sampler is not compared."""
-    found = {label: settings.get("sampler.per_class", "not said") for label, settings in evidence.settings.items()}
-    if len(set(found.values())) > 1 and not compares_samplers(evidence):
+    found = {label: settings.get("sampler.per_class", UNSAID) for label, settings in evidence.settings.items()}
+    if len(set(found.values())) > 1 and not evidence.compares_samplers:
         listed = ", ".join(f"{label} {value}" for label, value in found.items())
         text = f"Images of a class in a batch follow the loss: {listed}."
-        why = "Part of a difference in score may come from the batches (MLRC 3.1 does the same, and says so)."
+        why = "Part of a difference in score may come from the batches (MLRC 3.1 does the same)."
         yield tuple(found), text, why
 
 
+@_flag("unfinished", "runs diverged or failed and are missing from the mean")
 def unfinished(evidence: Evidence) -> Found:
-    """Methods with runs that did not finish."""
     for label, records in evidence.methods.items():
         lost = len(records) - len(evidence.done[label])
         if lost:
@@ -227,19 +280,25 @@ _ENVIRONMENT: tuple[tuple[str, Callable[[Provenance], object]], ...] = (
 )
 
 
+@_flag("environment", "versions or machine are not the same in all runs")
 def other_environments(evidence: Evidence) -> Found:
-    """All of the environment that is not the same in all finished runs."""
     origins = [record.provenance for records in evidence.done.values() for record in records]
-    if not is_any_other(map(attrgetter("fairground", "packages", "hardware"), origins)):  # one look at each of many
+    # The usual case, in one pass over many runs.
+    # The usual case, in one pass over many runs.
+    if not is_any_other(map(attrgetter("fairground", "packages", "hardware"), origins)):
         return
     apart = [name for name, read in _ENVIRONMENT if is_any_other(map(read, origins))]
     if apart:
         text = f"Not the same in all runs: {', '.join(apart)}."
-        yield tuple(evidence.methods), text, "It moves digits; more seeds show whether it moves more."
+        yield (
+            tuple(evidence.methods),
+            text,
+            "Results are not bit-identical across them; more seeds show whether it matters.",
+        )
 
 
+@_flag("threads", "runs used different numbers of threads")
 def other_threads(evidence: Evidence) -> Found:
-    """Numbers of threads that are not the same in all finished runs."""
     threads = {
         label: sorted({record.provenance.threads for record in records})
         for label, records in evidence.done.items()
@@ -247,27 +306,13 @@ def other_threads(evidence: Evidence) -> Found:
     }
     if len({number for numbers in threads.values() for number in numbers}) > 1:
         listed = ", ".join(f"{label} {' or '.join(map(str, numbers))}" for label, numbers in threads.items())
-        why = "Sums split over another number of threads round differently: the same spec gives other digits."
+        why = "Sums split over another number of threads round differently: results are not bit-identical."
         yield tuple(threads), f"Not run with the same number of threads: {listed}.", why
 
 
+@_flag("untrained", "an untrained network is listed beside trained ones")
 def not_trained(evidence: Evidence) -> Found:
-    """Methods that train nothing, among others that do."""
     labels = tuple(label for label in evidence.methods if label in evidence.untrained)
     if labels and len(labels) < len(evidence.methods):
-        why = "It is there to show what training adds; its head and dimensions may be others."
+        why = "It is there to show what training adds; its head and dimensions may differ."
         yield labels, f"Not trained: {', '.join(labels)}.", why
-
-
-def measured_raw(evidence: Evidence) -> Found:
-    """Methods measured on raw outputs where others are measured at unit length."""
-    raw = tuple(
-        label for label, records in evidence.done.items() if any(map(is_measured_raw, one_of_each_spec(records)))
-    )
-    if raw and len(raw) < sum(bool(records) for records in evidence.done.values()):
-        text = f"Measured on raw outputs, the others at unit length: {', '.join(raw)}."
-        yield (
-            raw,
-            text,
-            "Length alone moves every ranking metric; evaluation.normalise=true measures all alike (MLRC 2.2).",
-        )
