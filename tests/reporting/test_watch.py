@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import InputError, StoreError
+from fairground.records.lock import locked
+from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.reporting import watch
 from fairground.reporting.page import page_text
@@ -111,9 +113,9 @@ def test_the_address_is_local_by_default_and_a_port_in_use_is_a_sentence(home):
 
 
 def test_runs_in_progress_are_shown_and_a_hostile_name_stays_text(home):
-    stopped = begin_run(home, loss=HOSTILE[0], is_alive=False)
+    stopped = begin_run(home, loss=HOSTILE[0])
     running = begin_run(home, seed=5)
-    with watching(home) as server:
+    with locked(RunFolder(home, running)), watching(home) as server:
         text = get(server)[2]
         assert f"fairground resume {stopped}" in text
         assert f"fairground resume {running}" not in text

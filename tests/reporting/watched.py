@@ -1,14 +1,13 @@
 """A watch on a temporary run directory, in this process, for tests."""
 
 import json
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fairground.records.artefacts import RunFolder
-from fairground.records.checkpoint_files import write_state
+from fairground.files import write_with_digest
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.watch import Watch, WatchServer, choose
 from tests.records.factory import hashed, make_record, make_spec
 
@@ -26,8 +25,8 @@ def watching(home: Path, *names: str) -> Iterator[WatchServer]:
             thread.join()
 
 
-def begin_run(home: Path, *, loss: str = "margin", seed: int = 31, n_epochs: int = 3, is_alive: bool = True) -> str:
-    """What a run leaves while it trains: its spec, its lock and a checkpoint's facts after so many epochs."""
+def begin_run(home: Path, *, loss: str = "margin", seed: int = 31, n_epochs: int = 3) -> str:
+    """What a run leaves while it trains: its spec and a checkpoint's facts after so many epochs."""
     spec = make_spec(loss=loss, seed=seed)
     rows = [dict(vars(row), validation=dict(row.validation)) for row in make_record(loss=loss, seed=seed).epochs]
     folder = RunFolder(home, hashed(spec)).make()
@@ -38,6 +37,5 @@ def begin_run(home: Path, *, loss: str = "margin", seed: int = 31, n_epochs: int
         "seconds": 4.0 * n_epochs,
         "started": "2026-01-01T09:00",
     }
-    write_state(folder.checkpoints / f"{40 * n_epochs:08d}.json", counts)
-    (folder.path / "owner.lock").write_text(f"process {os.getpid() if is_alive else 2**22 + 1}")
+    write_with_digest(folder.checkpoints / f"{40 * n_epochs:08d}.json", counts)
     return folder.name

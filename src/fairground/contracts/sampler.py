@@ -15,8 +15,8 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from fairground.errors import DataError, require
+from fairground.spec.identity import child_seed
 from fairground.spec.reference import Reference
-from fairground.spec.seeds import child_seed
 from fairground.spec.space import Range
 
 #: one whole number per image of the training split
@@ -170,4 +170,4 @@ def label_tensor(labels: Labels) -> Tensor:
         return torch.as_tensor(labels)
     except (TypeError, ValueError, RuntimeError) as error:
         kind = getattr(labels, "dtype", type(labels).__name__)
-        raise DataError(f"a sampler takes one whole number a training image; got {kind}") from error
+        raise DataError(f"a sampler takes one integer label per training image; got {kind}") from error

@@ -5,7 +5,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairground.records.artefacts import write_atomically
+from fairground.files import write_atomically
 from fairground.reporting.drawing import DARK, LIGHT, css_variables, dash_of, series_of
 from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size
 from fairground.reporting.table_formats import MARKS

@@ -19,16 +19,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fairground.errors import FairgroundError, InputError, require
-from fairground.records.artefacts import RunFolder
-from fairground.records.folders import folder_names
-from fairground.records.in_progress import is_at_work, run_in_progress
+from fairground.records.lock import is_at_work
 from fairground.records.record import EpochRow, RunRecord
+from fairground.records.run_folder import RunFolder, folder_names, run_in_progress
 from fairground.records.store import Store
 from fairground.reporting.find_runs import find_runs
 from fairground.reporting.headings import clean, heading, show
 from fairground.reporting.page import page_text
 from fairground.reporting.rendering import render
-from fairground.spec.flatten import flatten
+from fairground.spec.identity import flatten
 from fairground.spec.space import Range
 from fairground.spec.study import StudySpec, study_hash
 from fairground.studies.folder import begun_hint, begun_studies, find_begun, folder_of

@@ -1,0 +1,61 @@
+"""`fairground watch`: the report's pages in a browser while studies run."""
+
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from fairground.commands.options import HOME, AsJson, Home
+
+
+def watch(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[STUDY|RUN...]",
+            help="A study by name or hash; or runs by name, or methods by hash; everything in the home when left out.",
+        ),
+    ] = None,
+    home: Home = HOME,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; beyond this machine everyone who reaches it can read.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes any that is free.")] = 8420,
+    is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show studies and runs in a browser while they run; the pages update by themselves.
+
+    An overview of all studies and runs with their learning curves, and for each study the page `fairground report`
+    writes. It is read-only, so it may be started and stopped at any time. Ctrl-C ends it.
+
+    Try: fairground watch --open
+
+    Or: fairground watch laptop/mlrc --port 9000
+
+    Or, from another machine: fairground watch --host 0.0.0.0
+    """
+    from fairground.commands.compare import searched_ranges
+    from fairground.reporting.watch import Watch, WatchServer, choose
+
+    watched = Watch(home.absolute(), choose(words or [], home), ranges_of=searched_ranges)
+    with WatchServer(host, port, watched) as server:
+        # Training on this machine comes first.
+        if hasattr(os, "nice"):
+            os.nice(5)
+        if as_json:
+            print(json.dumps({"url": server.url, "home": str(home)}), flush=True)
+        else:
+            print(f"watching {home}: {server.url}", flush=True)
+            if not server.is_local:
+                print("Everyone on this network can read these pages, unencrypted.", file=sys.stderr)
+            print("Ctrl-C ends it; runs continue.", file=sys.stderr)
+        with suppress(KeyboardInterrupt):
+            if is_opened:
+                import webbrowser
+
+                webbrowser.open(server.url)
+            server.serve_forever(poll_interval=0.2)
