@@ -25,7 +25,7 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.records.stored_spec import stored_spec
 from fairground.training.loop import StoppedError
-from fairground.training.reopen import evaluate_stored
+from fairground.training.stored_run import evaluate_stored
 from fairground.training.run import run
 
 RUN_CASES = 1000

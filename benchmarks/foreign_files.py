@@ -28,7 +28,7 @@ from fairground.deploy.index import build_index, open_index
 from fairground.deploy.inputs import read_inputs
 from fairground.deploy.model_folder import open_model, read_model, write_model
 from fairground.errors import FairgroundError
-from fairground.evaluation.score import score_file
+from fairground.evaluation.metric_scores import score_file
 from fairground.files import parse_json, read_json
 from fairground.loading.decoding import open_picture
 from fairground.records.artefacts import RunFolder, checksum

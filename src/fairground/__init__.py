@@ -20,7 +20,7 @@ _VERBS = {
     "compare_values": "fairground.comparison.compare_values:compare_values",
     "report": "fairground.api.report:report",
     "runs": "fairground.api.runs:runs",
-    "evaluate": "fairground.evaluation.scores:evaluate",
+    "evaluate": "fairground.evaluation.metric_scores:evaluate",
     "load_model": "fairground.api.load_model:load_model",
     "recommend": "fairground.api.recommend:recommend",
 }

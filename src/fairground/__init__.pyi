@@ -18,7 +18,7 @@ from fairground.api.runs import runs
 from fairground.api.study import study
 from fairground.api.train import train
 from fairground.comparison.compare_values import compare_values
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.metric_scores import evaluate
 
 __version__: str
 __all__ = [

@@ -15,7 +15,7 @@ from fairground.datasets.table import TableDataset
 from fairground.deploy.inputs import read_inputs
 from fairground.deploy.model_folder import read_model, write_model
 from fairground.errors import FairgroundError
-from fairground.evaluation.score import score_file
+from fairground.evaluation.metric_scores import score_file
 from fairground.reporting.values_file import read_values
 from fairground.samplers.fixed_tuples import _read as read_tuples
 from fairground.spec.load import load_run

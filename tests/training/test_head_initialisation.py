@@ -11,7 +11,7 @@ from fairground.heads.pca import PcaHead
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import assemble
-from fairground.training.head_initialisation import start_head
+from fairground.training.assemble import start_head
 from fairground.training.run import run
 from tests.training.tiny import TINY
 

@@ -9,7 +9,7 @@ from fairground.comparison.fairness import compare
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
 from fairground.evaluation import evaluate
-from fairground.evaluation.pretrained import pretrained_embeddings
+from fairground.evaluation.embed import pretrained_embeddings
 from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord, Selection
 from fairground.spec.card import declaration

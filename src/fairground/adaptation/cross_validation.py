@@ -11,7 +11,7 @@ from fairground.adaptation.adapter import Adapter
 from fairground.adaptation.class_folds import ClassFolds
 from fairground.adaptation.scores import scores_of_rows
 from fairground.errors import DivergedError
-from fairground.evaluation.metric_names import metric_named
+from fairground.evaluation.metric_scores import metric_named
 from fairground.spec.adaptation import AdaptationSpec
 
 

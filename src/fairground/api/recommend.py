@@ -195,8 +195,8 @@ def _inspect(
     named = data_words(None, "icons") if is_named else data_words(Path(data), None)
     from fairground.api.race_request import RaceRequest
     from fairground.contracts.metric import RankingMetric
-    from fairground.evaluation.metric_names import metric_named
-    from fairground.training.dataset_profile import profile_dataset
+    from fairground.evaluation.metric_scores import metric_named
+    from fairground.training.profiles import profile_dataset
 
     require(
         isinstance(metric_named(by), RankingMetric),

@@ -20,7 +20,7 @@ from fairground.recommendation.race_clock import RaceClock
 from fairground.recommendation.race_state import RaceState
 from fairground.spec.load import load_run
 from fairground.spec.metric_words import goodness
-from fairground.training.weights import known_weights
+from fairground.training.published_weights import known_weights
 
 #: images of the sample, and images of each class that it needs to say anything
 SAMPLE, LEAST_PER_CLASS = 400, 4

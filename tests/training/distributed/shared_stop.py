@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from fairground.spec.load import load_run
-from fairground.training.distributed.torchrun import joined
+from fairground.training.torchrun import joined
 from fairground.training.run import run
 
 if __name__ == "__main__":

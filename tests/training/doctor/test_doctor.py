@@ -11,7 +11,7 @@ from fairground.records.record import Finding, RunRecord
 from fairground.spec.catalogue import ROOMS
 from fairground.spec.load import load_run
 from fairground.training.doctor import signs
-from fairground.training.doctor.doctor import SIGNS
+from fairground.training.doctor_signs import SIGNS
 from fairground.training.run import run
 from tests.training.doctor.ill_losses import ILL
 from tests.training.tiny import tiny

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from fairground.records.record import EpochRow
-from fairground.training.doctor.doctor import SIGNS
-from fairground.training.doctor.history import EpochCheck, History, Observation, WatchedRun
-from fairground.training.doctor.proxy_usage import ProxyUsageCounter, class_vectors_of
+from fairground.training.doctor_signs import SIGNS
+from fairground.training.doctor_signs import EpochCheck, History, Observation, WatchedRun
+from fairground.training.doctor import ProxyUsageCounter, class_vectors_of
 from tests.training.tiny import tiny
 
 LOOK = Observation(
