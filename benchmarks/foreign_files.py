@@ -7,7 +7,6 @@ import io
 import json
 import random
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -31,7 +30,7 @@ from fairground.errors import FairgroundError
 from fairground.evaluation.metric_scores import score_file
 from fairground.files import parse_json, read_json
 from fairground.loading.decoding import open_picture
-from fairground.records.artefacts import RunFolder, checksum
+from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
 from fairground.records.sealed_json import sealed
 from fairground.records.store import Store
@@ -79,7 +78,7 @@ def readers(place: Path) -> dict[str, Reader]:
         "tables (.csv)": _csv(place),
         "values (.csv)": _text("values.csv", b"method,seed,value\nA,0,0.31\nA,1,0.33\nB,0,0.25\n", read_values),
         "model folders": _folder(trained.model, _use_model, json_files=("model.json",), mend=_mend_model),
-        "index folders": _folder(trained.index, _use_index, json_files=("index.json",), mend=_mend_index),
+        "index folders": _folder(trained.index, _use_index, json_files=("index.json",)),
         "weights (.safetensors)": _weights(),
         "weights (.pth)": _pickled_weights(),
         "exported homes": _export(trained.home, place),
@@ -244,18 +243,6 @@ def _mend_model(place: Path) -> None:
     if isinstance(facts.get("weights_sha256"), str):
         facts["weights_sha256"] = sha256((place / "weights.safetensors").read_bytes()).hexdigest()
         (place / "model.json").write_text(json.dumps(facts))
-
-
-def _mend_index(place: Path) -> None:
-    """Write the checksums of the files of the segments and of the model where there still are some."""
-    if (place / "model" / "model.json").exists():
-        _mend_model(place / "model")
-    with suppress(FairgroundError, KeyError, TypeError, AttributeError, OSError, ValueError):
-        held = parse_json((place / "index.json").read_bytes(), "index.json")
-        for entry in held["segments"]:
-            for name in entry["files"]:
-                entry["files"][name] = checksum(place / "segments" / entry["name"] / name)
-        (place / "index.json").write_text(json.dumps(held))
 
 
 def _use_index(place: Path) -> None:

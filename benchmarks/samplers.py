@@ -13,9 +13,9 @@ from torch import Tensor
 
 from benchmarks.harness import Table, best_times, milliseconds
 from fairground.contracts.sampler import BatchSampler
-from fairground.sampling.distance_histograms import distance_histograms, wasserstein
-from fairground.sampling.farthest_first import farthest_first
-from fairground.sampling.frechet import frechet_distances
+from fairground.samplers.distance_distribution import distance_histograms, wasserstein
+from fairground.samplers.frechet import frechet_distances
+from fairground.samplers.greedy_coreset import farthest_first
 from fairground.spec.catalogue import find
 
 BATCH, POOL, CANDIDATES, PER_CLASS = 112, 1024, 10, 2

@@ -152,9 +152,8 @@ class FlatTrunk(Trunk):
     "reporting/figures/tally.py": '''
 """How many runs each method has."""
 
-from fairground.reporting.drawing import plain_axes
-from fairground.reporting.figure import ReportFigure
-from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.drawing import Bar, Panel, panels
+from fairground.reporting.figure import FigureInputs, ReportFigure
 
 PAGE_ORDER = 5
 
@@ -162,17 +161,12 @@ PAGE_ORDER = 5
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure."""
     counts = tuple((method.label, str(len(method.done))) for method in inputs.methods)
-
-    def draw(is_narrow: bool):
-        return lambda figure, palette: plain_axes(figure.subplots(), palette)
-
     return ReportFigure(
         name="tally",
         title="A tally of runs",
         sentence="Runs of each method.",
-        draw=draw,
+        draw=panels([Panel(items=[Bar(row=0, value=1)])]),
         height=2,
-        narrow_height=2,
         columns=("method", "runs"),
         numbers=counts,
     )

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from studies.results.page import SHORT
 
-from fairground.reporting.drawing import Draw, axes_in, plain_axes
-from fairground.reporting.palette import Palette, sign_of
+from fairground.reporting.drawing import Draw, Palette, axes_in, plain_axes, sign_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +20,7 @@ def dot_rows(panels: Mapping[str, Sequence[Dot]], lines: Mapping[str, float | No
     """Return a drawing of one panel a data set: methods from best to worst, intervals, single runs as dots."""
 
     def draw(figure: "Figure", palette: Palette) -> None:
-        found = axes_in(figure, len(panels), is_narrow=False, columns=3)
+        found = axes_in(figure, len(panels), columns=3)
         for number, (axes, (data, dots)) in enumerate(zip(found, panels.items(), strict=True)):
             plain_axes(axes, palette)
             places = np.arange(len(dots))[::-1]
@@ -52,7 +51,7 @@ def scatter_panels(
     """
 
     def draw(figure: "Figure", palette: Palette) -> None:
-        found = axes_in(figure, len(panels), is_narrow=False, columns=3)
+        found = axes_in(figure, len(panels), columns=3)
         for number, (axes, (key, (x, y))) in enumerate(zip(found, panels.items(), strict=True)):
             plain_axes(axes, palette)
             axes.plot(
@@ -83,7 +82,7 @@ def line_panels(
     """
 
     def draw(figure: "Figure", palette: Palette) -> None:
-        found = axes_in(figure, len(panels), is_narrow=False, columns=3)
+        found = axes_in(figure, len(panels), columns=3)
         for axes, (data, lines) in zip(found, panels.items(), strict=True):
             plain_axes(axes, palette)
             _lines(axes, lines, palette)

@@ -122,7 +122,7 @@ def test_corrupt_files_are_all_named_or_left_out_when_asked(model: Path, fairgro
     with np.load(tmp_path / "all.npz") as arrays:
         assert len(arrays["embeddings"]) == len(arrays["files"]) == len(arrays["labels"]) == 38
         assert arrays["left_out"].tolist() == ["class 0/0.png", "class 1/1.png", "class 2/2.png"]
-    assert len(json.loads((tmp_path / "index" / "segments" / "000001" / "segment.json").read_text())["left_out"]) == 3
+    assert len(json.loads((tmp_path / "index" / "index.json").read_text())["left_out"]) == 3
 
 
 def test_nothing_but_corrupt_files_is_a_sentence(model: Path, fairground: Run, tmp_path: Path) -> None:

@@ -174,4 +174,4 @@ def test_what_would_settle_a_verdict():
     assert "more seeds of each would settle it" in close
     same = said({0: 0.5, 1: 0.5005, 2: 0.4995}, {0: 0.5001, 1: 0.5, 2: 0.4995})
     assert "are equivalent: the difference" in same
-    assert "lies within ±0.50 %" in same
+    assert "is within ±0.50 %" in same

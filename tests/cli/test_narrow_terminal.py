@@ -108,8 +108,6 @@ def test_a_model_at_work_fits(place, tmp_path):
         lines = lines_of(*words, cwd=tmp_path)
         assert too_wide(lines) == [], words
         assert words[:2] != ("data", "check") or "some pictures (folder): 16 images of 4 classes" in lines
-    refusal = lines_of("query", "ix", "some pictures", "--exact", "--approximate", cwd=tmp_path, code=2)
-    assert refusal == ["fairground: --exact and --approximate cannot both be meant"]
     refusal = lines_of("train", "optimiser.learning_rates=3", cwd=tmp_path, code=2)
     assert len(refusal) > 1
     assert too_wide(refusal) == []

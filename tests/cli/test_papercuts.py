@@ -176,7 +176,7 @@ def test_two_data_sets_in_one_home_are_told_apart_by_their_names(tmp_path, featu
 def test_too_few_classes_name_the_words_to_type(tmp_path, features):
     base = ("train", "--protocol", "features", f"data.path={features}", "--quiet", "--home", tmp_path / "home")
     said = refused(*base, "head.embedding_dim=8")
-    assert "the training split has 16. Say training.batch_size=64" in said
+    assert "the training split has 16. Set training.batch_size=64" in said
     with pytest.raises(InputError, match=r"number of training images, 100.* Say head.embedding_dim=64"):
         PcaHead(n_features=300, embedding_dim=128).fit([torch.randn(100, 300)])
 

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from fairground.comparison.fairness import compare
-from fairground.comparison.folds import join_folds
+from fairground.comparison.run_scores import join_folds
 from fairground.records.record import KnownBug, Score
 from fairground.spec.search_procedure import SearchProcedure
 from fairground.spec.space import Choice, Integer, LogReal, Real

@@ -292,7 +292,7 @@ def test_bad_input_is_a_value_error(name, words, build):
 @each_sampler
 def test_labels_that_are_no_numbers_are_refused(name, build):
     names = np.array(["a", "b"] * 30)
-    with pytest.raises(ValueError, match="one whole number a training image"):
+    with pytest.raises(ValueError, match="one integer label per training image"):
         find("samplers", name)(**{"labels": names, "batch_size": BATCH, **missing(name, names)})
 
 

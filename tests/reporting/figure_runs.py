@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from fairground.records.record import RunRecord, Score
-from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.figure import FigureInputs
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import hashed, make_record

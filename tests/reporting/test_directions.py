@@ -7,7 +7,7 @@ import pytest
 from fairground.records.record import RunRecord, Score
 from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.confidence import confidence_of
-from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures import critical_difference, improvement, metrics_apart, sensitivity
 from fairground.reporting.headings import heading, show, unit
 from fairground.reporting.headline import headline_of

@@ -4,11 +4,10 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from fairground.errors import InputError
-from fairground.reporting.drawing import svg_for_page, write_figure
-from fairground.reporting.figures.bars import MOST_BARS, bars_of, draw_bars, height_of
-from fairground.reporting.figures.curves import curves_of, draw_curves
+from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, label_shifts, panels, svg_for_page, write_figure
+from fairground.reporting.figures.learning_curves import learning_curves_of
+from fairground.reporting.figures.score_bars import MOST_BARS, score_bars_of
 from fairground.reporting.headings import duration, heading, size
-from fairground.reporting.palette import DARK, LIGHT, STAND_IN
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_record
 from tests.reporting.fixtures import HOSTILE, make_study
@@ -17,7 +16,7 @@ from tests.reporting.test_tables import runs
 
 def test_bars_hold_means_intervals_and_single_runs_in_per_cent():
     table = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
-    bars = bars_of(table)
+    bars = score_bars_of(table)
     first = bars.bars[0]
     assert (first.label, first.mean, first.runs) == ("a", pytest.approx(51), pytest.approx((50, 51, 52)))
     method = table.comparisons["map@r"].estimate("a")
@@ -26,19 +25,19 @@ def test_bars_hold_means_intervals_and_single_runs_in_per_cent():
     assert first.text == "51.00 ± 2.51"
     assert bars.axis == "MAP@R % on test classes"
     assert bars.from_zero
-    assert not bars_of(ResultTable.from_records([*runs("a", 0.50, 0.51), *runs("b", 0.49, 0.5)])).from_zero
+    assert not score_bars_of(ResultTable.from_records([*runs("a", 0.50, 0.51), *runs("b", 0.49, 0.5)])).from_zero
 
 
 def test_of_very_many_methods_the_first_are_drawn_and_the_axis_says_so():
     records = [record for number in range(MOST_BARS + 2) for record in runs(f"m{number:02}", 0.9 - number / 100)]
-    bars = bars_of(ResultTable.from_records(records))
+    bars = score_bars_of(ResultTable.from_records(records))
     assert [bar.label for bar in bars.bars] == [f"m{number:02}" for number in range(MOST_BARS)]
     assert bars.axis == f"MAP@R % on test classes; the first {MOST_BARS} of {MOST_BARS + 2} methods drawn"
 
 
 def test_curves_hold_the_mean_and_range_over_seeds():
     records = [make_record(seed=seed) for seed in range(3)]
-    (curve,) = curves_of(ResultTable.from_records(records)).curves
+    (curve,) = learning_curves_of(ResultTable.from_records(records)).curves
     at_two = [100 * record.epochs[2].validation["map@r"] for record in records]
     assert curve.epochs == tuple(range(9))
     assert curve.means[2] == pytest.approx(sum(at_two) / 3)
@@ -47,28 +46,31 @@ def test_curves_hold_the_mean_and_range_over_seeds():
 
 
 def test_what_was_measured_before_training_alone_has_no_curve():
-    assert curves_of(ResultTable.from_records([make_record(epochs=0), make_record(epochs=0, seed=1)])).curves == ()
+    assert (
+        learning_curves_of(ResultTable.from_records([make_record(epochs=0), make_record(epochs=0, seed=1)])).curves
+        == ()
+    )
 
 
 def test_a_run_that_stopped_early_still_counts_as_far_as_it_came():
     records = [make_record(seed=0, epochs=8), make_record(seed=0, epochs=4, settings={"margin": 0.1})]
-    (curve,) = curves_of(ResultTable.from_records(records)).curves
+    (curve,) = learning_curves_of(ResultTable.from_records(records)).curves
     assert curve.counts == (2,) * 5 + (1,) * 4
 
 
 def test_methods_beyond_the_palette_share_the_secondary_colour():
     records = [make_record(loss=f"loss{i}", level=0.5 - i / 100) for i in range(12)]
-    curves = curves_of(ResultTable.from_records(records)).curves
+    curves = learning_curves_of(ResultTable.from_records(records)).curves
     assert [curve.series for curve in curves] == [*range(7), None, None, None, None, None]
 
 
-def figure(draw, prefix: str = "p") -> str:
-    return svg_for_page(draw, (6, 3), prefix=prefix, description='a <"description"> & more')
+def figure(panel, prefix: str = "p", **look) -> str:
+    return svg_for_page(panels([panel], **look), (6, 3), prefix=prefix, description='a <"description"> & more')
 
 
 def test_a_drawing_for_the_page_follows_its_colours_and_shares_no_id():
     table = ResultTable.from_records(make_study())
-    one, two = figure(draw_bars(bars_of(table)), "one"), figure(draw_curves(curves_of(table)), "two")
+    one, two = figure(score_bars_of(table).panel(), "one"), figure(learning_curves_of(table).panel(), "two")
     for svg in (one, two):
         root = ElementTree.fromstring(svg)
         assert root.attrib["role"] == "img"
@@ -88,34 +90,35 @@ def test_a_drawing_for_the_page_follows_its_colours_and_shares_no_id():
 
 
 def test_the_same_drawing_gives_the_same_bytes():
-    curves = curves_of(ResultTable.from_records(make_study()))
-    assert figure(draw_curves(curves)) == figure(draw_curves(curves))
+    curves = learning_curves_of(ResultTable.from_records(make_study()))
+    assert figure(curves.panel()) == figure(curves.panel())
 
 
 def test_hostile_names_are_drawn_as_text(tmp_path):
     records = [make_record(loss=f"loss{i}") for i in range(len(HOSTILE))]
     names = {record.method: name for record, name in zip(records, HOSTILE, strict=True)}
     table = ResultTable.from_records(records, names=names)
-    bars, curves = bars_of(table), curves_of(table)
-    drawn = [draw_bars(bars), draw_bars(bars, is_narrow=True), draw_curves(curves, has_legend=True)]
-    assert "&lt;script&gt;" in figure(drawn[0])
-    for svg in map(figure, drawn):
+    bars, curves = score_bars_of(table), learning_curves_of(table)
+    drawn = [figure(bars.panel()), figure(curves.panel(), keys=curves.keys)]
+    assert "&lt;script&gt;" in drawn[0]
+    for svg in drawn:
         assert len(svg) < 60_000
         tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(svg).iter()}
         assert tags <= {"svg", "defs", "style", "g", "path", "use", "clipPath", "rect", "text", "tspan"}
-    assert write_figure(draw_bars(bars), (6, 3), tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+    assert write_figure(panels([bars.panel()]), (6, 3), tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_figures_for_files(tmp_path, ending, begins):
-    bars = bars_of(ResultTable.from_records(make_study()))
-    path = write_figure(draw_bars(bars), (6, height_of(bars)), tmp_path / f"figure.{ending}")
+    bars = score_bars_of(ResultTable.from_records(make_study()))
+    path = write_figure(panels([bars.panel()]), (6, bars.height), tmp_path / f"figure.{ending}")
     assert path.read_bytes().startswith(begins)
 
 
 def test_an_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"written as png, svg, pdf; got 'figure.bmp'"):
-        write_figure(draw_bars(bars_of(ResultTable.from_records([make_record()]))), (6, 3), tmp_path / "figure.bmp")
+    bars = score_bars_of(ResultTable.from_records([make_record()]))
+    with pytest.raises(InputError, match=r"must be a png, svg or pdf file; got 'figure.bmp'"):
+        write_figure(panels([bars.panel()]), (6, 3), tmp_path / "figure.bmp")
 
 
 def luminance(colour: str) -> float:
@@ -140,3 +143,18 @@ def test_names_and_numbers_as_readers_know_them():
     ]  # fmt: skip
     assert [duration(s) for s in (0.34, 31.4, 600, 7500)] == ["0.3 s", "31 s", "10 min", "2 h 5 min"]
     assert [size(n) for n in (4.2e4, 4e8, 2.5e9)] == ["42 kB", "400 MB", "2.5 GB"]
+
+
+def test_a_lone_name_stands_right_of_its_mark_and_left_of_it_at_the_right_edge():
+    assert label_shifts([(100, 50)], ["triplet"], 300) == [(7.0, 0.0)]
+    assert label_shifts([(290, 50)], ["triplet"], 300) == [(-7.0, 0.0)]
+
+
+def test_names_of_marks_on_one_spot_do_not_cover_each_other():
+    shifts = label_shifts([(100, 50)] * 6, ["n_pair"] * 6, 300)
+    assert len(set(shifts)) == 6
+
+
+def test_a_name_gives_way_to_a_mark():
+    (first, _) = label_shifts([(100, 50), (120, 50)], ["proxy_nca", "snr"], 300)
+    assert first != (7.0, 0.0)

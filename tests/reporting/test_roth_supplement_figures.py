@@ -19,13 +19,13 @@ def test_class_spectra_are_read_apart_from_the_others(tmp_path):
             {"spectrum/spectrum": np.array([0.5, 0.5]), "class_spectra/class_spectrum": np.array([top, 1 - top])},
         )
     made = inputs(records, folders=folders)
-    found = {spectrum.is_changed: spectrum for spectrum in class_spectra.class_spectra_of(made)}
+    found = {spectrum.is_changed: spectrum for spectrum in spectra.spectra_of(made, class_spectra.ARRAY)}
     assert found[False].shares.tolist() == [pytest.approx(0.9), pytest.approx(0.1)]
     assert found[True].base == found[False].label
     figure = class_spectra.figure_of(made)
     assert "within classes" in figure.title
     assert figure.numbers[0][1] == "60.000 %"
-    assert figure.wide("here").count("<svg") == 1
+    assert figure.svg("here").count("<svg") == 1
     assert class_spectra.figure_of(inputs(records)) is None
 
 
@@ -55,7 +55,7 @@ def test_each_objective_is_paired_with_itself_under_mixup():
     )
     assert figure.numbers[0][1:] == ("60.00", "50.00", "0.30", "0.70", "0.60", "1.40")
     assert len(figure.numbers) == 2
-    assert figure.wide("here").count("<svg") == figure.narrow("here").count("<svg") == 1
+    assert figure.svg("here").count("<svg") == 1
     # Mixup is no rho-regularisation, and no plain method that one could be compared with.
     assert regularised.pairs_of(inputs(records)) == []
     assert mixup.figure_of(inputs(records[::2])) is None

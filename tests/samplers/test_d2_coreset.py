@@ -44,5 +44,5 @@ def test_density_pulls_towards_the_middle():
 def test_refusals():
     with pytest.raises(InputError, match=r"sampler\.spread must be 0 or more; got -1\.0"):
         D2CoresetSampler(labels=LABELS, batch_size=40, spread=-1.0)
-    with pytest.raises(InputError, match="picks 500 images a batch; the training split has 360"):
+    with pytest.raises(InputError, match="picks 500 images per batch; the training split has 360"):
         D2CoresetSampler(labels=LABELS, batch_size=500, per_class=1)

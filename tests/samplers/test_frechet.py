@@ -7,8 +7,7 @@ from scipy.linalg import sqrtm
 
 from fairground.errors import DataError, InputError
 from fairground.samplers import FrechetSampler
-from fairground.sampling.candidates import draw_candidates
-from fairground.sampling.class_rows import ClassRows
+from fairground.samplers._class_draws import ClassRows, draw_candidates
 from tests.samplers.splits import class_counts, clustered, draws, even_split, seeded
 
 LABELS = even_split(n_classes=30, size=12)

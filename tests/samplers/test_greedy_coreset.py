@@ -108,7 +108,7 @@ def test_refusals():
     ):
         with pytest.raises(InputError, match=complaint):
             GreedyCoresetSampler(labels=labels, batch_size=8, **settings)
-    with pytest.raises(InputError, match="picks 32 images a batch; the training split has 20"):
+    with pytest.raises(InputError, match="picks 32 images per batch; the training split has 20"):
         GreedyCoresetSampler(labels=labels, batch_size=128)
     with pytest.raises(DataError, match="a pool needs at least two images; the training split has 1"):
         GreedyCoresetSampler(labels=torch.zeros(1, dtype=torch.long), batch_size=1, per_class=1)

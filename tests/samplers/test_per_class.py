@@ -82,7 +82,7 @@ def test_refusals():
 
 def test_a_batch_larger_than_the_split_is_told_how_to_repeat_images():
     labels = torch.arange(420) // 4
-    refusal = r"Say training\.batch_size=420, or sampler\.per_class=1024 for 64 classes with more images of each"
+    refusal = r"Set training\.batch_size=420, or sampler\.per_class=1024 for 64 classes with more images of each"
     with pytest.raises(DataError, match=refusal):
         PerClassSampler(labels=labels, batch_size=65_536, per_class=4)
     sampler = PerClassSampler(labels=labels, batch_size=65_536, per_class=1024)

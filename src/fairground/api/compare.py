@@ -10,7 +10,7 @@ from fairground.allocator import keep_memory
 from fairground.api.home import home_folder
 from fairground.api.run import Run, RunList
 from fairground.api.runs import named_records, without_trials
-from fairground.comparison.comparison import GeneralityKind
+from fairground.comparison.comparison_result import GeneralityKind
 from fairground.comparison.intervals import LEVEL
 from fairground.errors import InputError, require
 from fairground.records.artefacts import RunFolder

@@ -109,7 +109,7 @@ def _write_tables(runs: RunSet, page: Path, kinds: Sequence[str]) -> list[Path]:
 
 
 def _write_figures(runs: RunSet, folder: Path, kind: str) -> list[Path]:
-    from fairground.reporting.figure_files import write_figures
+    from fairground.reporting.figure import write_figures
     from fairground.reporting.sections import figure_inputs_of
 
     written: list[Path] = []

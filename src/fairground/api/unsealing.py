@@ -11,7 +11,7 @@ from fairground.adaptation.embedding import BLOCK, round_robin
 from fairground.adaptation.scores import scores_of_rows
 from fairground.api.torch_threads import torch_threads
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
 from fairground.errors import DivergedError
 from fairground.recommendation.decision import Decision, RankedMethod
 from fairground.reporting.advice import UnsealedScores

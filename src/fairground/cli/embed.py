@@ -10,13 +10,7 @@ from fairground.api.progress.counts import counted
 from fairground.api.terminal import print_fitted
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.unreadable import (
-    SkipUnreadable,
-    home_words,
-    readable,
-    refusing_with_a_list,
-    stopping_with_a_word,
-)
+from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list
 
 HELP_ORDER = 120
 
@@ -35,8 +29,8 @@ def embed(
 ) -> None:
     """Embed pictures or features in order, with their files and, where known, their classes.
 
-    Memory stays small whatever the number of images. Stopped or killed, the same command takes it up where it was.
-    Pictures that cannot be read are refused with a list, or left out and named with --skip-unreadable.
+    Memory stays small whatever the number of images. Pictures that cannot be read are refused with a list, or left out
+    and named with --skip-unreadable.
 
     Example: fairground embed my_model my_photos -o embeddings.npz
     """
@@ -46,11 +40,7 @@ def embed(
 
     inputs = read_inputs(data)
     opened = open_model(model, home=home, measured=False)
-    again = ("embed", model, data, "-o", out, *home_words(home))
-    with (
-        stopping_with_a_word(*again, raw=raw, skip_unreadable=skip_unreadable),
-        counted("embedding", is_quiet=quiet) as tell,
-    ):
+    with counted("embedding", is_quiet=quiet) as tell:
         inputs = readable(inputs, tell, is_asked=skip_unreadable)
         with refusing_with_a_list(inputs, tell):
             embed_to_file(opened, inputs, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))

@@ -13,21 +13,13 @@ from fairground.api.terminal import print_fitted
 from fairground.cli.embed import DATA_HELP
 from fairground.cli.export import MODEL_HELP
 from fairground.cli.options import HOME, AsJson, Home, Quiet
-from fairground.cli.unreadable import (
-    SkipUnreadable,
-    home_words,
-    readable,
-    refusing_with_a_list,
-    stopping_with_a_word,
-)
+from fairground.cli.unreadable import SkipUnreadable, readable, refusing_with_a_list
 
 if TYPE_CHECKING:
-    from fairground.deploy.index_changes import IndexChange
+    from fairground.deploy.index import IndexChange
 
 HELP_ORDER = 130
 _BUILD = "build"
-#: from so many segments on, joining them is worth a hint
-_MANY = 32
 IndexFolder = Annotated[Path, typer.Argument(metavar="INDEX", help="A folder that `fairground index` wrote.")]
 
 
@@ -61,18 +53,14 @@ def build(
     model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
     data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
     out: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
-    approximate: Annotated[
-        bool,
-        typer.Option("--approximate", help="Add faiss's approximate search (by itself above a million rows)."),
-    ] = False,
     skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Embed a collection into a folder that `fairground query` searches; the model and small pictures lie in it.
+    """Embed a collection into a folder that `fairground query` searches, with the model and small pictures in it.
 
-    The word `build` may be left out.
+    The word `build` may be omitted.
 
     Examples: fairground index build my_model my_photos -o my_index · fairground index my_model my_photos -o my_index
     """
@@ -82,21 +70,15 @@ def build(
 
     inputs = read_inputs(data)
     opened = open_model(model, home=home)
-    again = ("index", model, data, "-o", out, *home_words(home))
-    with (
-        stopping_with_a_word(*again, approximate=approximate, skip_unreadable=skip_unreadable),
-        counted("indexing", is_quiet=quiet) as tell,
-    ):
+    with counted("indexing", is_quiet=quiet) as tell:
         inputs = readable(inputs, tell, is_asked=skip_unreadable)
         with refusing_with_a_list(inputs, tell):
-            built = build_index(opened, inputs, out, how="approximate" if approximate else "auto", tell=tell)
+            built = build_index(opened, inputs, out, tell=tell)
     if as_json:
-        print(json.dumps({"folder": str(out), "n": len(built), "is_approximate": built.has_approximate}))
+        print(json.dumps({"folder": str(out), "n": len(built)}))
         return
     example = "picture.jpg" if inputs.images.is_picture else "features.npz"
     print_fitted(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`")
-    if built.has_approximate:
-        print_fitted(f"  approximate search: {100 * built.approximate_recall:.1f} % of the true ten nearest are found")
 
 
 @app.command("add")
@@ -110,19 +92,15 @@ def add(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Embed more pictures with the index's own model and add them; what is there is not touched.
+    """Embed more pictures with the index's own model and add them.
 
     Examples: fairground index add my_index new_photos · fairground index add my_index changed_photos --replace
     """
-    from fairground.deploy.index_changes import add_to_index
+    from fairground.deploy.index import add_to_index
     from fairground.deploy.inputs import read_inputs
 
     inputs = read_inputs(data)
-    again = ("index", "add", folder, data)
-    with (
-        stopping_with_a_word(*again, replace=replace, skip_unreadable=skip_unreadable),
-        counted("indexing", is_quiet=quiet) as tell,
-    ):
+    with counted("indexing", is_quiet=quiet) as tell:
         inputs = readable(inputs, tell, is_asked=skip_unreadable)
         with refusing_with_a_list(inputs, tell):
             change = add_to_index(folder, inputs, replace_names=replace, tell=tell)
@@ -141,65 +119,19 @@ def remove(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove rows by identifier or by name; they are found no more, and `compact` frees their space.
+    """Remove rows by identifier or by name; they are not found any more.
 
     Examples: fairground index remove my_index --path 'airplane/*' · fairground index remove my_index --ids 17 --ids 18
     """
-    from fairground.deploy.index_changes import remove_from_index
+    from fairground.deploy.index import remove_from_index
 
     _print_change(folder, remove_from_index(folder, ids=ids or (), names=path or ()), as_json)
-
-
-@app.command("compact")
-def compact(
-    folder: IndexFolder,
-    approximate: Annotated[
-        bool, typer.Option("--approximate", help="Also make faiss's approximate search of the rows there are now.")
-    ] = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Join everything that was added into one segment and free the space of removed rows; answers stay the same.
-
-    Example: fairground index compact my_index
-    """
-    from fairground.deploy.index_compaction import compact_index
-
-    with counted("compacting", is_quiet=quiet or as_json) as tell:
-        change = compact_index(folder, with_approximate=approximate, tell=tell)
-    _print_change(folder, change, as_json)
-
-
-@app.command("check")
-def check(folder: IndexFolder, quiet: Quiet = False, as_json: AsJson = False) -> None:
-    """Hold every file of an index against its SHA-256; nothing is changed. Ends with 1 where something is damaged.
-
-    Example: fairground index check my_index
-    """
-    from fairground.deploy.index_compaction import check_index
-
-    with counted("checking", is_quiet=quiet or as_json) as tell:
-        damage = check_index(folder, tell=tell)
-    if as_json:
-        print(json.dumps({"damaged": damage}))
-    else:
-        print("\n".join(f"damaged: {path}" for path in damage) or "sound")
-    raise typer.Exit(1 if damage else 0)
 
 
 def _print_change(folder: Path, change: "IndexChange", as_json: bool) -> None:
     if as_json:
         print(json.dumps({"folder": str(folder), **asdict(change)}))
         return
-    done = f"{change.added:,} added, {change.removed:,} removed" if change.added or change.removed else "joined"
-    print_fitted(
-        f"{folder}: {done}; {change.n:,} rows in {change.n_segments} segment{'' if change.n_segments == 1 else 's'}"
-    )
+    print_fitted(f"{folder}: {change.added:,} added, {change.removed:,} removed; {change.n:,} rows")
     if change.has_dropped_classes:
         print_fitted("  their classes are left out: the index has none")
-    if change.has_dropped_approximate:
-        print_fitted(
-            "  the approximate search was that of the rows before; `fairground index compact --approximate` makes one"
-        )
-    if change.n_segments >= _MANY:
-        print_fitted("  `fairground index compact` joins the segments")

@@ -15,9 +15,9 @@ from fairground.cli.options import AsJson, Quiet
 HELP_ORDER = 140
 
 if TYPE_CHECKING:
-    from fairground.deploy.decision import DecisionRule
     from fairground.deploy.index import Index
     from fairground.deploy.query import QueryResult
+    from fairground.deploy.unknown_classes import DecisionRule
 
 
 def query(
@@ -34,8 +34,6 @@ def query(
         float | None, typer.Option("--threshold", help="Name a class from this similarity on, instead of --fpir.")
     ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="Also write an HTML page with the pictures.")] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Search exactly even where an approximate search is.")] = False,
-    approximate: Annotated[bool, typer.Option("--approximate", help="Search approximately, with faiss.")] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -46,14 +44,12 @@ def query(
 
     Example: fairground query my_index picture.jpg another.jpg -k 5 --page found.html
     """
-    from fairground.deploy.decision import rule_of
-    from fairground.deploy.index import How, open_index
+    from fairground.deploy.index import open_index
     from fairground.deploy.query import query_index, read_queries
+    from fairground.deploy.unknown_classes import rule_of
     from fairground.errors import require
 
-    require(not (exact and approximate), "--exact and --approximate cannot both be meant")
     require(0 < fpir < 100, f"--fpir is in per cent, between 0 and 100; got {fpir:g}")
-    how: How = "exact" if exact else "approximate" if approximate else "auto"
     inputs = read_queries(data)
     opened = open_index(index)
     with counted("calibrating", is_quiet=quiet) as tell:
@@ -63,7 +59,7 @@ def query(
         results = []
         for number, some in enumerate(inputs):
             tell("searching", number, len(inputs))
-            results += query_index(opened, some, k=k, rule=rule, how=how, pictures=page is not None)
+            results += query_index(opened, some, k=k, rule=rule, pictures=page is not None)
     if page is not None:
         _write_page(opened, results, rule, page)
     if as_json:
@@ -156,7 +152,7 @@ def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "Decisio
                     similarity=neighbour.similarity,
                     is_right=None if result.truth is None else neighbour.label == result.truth,
                     # Pictures beyond those a page shows need not be read.
-                    picture=None if number >= MOST else index.thumbnail(neighbour.row),
+                    picture=None if number >= MOST else index.thumbnail(neighbour.id),
                 )
                 for neighbour in result.neighbours
             ),

@@ -1,15 +1,11 @@
 """Collections with pictures that cannot be read: refused with a list, or done without them when the user says so."""
 
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from fairground.cli.options import HOME
 
 if TYPE_CHECKING:
     from fairground.deploy.inputs import EmbeddingInputs
@@ -38,26 +34,6 @@ def readable(inputs: "EmbeddingInputs", tell: Tell, *, is_asked: bool) -> "Embed
 
 
 @contextmanager
-def stopping_with_a_word(*words: object, **options: bool) -> Iterator[None]:
-    """Say after Ctrl-C how to go on: the command of these words and of the options that are set; what is done is kept.
-
-    Every option that decides the result belongs there: without one the work would begin anew.
-    """
-    try:
-        yield
-    except KeyboardInterrupt:
-        flags = [f"--{name.replace('_', '-')}" for name, is_set in options.items() if is_set]
-        command = shlex.join(["fairground", *map(str, words), *flags])
-        print(f"stopped; what is done is kept. Go on with the same command:\n  {command}", file=sys.stderr)
-        raise typer.Exit(130) from None
-
-
-def home_words(home: Path) -> tuple[object, ...]:
-    """Return the words that name a home where it is not the usual one."""
-    return () if home == HOME else ("--home", home)
-
-
-@contextmanager
 def refusing_with_a_list(inputs: "EmbeddingInputs", tell: Tell) -> Iterator[None]:
     """Where one picture cannot be read, look for all of them, so that the user hears once and not one by one."""
     from fairground.deploy.unreadable import listed, unreadable
@@ -70,4 +46,4 @@ def refusing_with_a_list(inputs: "EmbeddingInputs", tell: Tell) -> Iterator[None
         if not faults:
             raise
         words = f"of {len(inputs)} pictures {listed(faults)}"
-        raise DataError(f"{words}\nMove them away, or say --skip-unreadable. What is done is kept.") from error
+        raise DataError(f"{words}\nMove them away, or pass --skip-unreadable.") from error

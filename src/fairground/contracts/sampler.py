@@ -170,4 +170,4 @@ def label_tensor(labels: Labels) -> Tensor:
         return torch.as_tensor(labels)
     except (TypeError, ValueError, RuntimeError) as error:
         kind = getattr(labels, "dtype", type(labels).__name__)
-        raise DataError(f"a sampler takes one whole number a training image; got {kind}") from error
+        raise DataError(f"a sampler takes one integer label per training image; got {kind}") from error

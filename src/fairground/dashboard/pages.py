@@ -12,9 +12,9 @@ from functools import cache
 from typing import Literal
 
 from fairground.dashboard.home import Home
+from fairground.reporting.drawing import DARK, LIGHT, css_variables
 from fairground.reporting.headings import clean
 from fairground.reporting.page import TEMPLATES, environment, hash_of
-from fairground.reporting.palette import DARK, LIGHT, css_variables
 
 #: an overview lists the latest so many finished runs; the report has them all
 MOST_FINISHED = 200

@@ -48,7 +48,7 @@ def open_model(source: str | Path, *, home: Path | None = None, measured: bool =
 
 def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> ModelMetadata:
     """Write a model folder and return the facts in it; what lies there already must be such a folder."""
-    require_place(folder, METADATA, "model folder")
+    require_place(folder, METADATA, "a model folder")
     data = to_bytes(model.network.state_dict())
     metadata = replace(model.metadata, weights_sha256=hashlib.sha256(data).hexdigest(), onnx=None)
     # The facts come last: they name the weights' checksum, and without them there is no model.
@@ -94,7 +94,7 @@ def require_place(folder: Path, mark: str, what: str) -> None:
     """Refuse to write into a folder that holds something else."""
     require(folder.is_dir() or not folder.exists(), f"'{folder}' is a file; name a folder")
     is_free = not folder.exists() or (folder / mark).is_file() or not any(folder.iterdir())
-    require(is_free, f"'{folder}' is not empty and is no {what}; name a new folder")
+    require(is_free, f"'{folder}' is not empty and is not {what}; name a new folder")
 
 
 def _untrained(part: ComponentSpec) -> ComponentSpec:

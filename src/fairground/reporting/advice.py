@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fairground.comparison.comparison import Comparison, Pair
+from fairground.comparison.comparison_result import Comparison, Pair
 from fairground.recommendation.candidates import RAW
 from fairground.recommendation.decision import Decision, RankedMethod
 from fairground.reporting.headings import duration, heading, show, unit

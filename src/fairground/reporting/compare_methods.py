@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison, GeneralityKind
-from fairground.comparison.evidence import seed_of
+from fairground.comparison.comparison_result import Comparison, GeneralityKind
 from fairground.comparison.intervals import LEVEL
+from fairground.comparison.run_scores import seed_of
 from fairground.comparison.sequential import Wave, compare_in_waves
 from fairground.errors import require
 from fairground.reporting.class_scores import ClassScores, PerClassScores

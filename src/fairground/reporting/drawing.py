@@ -1,53 +1,305 @@
-"""Draw with matplotlib without touching its global state: SVG for the page, PNG or SVG files for papers."""
+"""Draw figures with matplotlib without its global state: SVG for the page, PNG, SVG or PDF files for papers.
+
+A figure is a few `Panel`s of lines, points, bars and labels, laid out by `panels`. On the page it is drawn in stand-in
+colours that become CSS variables, so that one drawing follows the reader's light or dark setting.
+"""
 
 import io
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
-from fairground.reporting.headings import squeeze
-from fairground.reporting.palette import LIGHT, STAND_IN, Dash, Palette, as_variables, dash_of, sign_of
+from fairground.reporting.headings import shorten, squeeze
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
+#: how many methods have a colour of their own
+N_SERIES = 7
+#: a method's colour by rank (None beyond the palette), or one of the colours that are not a method's
+Series = int | None | Literal["ink", "soft", "rule"]
+#: a line pattern of matplotlib: where it starts, and the lengths of dashes and gaps
+Dash = tuple[float, tuple[float, ...]]
 #: (width, height) in inches
 Size = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Palette:
+    """`ink` for text, `soft` for what is secondary, `rule` for grid lines, `series` for methods."""
+
+    ink: str
+    soft: str
+    rule: str
+    series: tuple[str, ...]
+
+    def colour(self, series: Series) -> str:
+        if isinstance(series, str):
+            found: str = getattr(self, series)
+            return found
+        return self.soft if series is None else self.series[series]
+
+
+# Okabe and Ito's hues, darkened or lightened until each has a contrast of 3 to 1 with its background.
+LIGHT = Palette(
+    ink="#1b1f24",
+    soft="#5c6570",
+    rule="#dde1e6",
+    series=("#0072b2", "#d55e00", "#00795b", "#a8327d", "#9a6f00", "#5b4fc4", "#8c2d19"),
+)
+DARK = Palette(
+    ink="#e8ebef",
+    soft="#a3adb8",
+    rule="#333a42",
+    series=("#56b4e9", "#ff9d5c", "#3fd0a4", "#ee8fc6", "#f0c94a", "#b3a8ff", "#ff8d7a"),
+)
+STAND_IN = Palette(
+    ink="#010101", soft="#010102", rule="#010103", series=tuple(f"#0102{index:02x}" for index in range(N_SERIES))
+)
+# Line patterns and marks, so that colour is never the only difference.
+SOLID, DASHED = (0, ()), (0, (4, 3))
+DASHES: tuple[Dash, ...] = (SOLID, (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
+SIGNS = ("o", "s", "^", "D", "v", "P", "X")
 Draw = Callable[["Figure", Palette], None]
-_FORMATS = ("png", "svg", "pdf")
 
 
-def svg_for_page(draw: Draw, size: Size, *, prefix: str, description: str) -> str:
-    """Return a drawing as an `<svg>` element for a page; `prefix` keeps its ids apart from other drawings'."""
-    svg = _render(draw, size, STAND_IN, "svg", salt=prefix).decode()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{prefix}-', svg)
-    svg = svg.replace("url(#", f"url(#{prefix}-")
-    # Sized by the page; the description is what a screen reader says instead of reading out every tick.
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
-    return as_variables(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1))
+def series_of(rank: int) -> int | None:
+    """Return the colour of the method of this rank; None when there are too many to tell apart."""
+    return rank if rank < N_SERIES else None
 
 
-def write_figure(draw: Draw, size: Size, out: Path) -> Path:
-    """Write a drawing to a PNG, SVG or PDF file, by its ending."""
-    kind = out.suffix.lower().removeprefix(".")
-    require(kind in _FORMATS, f"a figure is written as {', '.join(_FORMATS)}; got '{out.name}'")
-    write_atomically(out, _render(draw, size, LIGHT, kind, salt=out.stem))
-    return out
+def sign_of(series: Series) -> str:
+    return SIGNS[series % len(SIGNS)] if isinstance(series, int) else "o"
+
+
+def dash_of(series: Series) -> Dash:
+    return DASHES[series % len(DASHES)] if isinstance(series, int) else SOLID
+
+
+def css_variables(palette: Palette) -> str:
+    """Return the palette as CSS declarations."""
+    named = [f"--{name}: {getattr(palette, name)};" for name in ("ink", "soft", "rule")]
+    return " ".join(named + [f"--series-{index}: {colour};" for index, colour in enumerate(palette.series)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line through (x, y), with a band from `low` to `high`, or filled down to zero."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    series: Series = 0
+    dash: Dash | None = None
+    width: float = 2.0
+    alpha: float = 1.0
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    is_filled: bool = False
+    is_stepped: bool = False
+
+    def draw(self, axes: "Axes", palette: Palette) -> None:
+        colour = palette.colour(self.series)
+        if self.low:
+            axes.fill_between(self.x, self.low, self.high, color=colour, alpha=0.14, linewidth=0)
+        if self.is_filled:
+            axes.fill_between(self.x, self.y, color=colour, alpha=0.3, linewidth=0)
+        axes.plot(
+            self.x,
+            self.y,
+            color=colour,
+            linestyle=dash_of(self.series) if self.dash is None else self.dash,
+            linewidth=self.width,
+            alpha=self.alpha,
+            solid_capstyle="butt",
+            drawstyle="steps-post" if self.is_stepped else "default",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points:
+    """Marks at (x, y); hollow ones are numbers of others."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    series: Series = 0
+    sign: str = ""
+    size: float = 5.5
+    alpha: float = 0.75
+    is_hollow: bool = False
+
+    def draw(self, axes: "Axes", palette: Palette) -> None:
+        colour, sign = palette.colour(self.series), self.sign or sign_of(self.series)
+        look: dict[str, Any] = {"color": colour, "alpha": self.alpha, "markeredgewidth": 2 if sign == "|" else 0}
+        if self.is_hollow:
+            look = {"markerfacecolor": "none", "markeredgecolor": colour}
+        axes.plot(self.x, self.y, sign, markersize=self.size, **look)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A horizontal bar in one row from `start` to `value`, with an error bar and a text at its end."""
+
+    row: float
+    value: float
+    series: Series = 0
+    start: float = 0.0
+    height: float = 0.55
+    alpha: float = 0.5
+    error: float | None = None
+    text: str = ""
+
+    def draw(self, axes: "Axes", palette: Palette) -> None:
+        length, colour = self.value - self.start, palette.colour(self.series)
+        axes.barh(self.row, length, self.height, left=self.start, color=colour, alpha=self.alpha, linewidth=0)
+        if self.error is not None:
+            axes.errorbar(self.value, self.row, xerr=self.error, color=palette.ink, capsize=3, linewidth=1)
+        if self.text:
+            Label(x=max(self.value, 0), y=self.row, text=self.text, shift=(5, 0), align="left").draw(axes, palette)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """A text next to (x, y), shifted by points."""
+
+    x: float
+    y: float
+    text: str
+    shift: tuple[float, float] = (0, 7)
+    align: Literal["left", "center", "right"] = "center"
+    size: float = 9
+    series: Series = "ink"
+
+    def draw(self, axes: "Axes", palette: Palette) -> None:
+        axes.annotate(
+            self.text,
+            (self.x, self.y),
+            xytext=self.shift,
+            textcoords="offset points",
+            ha=self.align,
+            va="baseline" if self.align == "center" else "center",
+            fontsize=self.size,
+            color=palette.colour(self.series),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The names of marks, (name, x, y, colour), written next to them where they cover neither marks nor each other."""
+
+    marks: Sequence[tuple[str, float, float, Series]]
+
+    def draw(self, axes: "Axes", palette: Palette) -> None:
+        figure = axes.get_figure(root=True)
+        assert figure is not None
+        size, share = figure.get_size_inches(), axes.get_position()
+        width, height = 72 * size[0] * share.width, 72 * size[1] * share.height
+        (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+        places = [(width * (x - left) / (right - left), height * (y - low) / (high - low)) for _, x, y, _ in self.marks]
+        labels = [shorten(name, 30) for name, *_ in self.marks]
+        for text, (_, x, y, series), shift in zip(labels, self.marks, label_shifts(places, labels, width), strict=True):
+            align: Literal["left", "right"] = "left" if shift[0] > 0 else "right"
+            Label(x=x, y=y, text=text, shift=shift, align=align, size=8, series=series).draw(axes, palette)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """Items on common axes. `rows` names the rows from the top, at y = 0, 1, ...; a map has no axes and one scale."""
+
+    items: Sequence[Line | Points | Bar | Label | Names]
+    title: str = ""
+    right_title: str = ""
+    x: str = ""
+    y: str = ""
+    rows: Sequence[str] = ()
+    log: Literal["", "x", "y"] = ""
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    margin: float = 0.05
+    has_zero_line: bool = False
+    has_whole_x: bool = False
+    has_y_ticks: bool = True
+    is_map: bool = False
+
+    def draw(self, axes: "Axes", palette: Palette, *, letters: int) -> None:
+        """Draw onto given axes, names of rows cut to so many letters."""
+        if self.is_map:
+            axes.set_frame_on(False)
+            axes.set(xticks=[], yticks=[])
+            axes.set_aspect("equal", adjustable="datalim")
+        else:
+            plain_axes(axes, palette)
+        if self.rows:
+            axes.grid(visible=False, axis="y")
+            axes.set_yticks(range(len(self.rows)), [squeeze(name, letters) for name in self.rows], color=palette.ink)
+            axes.set_ylim(len(self.rows) - 0.5, -0.5)
+        axes.margins(x=self.margin)
+        # Names look for room between what is drawn.
+        for item in sorted(self.items, key=lambda item: isinstance(item, Names)):
+            item.draw(axes, palette)
+        self._set_axes(axes, palette)
+        axes.set_title(squeeze(self.title, 44), fontsize=10.5, color=palette.ink, loc="left")
+        axes.set_title(self.right_title, fontsize=10, color=palette.ink, loc="right")
+        axes.set_xlabel(self.x, color=palette.soft, fontsize=9.5)
+        axes.set_ylabel(self.y, color=palette.soft, fontsize=9.5)
+
+    def _set_axes(self, axes: "Axes", palette: Palette) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        if self.has_zero_line:
+            axes.axvline(0, color=palette.soft, linewidth=1)
+        if self.log:
+            log_axis(axes, self.log)
+        if self.has_whole_x:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if not self.has_y_ticks:
+            axes.set_yticks([])
+        if self.x_range is not None:
+            axes.set_xlim(self.x_range)
+        if self.y_range is not None:
+            axes.set_ylim(self.y_range)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """One entry of a legend below a figure; a series of None has none."""
+
+    text: str
+    series: Series
+    kind: Literal["line", "point", "bar"] = "point"
+    dash: Dash | None = None
+
+
+def panels(
+    found: Sequence[Panel],
+    *,
+    columns: int = 2,
+    keys: Sequence[Key] = (),
+    y: str = "",
+    has_shared_y: bool = False,
+    width_ratios: Sequence[float] | None = None,
+) -> Draw:
+    """Return a drawing of panels side by side in so many columns, with a legend below and a common label `y`."""
+
+    def draw(figure: "Figure", palette: Palette) -> None:
+        axes_found = axes_in(figure, len(found), columns=columns, share_y=has_shared_y, width_ratios=width_ratios)
+        for axes, panel in zip(axes_found, found, strict=True):
+            panel.draw(axes, palette, letters=44 if len(found) == 1 else 26)
+        if y:
+            figure.supylabel(y, color=palette.soft, fontsize=9.5)
+        _draw_legend(figure, keys, palette)
+
+    return draw
 
 
 def plain_axes(axes: "Axes", palette: Palette) -> None:
-    """Leave of the axes what helps reading: light grid lines, soft ticks, no box."""
+    """Keep only what helps reading: light grid lines, soft ticks, no box."""
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.tick_params(colors=palette.soft, length=0, labelsize=9.5)
@@ -56,10 +308,10 @@ def plain_axes(axes: "Axes", palette: Palette) -> None:
 
 
 def log_axis(axes: "Axes", which: Literal["x", "y"]) -> None:
-    """Make one axis logarithmic with plain numbers: the powers matplotlib writes need its mathematical text."""
+    """Make one axis logarithmic with plain numbers: matplotlib's own powers need its mathematical text."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-    axis: Axis = axes.xaxis if which == "x" else axes.yaxis
+    axis = axes.xaxis if which == "x" else axes.yaxis
     axes.set_xscale("log") if which == "x" else axes.set_yscale("log")
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     # Powers of ten alone would leave a short axis with one number.
@@ -70,44 +322,91 @@ def log_axis(axes: "Axes", which: Literal["x", "y"]) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def axes_in(figure: "Figure", n: int, *, is_narrow: bool, columns: int = 2, share_y: bool = False) -> "list[Axes]":
-    """Return `n` axes side by side, or one below the other on a phone; places left over stay empty."""
-    columns = 1 if is_narrow else min(columns, n)
-    grid = figure.subplots(-(-n // columns), columns, squeeze=False, sharey=share_y)
+def axes_in(
+    figure: "Figure", n: int, *, columns: int = 2, share_y: bool = False, width_ratios: Sequence[float] | None = None
+) -> "list[Axes]":
+    """Return `n` axes in rows of `columns`; unused places stay empty."""
+    columns = min(columns, n)
+    grid = figure.subplots(-(-n // columns), columns, squeeze=False, sharey=share_y, width_ratios=width_ratios)
     found = list(grid.flat)
     for empty in found[n:]:
         empty.set_visible(False)
     return found[:n]
 
 
-def legend_below(
-    figure: "Figure",
-    entries: "Sequence[tuple[str, int | None]]",
-    palette: Palette,
-    *,
-    is_narrow: bool,
-    lines: bool = True,
-    dashes: "Sequence[Dash] | None" = None,
-) -> None:
-    """Name the methods that have a colour below a drawing, one key a method; `dashes` are lines' own patterns."""
+def label_shifts(marks: Sequence[Size], labels: Sequence[str], width: float) -> list[Size]:
+    """Return the shift of each label from its mark: to the right where there is room, otherwise around it.
+
+    `marks` are places in points on a panel that is `width` wide; a label with a negative shift ends there.
+    """
+    # Half a mark, the gap to it, and the width of a letter and height of a line at 8 points.
+    half, gap, letter, line = 4.0, 7.0, 4.6, 9.0
+    taken = [(x - half, y - half, x + half, y + half) for x, y in marks]
+    shifts = []
+    for (x, y), label in zip(marks, labels, strict=True):
+        best: tuple[float, Size, tuple[float, float, float, float]] | None = None
+        for shift in ((side * gap, step * line) for step in (0, 1, -1, 2, -2) for side in (1, -1)):
+            left = x + shift[0] - (len(label) * letter if shift[0] < 0 else 0)
+            box = left, y + shift[1] - line / 2, left + len(label) * letter, y + shift[1] + line / 2
+            shared = sum(
+                max(0.0, min(box[2], other[2]) - max(box[0], other[0]))
+                * max(0.0, min(box[3], other[3]) - max(box[1], other[1]))
+                for other in taken
+            )
+            cost = shared + line * (max(0.0, -box[0]) + max(0.0, box[2] - width))
+            if best is None or cost < best[0]:
+                best = cost, shift, box
+        assert best is not None
+        taken.append(best[2])
+        shifts.append(best[1])
+    return shifts
+
+
+def svg_for_page(draw: Draw, size: Size, *, prefix: str, description: str) -> str:
+    """Return a drawing as an `<svg>` element for a page; `prefix` keeps its ids apart from other drawings'."""
+    svg = _render(draw, size, STAND_IN, "svg", salt=prefix).decode()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{prefix}-', svg)
+    svg = svg.replace("url(#", f"url(#{prefix}-")
+    # Sized by the page; a screen reader reads the description instead of every tick.
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    for name in ("ink", "soft", "rule"):
+        svg = svg.replace(getattr(STAND_IN, name), f"var(--{name})")
+    for index, colour in enumerate(STAND_IN.series):
+        svg = svg.replace(colour, f"var(--series-{index})")
+    return svg
+
+
+def write_figure(draw: Draw, size: Size, out: Path) -> Path:
+    """Write a drawing to a PNG, SVG or PDF file, by its ending."""
+    kind = out.suffix.lower().removeprefix(".")
+    require(kind in ("png", "svg", "pdf"), f"a figure must be a png, svg or pdf file; got '{out.name}'")
+    write_atomically(out, _render(draw, size, LIGHT, kind, salt=out.stem))
+    return out
+
+
+def _draw_legend(figure: "Figure", keys: Sequence[Key], palette: Palette) -> None:
     from matplotlib.lines import Line2D
 
-    patterns = dashes or [dash_of(series) for _, series in entries]
-    paired = zip(entries, patterns, strict=True)
-    shown = [(label, series, dash) for (label, series), dash in paired if series is not None]
+    shown = [key for key in keys if key.series is not None]
     if not shown:
         return
     handles = []
-    for _, series, dash in shown:
-        look: dict[str, Any] = {"marker": sign_of(series), "markersize": 6, "linestyle": ""}
-        if lines:
-            look = {"linewidth": 2, "linestyle": dash}
-        handles.append(Line2D([], [], color=palette.colour(series), **look))
+    for key in shown:
+        dash = dash_of(key.series) if key.dash is None else key.dash
+        look: dict[str, Any] = {"linewidth": 2, "linestyle": dash}
+        if key.kind != "line":
+            sign, size = (sign_of(key.series), 6) if key.kind == "point" else ("s", 9)
+            look = {"marker": sign, "markersize": size, "markeredgewidth": 0, "linestyle": ""}
+        handles.append(Line2D([], [], color=palette.colour(key.series), **look))
     # The leading space: matplotlib hides a name that begins with an underscore.
-    names = [" " + squeeze(label, 42 if is_narrow else 48) for label, _, _ in shown]
-    columns = 1 if is_narrow else 2
+    names = [" " + squeeze(key.text, 48) for key in shown]
     figure.legend(
-        handles, names, loc="outside lower center", ncols=columns, frameon=False, fontsize=9, labelcolor=palette.ink
+        handles, names, loc="outside lower center", ncols=2, frameon=False, fontsize=9, labelcolor=palette.ink
     )
 
 
@@ -127,15 +426,14 @@ def _render(draw: Draw, size: Size, palette: Palette, kind: str, *, salt: str) -
 
 
 def _lay_out(figure: "Figure") -> None:
-    """Find everything's place once: left to itself, saving draws all of the figure twice to find it."""
+    """Lay the figure out once: by default, saving draws all of it twice to find every place."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     FigureCanvasSVG(figure)
-    figure.set_dpi(72)  # what an SVG file is laid out for
+    figure.set_dpi(72)  # the resolution of an SVG file
     engine = figure.get_layout_engine()
     if engine is not None and figure.axes:
         engine.execute(figure)
-    # No engine at all: for a placeholder, too, saving would draw everything once more to find its place.
     figure.set_layout_engine(None)
 
 
@@ -144,13 +442,13 @@ def _settings(salt: str) -> Iterator[None]:
     import matplotlib
 
     settings: dict[Any, Any] = {
-        "svg.fonttype": "none",  # words stay words: searchable, and in the reader's own font
+        "svg.fonttype": "none",  # text stays text: searchable, and in the reader's own font
         "svg.hashsalt": f"fairground {salt}",  # the same drawing, the same bytes
         "text.parse_math": False,  # a dollar sign in a name is a dollar sign
         "font.size": 10.5,
         "pdf.fonttype": 42,
     }
     with matplotlib.rc_context(settings), warnings.catch_warnings():
-        # Names may hold signs the font has not; the browser's fonts will have them.
+        # Names may hold characters that the font lacks; the browser's fonts have them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield

@@ -1,84 +1,141 @@
-"""A figure ready for a page or a paper: what it shows in a sentence, how it is drawn, and its numbers.
+"""A figure for a page or a paper: what it shows in a sentence, its drawing, and its numbers.
 
 Every file in `figures/` with a function `figure_of(inputs)` is a figure; it returns nothing when the runs lack what it
-needs. `PAGE_ORDER` says where on the page it is.
+needs. `PAGE_ORDER` is its place on the page.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 
 from fairground.reporting import figures
-from fairground.reporting.drawing import Draw, Size, svg_for_page, write_figure
-from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
 from fairground.reporting.headings import clean, shorten
+from fairground.reporting.methods import Method
+from fairground.reporting.run_set import RunSet, SectionKey
+from fairground.reporting.tables import ResultTable
+from fairground.spec.flatten import flatten
+from fairground.spec.metric_words import is_share
+from fairground.studies.trial import Trial
 
-#: inches: a page's column, and a phone's
-WIDE, NARROW = 9.4, 3.6
-#: numbers beyond this many rows are left to the table formats
+#: inches of a page's column
+WIDTH = 9.4
+#: more rows of numbers are left to the table formats
 _MOST_NUMBERS = 60
+#: the metrics the papers draw, first choice first
+_HABITUAL = ("recall@1", "precision@1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureInputs:
+    """`runs` are those of the section `key`, folds averaged; `concatenated` is the table of their joined models."""
+
+    key: SectionKey
+    runs: RunSet
+    table: ResultTable
+    concatenated: ResultTable | None = None
+
+    @property
+    def dataset(self) -> str:
+        return clean(self.key[0])
+
+    @property
+    def trials(self) -> Mapping[str, Sequence[Trial]]:
+        """The trials of the search, by the name of their method."""
+        return self.runs.trials.get(self.key, {})
+
+    @property
+    def metric(self) -> str:
+        """The metric the runs were selected by."""
+        return self.table.primary
+
+    @property
+    def habitual(self) -> str:
+        """Recall@1 where the runs have it, as in the papers' figures; otherwise the metric of selection."""
+        return next((metric for metric in _HABITUAL if metric in self.table.metrics), self.metric)
+
+    @cached_property
+    def methods(self) -> list[Method]:
+        """The methods with a finished run, best first."""
+        return [row.method for row in self.table.rows if row.n_done]
+
+    @cached_property
+    def series(self) -> dict[str, int | None]:
+        """The colour of each method, the same in all figures of a page."""
+        return {row.label: series_of(rank) for rank, row in enumerate(self.table.rows)}
+
+    @cached_property
+    def _settings(self) -> dict[str, dict[str, str]]:
+        return {method.key: flatten(method.records[0].spec) for method in self.methods}
+
+    def settings(self, method: Method) -> dict[str, str]:
+        """Return a method's spec laid flat."""
+        return self._settings[method.key]
+
+    def scores(self, method: Method, metric: str | None = None) -> list[float]:
+        """Return a method's scores in the unit shown: per cent for shares."""
+        chosen = metric or self.metric
+        return [factor_of(chosen) * value for value in method.values(chosen, self.table.split)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportFigure:
-    """`draw` takes whether the drawing is for a phone; heights are inches; `numbers` say the same in figures."""
+    """`height` is in inches; `numbers` are the rows of the same facts under the headings `columns`."""
 
     name: str
     title: str
     sentence: str
-    draw: Callable[[bool], Draw]
+    draw: Draw
     height: float
-    narrow_height: float
     columns: tuple[str, ...] = ()
     numbers: tuple[tuple[str, ...], ...] = ()
     is_for_page: bool = True
 
     @property
     def size(self) -> Size:
-        """The size for a wide window and for paper."""
-        return WIDE, self.height
+        return WIDTH, self.height
 
     @property
     def shown_numbers(self) -> tuple[tuple[str, ...], ...]:
-        """As many rows as a page can carry."""
         return self.numbers[:_MOST_NUMBERS]
 
-    @property
-    def n_numbers_left_out(self) -> int:
-        """How many rows a page leaves out."""
-        return max(0, len(self.numbers) - _MOST_NUMBERS)
-
-    def wide(self, anchor: str) -> str:
-        """Return the drawing for wide windows."""
-        return svg_for_page(self.draw(False), self.size, prefix=f"{anchor}-{self.name}", description=self._said)
-
-    def narrow(self, anchor: str) -> str:
-        """Return the drawing for phones."""
-        size = (NARROW, self.narrow_height)
-        return svg_for_page(self.draw(True), size, prefix=f"{anchor}-{self.name}-narrow", description=self._said)
-
-    @property
-    def _said(self) -> str:
-        return shorten(clean(f"{self.title}. {self.sentence}"), 600)
+    def svg(self, anchor: str) -> str:
+        """Return the drawing for a page."""
+        description = shorten(clean(f"{self.title}. {self.sentence}"), 600)
+        return svg_for_page(self.draw, self.size, prefix=f"{anchor}-{self.name}", description=description)
 
 
 def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
     """Return every figure these runs have the numbers for, in the order of the page."""
     if not inputs.methods:
         return []
-    found = [module.figure_of(inputs) for module in _modules()]
+    names = [module.name for module in pkgutil.iter_modules(figures.__path__)]
+    modules = [importlib.import_module(f"{figures.__name__}.{name}") for name in names]
+    ordered = sorted((one for one in modules if hasattr(one, "figure_of")), key=lambda one: one.PAGE_ORDER)
+    found = [module.figure_of(inputs) for module in ordered]
     return [figure for figure in found if figure is not None]
 
 
-def write_figures_to(drawn: Sequence[ReportFigure], folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
-    """Write figures as files for a paper: `kind` is pdf, svg or png."""
-    return [write_figure(figure.draw(False), figure.size, folder / f"{prefix}{figure.name}.{kind}") for figure in drawn]
+def write_figures(inputs: FigureInputs, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
+    """Write every figure these runs have the numbers for as pdf, svg or png, named after what it shows."""
+    from fairground.reporting.figures import learning_curves, score_bars
+
+    found = [score_bars.figure_for_paper(inputs), learning_curves.figure_for_paper(inputs), *figures_of(inputs)]
+    return [
+        write_figure(figure.draw, figure.size, folder / f"{prefix}{figure.name}.{kind}")
+        for figure in found
+        if figure is not None
+    ]
 
 
-def _modules() -> list[ModuleType]:
-    names = [module.name for module in pkgutil.iter_modules(figures.__path__)]
-    found = [importlib.import_module(f"{figures.__name__}.{name}") for name in names]
-    return sorted((module for module in found if hasattr(module, "figure_of")), key=lambda module: module.PAGE_ORDER)
+def factor_of(metric: str) -> float:
+    """Return what a score is multiplied by to be shown: 100 for shares."""
+    return 100.0 if is_share(metric) else 1.0
+
+
+def count(n: int, noun: str) -> str:
+    """Return '1 run' or '3 runs'."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fairground.comparison.evidence import seed_of
+from fairground.comparison.run_scores import seed_of
 from fairground.records.record import RunRecord, SplitName
 from fairground.spec.flatten import differing, flatten
 

@@ -17,21 +17,20 @@ from fairground.records.artefacts import write_atomically
 from fairground.records.record import RunRecord
 from fairground.reporting.audits import AuditCard
 from fairground.reporting.comparison import UNFAIR
-from fairground.reporting.drawing import write_figure
-from fairground.reporting.figures import bars, curves
+from fairground.reporting.drawing import DARK, LIGHT, css_variables, dash_of, panels, series_of, write_figure
+from fairground.reporting.figures.learning_curves import learning_curves_of
+from fairground.reporting.figures.score_bars import score_bars_of
 from fairground.reporting.gallery import Gallery, read_gallery
 from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size
 from fairground.reporting.left_out import collected, leave_out
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
-from fairground.reporting.palette import DARK, LIGHT, Palette, css_variables, dash_of, series_of
 from fairground.reporting.run_set import RunSet
-from fairground.reporting.sections import Drawing, Section, sections_of
+from fairground.reporting.sections import Section, sections_of
 from fairground.reporting.table_formats import MARKS
 from fairground.reporting.tables import ResultTable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from matplotlib.figure import Figure
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: galleries beyond this many characters are left out, and the page says so
@@ -79,10 +78,7 @@ def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = ()) -> str:
             most_listed=MOST_LISTED,
             labels={name: label for section in sections for name, label in section.labels.items()},
             over=over,
-            over_figures=[
-                (figure, Drawing(wide=figure.wide("over"), narrow=figure.narrow("over")))
-                for figure in (() if over is None else over.figures)
-            ],
+            over_figures=[(figure, figure.svg("over")) for figure in (() if over is None else over.figures)],
             audits=audits,
             counts=_counts(runs.records, sections),
             versions=_versions(runs.records),
@@ -98,14 +94,9 @@ def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = ()) -> str:
 def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str] | None = None) -> Path:
     """Write scores and learning curves side by side into one PNG, SVG or PDF file."""
     table = ResultTable.from_records(records, names=names)
-    scores, learning = bars.bars_of(table), curves.curves_of(table)
-
-    def draw(figure: "Figure", palette: Palette) -> None:
-        left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
-        bars.draw_on(left, scores, palette)
-        curves.draw_on(right, learning, palette, has_legend=True)
-
-    return write_figure(draw, (13, max(4.2, bars.height_of(scores))), out)
+    scores, curves = score_bars_of(table), learning_curves_of(table)
+    draw = panels([scores.panel(), curves.panel()], keys=curves.keys, width_ratios=(1.15, 1))
+    return write_figure(draw, (13, max(4.2, scores.height)), out)
 
 
 def over_sections(sections: Sequence[Section]) -> OverTables | None:

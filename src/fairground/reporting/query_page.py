@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from fairground.errors import require
 from fairground.records.artefacts import write_atomically
+from fairground.reporting.drawing import DARK, LIGHT, css_variables
 from fairground.reporting.headings import clean, shorten
-from fairground.reporting.palette import DARK, LIGHT, css_variables
 
 if TYPE_CHECKING:
     from jinja2 import Environment

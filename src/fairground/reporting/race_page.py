@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.records.artefacts import write_atomically
+from fairground.reporting.drawing import DARK, LIGHT, css_variables
 from fairground.reporting.headings import clean
 from fairground.reporting.page import TEMPLATES, environment, hash_of
-from fairground.reporting.palette import DARK, LIGHT, css_variables
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,18 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.comparison.folds import join_folds
 from fairground.comparison.generality import Generality
+from fairground.comparison.run_scores import join_folds
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison import UNFAIR, ComparisonResult
 from fairground.reporting.confidence import Confidence, confidence_of
-from fairground.reporting.drawing import svg_for_page
-from fairground.reporting.figure import ReportFigure, figures_of
-from fairground.reporting.figure_inputs import FigureInputs
-from fairground.reporting.figures.bars import Bars, bars_of, draw_bars, height_of
-from fairground.reporting.figures.curves import Curves, curves_of, draw_curves
+from fairground.reporting.drawing import panels, svg_for_page
+from fairground.reporting.figure import WIDTH, FigureInputs, ReportFigure, figures_of
 from fairground.reporting.figures.embedding_map import EmbeddingMap, maps_of
+from fairground.reporting.figures.learning_curves import LearningCurves, learning_curves_of
+from fairground.reporting.figures.score_bars import ScoreBars, score_bars_of
 from fairground.reporting.headings import clean
 from fairground.reporting.headline import Models, headline_of, question_of
 from fairground.reporting.notes import Note, notes_of
@@ -24,14 +23,6 @@ from fairground.reporting.run_set import RunSet, SectionKey, ensemble_protocol, 
 from fairground.reporting.table_formats import caption
 from fairground.reporting.tables import ResultTable
 from fairground.spec.flatten import flatten, shared
-
-
-@dataclass(frozen=True, kw_only=True)
-class Drawing:
-    """One figure twice: for wide windows and for phones, where a shrunken wide one could not be read."""
-
-    wide: str
-    narrow: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,15 +38,15 @@ class Section:
     question: str
     headline: str
     card: Mapping[str, str]
-    bars: Bars
-    bars_drawn: Drawing
-    curves: Curves
-    curves_drawn: Drawing
+    bars: ScoreBars
+    bars_svg: str
+    curves: LearningCurves
+    curves_svg: str
     notes: Sequence[Note]
     comparison: ComparisonResult | None
     confidence: Confidence | None
     published: Sequence[PublishedComparison]
-    figures: Sequence[tuple[ReportFigure, Drawing]]
+    figures: Sequence[tuple[ReportFigure, str]]
     maps: Sequence[EmbeddingMap]
     labels: Mapping[str, str]
 
@@ -136,7 +127,7 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
     runs, models = groups[key], _models(key, groups)
     inputs, comparison = figure_inputs_of(key, groups)
     table = inputs.table
-    bars, curves = bars_of(table), curves_of(table)
+    bars, curves = score_bars_of(table), learning_curves_of(table)
     repeats = repeats_of(runs.records)
     labels = _labels(repeats, table)
     unfair = comparison.fairness.refusal() if comparison is not None and not comparison.is_fair else None
@@ -152,18 +143,18 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
         headline=headline_of(table, unfair=unfair, generality=generality),
         card=_card([flatten(record.spec) for record in one_of_each_spec(runs.records)]),
         bars=bars,
-        bars_drawn=_draw_bars(bars, anchor),
+        bars_svg=svg_for_page(
+            panels([bars.panel()]), (WIDTH, bars.height), prefix=f"{anchor}-bars", description=bars.description
+        ),
         curves=curves,
-        curves_drawn=_draw_curves(curves, anchor),
+        curves_svg=svg_for_page(
+            panels([curves.panel()]), (WIDTH, 4.2), prefix=f"{anchor}-curves", description=curves.description
+        ),
         notes=notes_of(table),
         comparison=comparison,
         confidence=None if comparison is None else confidence_of(comparison, generality),
         published=compare_with_published(repeats, labels),
-        figures=[
-            (figure, Drawing(wide=figure.wide(anchor), narrow=figure.narrow(anchor)))
-            for figure in figures_of(inputs)
-            if figure.is_for_page
-        ],
+        figures=[(figure, figure.svg(anchor)) for figure in figures_of(inputs) if figure.is_for_page],
         maps=maps_of(inputs),
         labels=labels,
     )
@@ -191,24 +182,3 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
         # A component's name comes first: its settings would hide it.
         said.insert(len(said) if setting else 0, clean(f"{setting.replace('_', ' ')} {value}".strip()))
     return {part: " · ".join(settings) for part, settings in parts.items()}
-
-
-def _draw_bars(bars: Bars, anchor: str) -> Drawing:
-    said = "; ".join(f"{clean(bar.label)} {bar.text}" for bar in bars.bars[:12])
-    description = f"{bars.axis}, mean, 95 % interval and single runs: {said}"
-    height = height_of(bars)
-    wide = svg_for_page(draw_bars(bars), (9.4, height), prefix=f"{anchor}-bars", description=description)
-    narrow = svg_for_page(
-        draw_bars(bars, is_narrow=True), (3.5, 1.45 * height), prefix=f"{anchor}-bars-narrow", description=description
-    )
-    return Drawing(wide=wide, narrow=narrow)
-
-
-def _draw_curves(curves: Curves, anchor: str) -> Drawing:
-    said = "; ".join(f"{clean(curve.label)} ends at {curve.means[-1]:.2f}" for curve in curves.curves[:12])
-    description = f"{curves.axis} after each epoch, mean and range over seeds: {said}"
-    draw = draw_curves(curves)
-    return Drawing(
-        wide=svg_for_page(draw, (9.4, 4.2), prefix=f"{anchor}-curves", description=description),
-        narrow=svg_for_page(draw, (3.5, 3.2), prefix=f"{anchor}-curves-narrow", description=description),
-    )

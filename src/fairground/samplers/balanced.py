@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
-from fairground.sampling.class_rows import ClassRows, n_class_slots, require_classes
+from fairground.samplers._class_draws import ClassRows, n_class_slots, require_classes
 from fairground.spec.space import Choice
 
 

@@ -23,9 +23,8 @@ from torch import Tensor
 
 from fairground.contracts.sampler import Labels
 from fairground.errors import require
-from fairground.sampling.draws import draw_distinct
-from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
-from fairground.sampling.spread_draws import draw_spread
+from fairground.samplers._class_draws import draw_distinct
+from fairground.samplers._memory_bank import EmbeddedSampler, Mine
 from fairground.spec.space import Real
 
 
@@ -67,7 +66,7 @@ class D2CoresetSampler(EmbeddedSampler):
         require(spread >= 0, f"sampler.spread must be 0 or more; got {spread}")
         require(
             len(labels) >= self._n_slots,
-            f"sampler d2_coreset picks {self._n_slots} images a batch; the training split has {len(labels)}",
+            f"sampler d2_coreset picks {self._n_slots} images per batch; the training split has {len(labels)}",
         )
         self._spread = spread
         self._density = density
@@ -80,3 +79,46 @@ class D2CoresetSampler(EmbeddedSampler):
         picks = pool[draw_spread(points, self._n_slots, generator, spread=self._spread, density=self._density)]
         partners = self._classes.draw_partners(picks, self._per_class - 1, generator)
         return torch.cat([picks.unsqueeze(1), partners], dim=1).flatten()
+
+
+def draw_spread(points: Tensor, k: int, generator: torch.Generator, *, spread: float, density: bool) -> Tensor:
+    """Return k different picks (k,) out of `points` (n, d).
+
+    The chance of a point grows with the sum of its squared distances to the picks so far, to the power `spread`, and,
+    with `density`, in proportion to its density under the Gaussian fitted to the points. The first pick is then the
+    point nearest to a draw from that Gaussian; without, any.
+    """
+    points = points.double() - points.double().mean(0)
+    squares = points.square().sum(1)
+    log_density = torch.zeros_like(squares)
+    picks = torch.empty(k, dtype=torch.long, device=points.device)
+    if density:
+        log_density, picks[0] = _gaussian(points, generator)
+    else:
+        picks[0] = torch.randint(len(points), (), generator=generator, device=generator.device)
+    for i in range(1, k):
+        before = picks[:i]
+        log_density[before] = -torch.inf
+        # The squared distances from x to i picks sum to i ||x||^2 + sum ||p||^2 - 2 x'(sum p).
+        sums = i * squares + squares[before].sum() - 2 * points @ points[before].sum(0)
+        # A sum of zero, for copies of the only pick, must leave them a chance if there is nothing else.
+        sums = sums.clamp_min(sums.max().clamp_min(1e-30) * 1e-30)
+        weights = torch.softmax(log_density + spread * sums.log(), 0)
+        picks[i] = torch.multinomial(weights, 1, generator=generator)[0]
+    return picks
+
+
+def _gaussian(centred: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Return each point's log density, up to a constant, and the point nearest to a draw from the Gaussian."""
+    n, d = centred.shape
+    covariance = centred.T @ centred / max(n - 1, 1)
+    # Rounding, or fewer points than dimensions, leave it short of positive definite: the diagonal is lifted a little.
+    lift = 1e-12 * covariance.diagonal().mean().clamp_min(1e-300)
+    factor, failed = torch.linalg.cholesky_ex(covariance + lift * torch.eye(d).to(covariance))
+    while failed:
+        lift = 4 * lift
+        factor, failed = torch.linalg.cholesky_ex(covariance + lift * torch.eye(d).to(covariance))
+    whitened = torch.linalg.solve_triangular(factor, centred.T, upper=False)
+    normal = torch.randn(d, generator=generator, device=generator.device, dtype=torch.float64).to(centred)
+    nearest = (centred - factor @ normal).square().sum(1).argmin()
+    return -whitened.square().sum(0) / 2, nearest

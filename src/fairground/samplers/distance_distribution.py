@@ -2,7 +2,7 @@
 
 Formula
     B* = a pool of b* images, p* = the histogram of its pairwise distances over [min, max];
-    B_1 .. B_m = candidates drawn from B*, n images a class; p_i = the histogram of B_i on the same bins
+    B_1 .. B_m = candidates drawn from B*, n images per class; p_i = the histogram of B_i on the same bins
     B = argmin over i of  W1(p_i, p*) = width * sum over r of |CDF_i(r) - CDF*(r)|
 
 Paper
@@ -16,19 +16,27 @@ Departures from the paper
     whatever their place, and adds the differences of mean and deviation: `cost = "roth_code"`.
 """
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import Labels
 from fairground.errors import require
-from fairground.sampling.candidates import draw_candidates
-from fairground.sampling.class_rows import require_classes
-from fairground.sampling.distance_histograms import DistanceHistograms, distance_histograms, wasserstein
-from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
+from fairground.samplers._class_draws import draw_candidates, require_classes
+from fairground.samplers._memory_bank import EmbeddedSampler, Mine
 from fairground.spec.reference import Reference
+
+
+class DistanceHistograms(NamedTuple):
+    """`whole` (n_bins,) and `parts` (m, n_bins) in float64, each with sum 1, and the `width` of a bin.
+
+    A part without any distance has only zeros.
+    """
+
+    whole: Tensor
+    parts: Tensor
+    width: float
 
 
 class DistanceDistributionSampler(EmbeddedSampler):
@@ -74,7 +82,7 @@ class DistanceDistributionSampler(EmbeddedSampler):
             seed=seed,
         )
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
-        require(2 <= bins <= 255, f"sampler.bins must be in 2..255; got {bins}")
+        require(bins >= 2, f"sampler.bins must be at least 2; got {bins}")
         require(cost in ("w1", "roth_code"), f"sampler.cost must be 'w1' or 'roth_code'; got '{cost}'")
         require(
             batch_size >= 2, f"a batch of {batch_size} has no distances to match: the batch size must be at least 2"
@@ -103,8 +111,8 @@ class DistanceDistributionSampler(EmbeddedSampler):
         if self._cost == "roth_code":
             costs = _roth_costs(histograms, points, drawn.batches)
         # A candidate of nothing but repeats has no distances at all.
-        costs = np.where(histograms.parts.sum(1) == 0, np.inf, costs)
-        return drawn.rows[drawn.batches[int(costs.argmin())]]
+        costs = costs.masked_fill(histograms.parts.sum(1) == 0, torch.inf)
+        return drawn.rows[drawn.batches[costs.argmin()]]
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say that bins are compared whatever their place."""
@@ -113,11 +121,39 @@ class DistanceDistributionSampler(EmbeddedSampler):
         return ("sampler.cost = 'roth_code': permuted histograms cost nothing, heights are taken for samples (E43)",)
 
 
-def _roth_costs(histograms: DistanceHistograms, points: Tensor, batches: Tensor) -> np.ndarray:
+def _roth_costs(histograms: DistanceHistograms, points: Tensor, batches: Tensor) -> Tensor:
     """Return ||mean difference|| + ||deviation difference|| + 75 * 2 * W1 between the heights taken as samples."""
     parts = points[batches]
     means = torch.linalg.vector_norm(parts.mean(1) - points.mean(0), dim=1)
     deviations = torch.linalg.vector_norm(parts.std(1, correction=0) - points.std(0, correction=0), dim=1)
-    heights = np.abs(np.sort(histograms.parts, axis=1) - np.sort(histograms.whole)).mean(axis=1)
-    costs: np.ndarray = (means + deviations).numpy(force=True) + 150 * heights
+    heights = (histograms.parts.sort(1).values - histograms.whole.sort().values).abs().mean(1)
+    costs: Tensor = means + deviations + 150 * heights
     return costs
+
+
+def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> DistanceHistograms:
+    """Return the histograms of the distances among `points` (n, d), and among each subset (m, b) of them.
+
+    The bins divide the range from the smallest to the largest distance among the points. A point that a subset holds
+    twice has no distance to itself: that pair is left out.
+    """
+    n, (m, b) = len(points), subsets.shape
+    matrix = torch.cdist(points, points, compute_mode="donot_use_mm_for_euclid_dist")
+    upper, pairs = torch.ones(n, n, dtype=torch.bool).triu(1), torch.ones(b, b, dtype=torch.bool).triu(1)
+    distances = matrix[upper] if n > 1 else matrix.flatten()
+    low, high = distances.min(), distances.max()
+    width = float(high - low) / n_bins
+    scale = 1 / width if width > 0 else 0.0
+    bins = ((matrix - low) * scale).long().clamp(0, n_bins - 1)
+    whole = torch.bincount(bins[upper], minlength=n_bins)
+    left, right = subsets[:, :, None], subsets[:, None, :]
+    is_counted = pairs & (left != right)
+    places = bins[left, right] + n_bins * torch.arange(m)[:, None, None]
+    parts = torch.bincount(places[is_counted], minlength=m * n_bins).view(m, n_bins)
+    shares = [counts.double() / counts.sum(-1, keepdim=True).clamp_min(1) for counts in (whole, parts)]
+    return DistanceHistograms(shares[0], shares[1], width)
+
+
+def wasserstein(left: Tensor, right: Tensor, width: float) -> Tensor:
+    """Return the first Wasserstein distance between histograms on the same bins of `width`."""
+    return (left - right).cumsum(-1).abs().sum(-1) * width

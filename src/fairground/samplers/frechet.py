@@ -1,7 +1,7 @@
 """FRD: batches distributed like a much larger pool, both taken for Gaussians.
 
 Formula
-    B* = a pool of b* images with mean mu* and covariance S*; B_1 .. B_m = candidates drawn from B*, n images a class
+    B* = a pool of b* images with mean mu* and covariance S*; B_1 .. B_m = candidates drawn from B*, n images per class
     B = argmin over i of  ||mu_i - mu*||^2 + tr(S_i + S* - 2 (S_i S*)^(1/2))
 
 Paper
@@ -11,8 +11,8 @@ Paper
 Departures from the paper
     Classes are drawn without replacement as far as they go, and no image is in the pool twice; `replace_classes` draws
     them as the released code does. Mined from the live memory bank by default; `mine = "epoch"` freezes it for an
-    epoch. The trace of the root is a sum of singular values, so that covariances need no lift before it. The number of
-    candidates is that of the released code, in which the name of this sampler leads nowhere (erratum E44).
+    epoch. The trace of the root is a sum of roots of eigenvalues, so covariances need no lift before it. The number
+    of candidates is that of the released code, in which the name of this sampler leads nowhere (erratum E44).
 """
 
 from typing import ClassVar
@@ -22,10 +22,8 @@ from torch import Tensor
 
 from fairground.contracts.sampler import Labels
 from fairground.errors import require
-from fairground.sampling.candidates import draw_candidates
-from fairground.sampling.class_rows import require_classes
-from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
-from fairground.sampling.frechet import frechet_distances
+from fairground.samplers._class_draws import draw_candidates, require_classes
+from fairground.samplers._memory_bank import EmbeddedSampler, Mine
 from fairground.spec.reference import Reference
 
 
@@ -89,3 +87,25 @@ class FrechetSampler(EmbeddedSampler):
         )
         costs = frechet_distances(self.points(drawn.rows, generator), drawn.batches)
         return drawn.rows[drawn.batches[costs.argmin()]]
+
+
+def frechet_distances(points: Tensor, subsets: Tensor) -> Tensor:
+    """Return the Fréchet distance of every subset (m, b) of `points` (n, d) to all points, as (m,) in float64.
+
+    The eigenvalues of S S* are those of A S* A', where S = A'A: (b, b) per subset instead of (d, d).
+    """
+    points = points.double()
+    n, b = len(points), subsets.shape[1]
+    if n == 1:
+        # Copies of a single point are all there can be.
+        return points.new_zeros(len(subsets))
+    centred = points - points.mean(0)
+    covariance = centred.T @ centred / (n - 1)
+    part = centred[subsets]
+    mean = part.mean(1)
+    scaled = (part - mean.unsqueeze(1)) / (b - 1) ** 0.5
+    values = torch.linalg.eigvalsh(scaled @ covariance @ scaled.mT).clamp_min(0)
+    # In ascending order; beyond the rank they are roundings of zero, whose roots would not be small.
+    roots = values[:, -min(b - 1, points.shape[1]) :].sqrt().sum(1)
+    distances: Tensor = mean.square().sum(1) + scaled.square().sum((1, 2)) + covariance.trace() - 2 * roots
+    return distances

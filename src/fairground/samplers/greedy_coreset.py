@@ -1,4 +1,4 @@
-"""GC: batches whose images lie as far apart as possible, found by greedy covering.
+"""GC: batches whose images are as far apart as possible, found by greedy covering.
 
 Formula
     B* = b* images drawn uniformly and all different; s_1 uniform in B*;
@@ -16,6 +16,7 @@ Departures from the paper
     random subset but takes the images at those places in another, so that its batches are random ones: `roth_code`.
 """
 
+from math import ceil
 from typing import ClassVar
 
 import torch
@@ -23,9 +24,8 @@ from torch import Tensor
 
 from fairground.contracts.sampler import Labels
 from fairground.errors import require
-from fairground.sampling.draws import draw_distinct
-from fairground.sampling.embedded_sampler import EmbeddedSampler, Mine
-from fairground.sampling.farthest_first import farthest_first
+from fairground.samplers._class_draws import draw_distinct
+from fairground.samplers._memory_bank import EmbeddedSampler, Mine
 from fairground.spec.reference import Reference
 
 
@@ -71,7 +71,7 @@ class GreedyCoresetSampler(EmbeddedSampler):
         )
         require(
             len(labels) >= self._n_slots,
-            f"sampler greedy_coreset picks {self._n_slots} images a batch; the training split has {len(labels)}",
+            f"sampler greedy_coreset picks {self._n_slots} images per batch; the training split has {len(labels)}",
         )
         self._softness = 0.03 if softened else 0.0
         self._roth_code = roth_code
@@ -92,3 +92,29 @@ class GreedyCoresetSampler(EmbeddedSampler):
         if not self._roth_code:
             return ()
         return ("sampler.roth_code: the places picked in one random subset are looked up in another (erratum E42)",)
+
+
+def farthest_first(points: Tensor, k: int, generator: torch.Generator, *, softness: float = 0.0) -> Tensor:
+    """Return k different picks (k,) out of `points` (n, d): a random one, then one far from its nearest pick.
+
+    That is the farthest point or, with a `softness` in (0, 1), any of that share of the points that are farthest, drawn
+    uniformly.
+    """
+    halves = points.square().sum(1) / 2
+    uniform = torch.rand(k, generator=generator, device=generator.device, dtype=torch.float64).tolist()
+    rank = ceil((1 - softness) * (len(points) - 1)) + 1
+    nearest = points.new_full((len(points),), torch.inf)
+    picks: list[int] = []
+    for i, number in enumerate(uniform):
+        if i == 0:
+            pick = int(number * len(points))
+        elif softness:
+            far = ((nearest >= nearest.kthvalue(rank).values) & (nearest > -torch.inf)).nonzero().squeeze(1)
+            pick = int(far[int(number * len(far))])
+        else:
+            pick = int(nearest.argmax())
+        picks.append(pick)
+        # Half the squared distance of every point to its nearest pick; a pick is never picked again.
+        nearest = torch.minimum(nearest, halves + halves[pick] - points @ points[pick])
+        nearest[picks] = -torch.inf
+    return torch.tensor(picks, device=points.device)

@@ -19,8 +19,7 @@ from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
-from fairground.sampling.class_rows import ClassRows, n_class_slots
-from fairground.sampling.draws import draw_distinct_rows
+from fairground.samplers._class_draws import ClassRows, draw_distinct_rows, n_class_slots
 from fairground.spec.reference import Reference
 
 #: batches planned at a time

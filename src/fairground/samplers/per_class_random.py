@@ -21,8 +21,7 @@ from torch import Tensor
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
 from fairground.functional.random_choice import draw_below
-from fairground.sampling.class_rows import ClassRows
-from fairground.sampling.draws import draw_distinct_rows
+from fairground.samplers._class_draws import ClassRows, draw_distinct_rows
 from fairground.spec.reference import Reference
 
 #: batches planned at a time

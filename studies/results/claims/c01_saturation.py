@@ -23,7 +23,7 @@ from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, untrained_line, values
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
 from fairground.spec.jobs import LOSS_RATE
 from fairground.spec.space import end_of
 

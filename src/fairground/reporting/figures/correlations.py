@@ -1,7 +1,7 @@
-"""How metrics agree: the correlation of every two of them over all finished runs.
+"""Which metrics agree: the correlation of every two of them over all finished runs.
 
 Formula
-    Pearson's r over runs; a metric that is the same in all runs has none
+    Pearson's r over runs; undefined for a metric that is the same in all runs
 
 Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figure 4.
@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.reporting.drawing import Draw
-from fairground.reporting.figure import ReportFigure
-from fairground.reporting.figure_inputs import FigureInputs, count
+from fairground.reporting.drawing import Draw, Palette
+from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.headings import heading, shorten
-from fairground.reporting.palette import Palette
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +35,7 @@ class Correlations:
 
 
 def correlations_of(inputs: FigureInputs) -> Correlations | None:
-    """Return the matrix over the runs that have all metrics; nothing from few runs or metrics."""
+    """Return the matrix over the runs that have all metrics; None for few runs or metrics."""
     metrics = inputs.table.metrics[:_MOST_METRICS]
     overall = [row for method in inputs.methods for row in method.rows(metrics, inputs.table.split)]
     if len(metrics) < 3 or len(overall) < LEAST_RUNS:
@@ -53,45 +51,38 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     found = correlations_of(inputs)
     if found is None:
         return None
-    side = len(found.metrics)
     names = tuple(heading(metric) for metric in found.metrics)
+    shown = [["-" if np.isnan(value) else f"{value:.2f}" for value in row] for row in found.matrix]
     return ReportFigure(
         name="correlations",
         title="Which metrics agree",
         sentence=(
             f"Correlation of every two {inputs.table.split} metrics over {count(found.n_runs, 'run')}: 1 means that "
-            "they rank runs alike, so that one of them says it all. As figure 4 of Roth et al., 2020."
+            "both rank runs alike, so one of them is enough. As in figure 4 of Roth et al., 2020."
         ),
-        draw=lambda is_narrow: _drawn(found, is_narrow),
-        height=1.4 + 0.42 * side,
-        narrow_height=1.6 + 0.34 * side,
+        draw=_squares(names, found.matrix),
+        height=1.4 + 0.42 * len(names),
         columns=("metric", *names),
-        numbers=tuple((name, *(_text(value) for value in row)) for name, row in zip(names, found.matrix, strict=True)),
+        numbers=tuple((name, *row) for name, row in zip(names, shown, strict=True)),
     )
 
 
-def _text(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.2f}"
-
-
-def _drawn(found: Correlations, is_narrow: bool) -> Draw:
+def _squares(names: tuple[str, ...], matrix: np.ndarray) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         from matplotlib.patches import Rectangle
 
         axes = figure.add_subplot()
-        names = [shorten(heading(metric), 14) for metric in found.metrics]
-        for (i, j), value in np.ndenumerate(found.matrix):
+        for (i, j), value in np.ndenumerate(matrix):
             if np.isnan(value):
                 continue
             colour = palette.series[0 if value >= 0 else 1]
-            # Pale enough for dark words on every square.
+            # Pale enough for dark text on every square.
             square = Rectangle((j - 0.48, i - 0.48), 0.96, 0.96, color=colour, alpha=0.55 * abs(value), linewidth=0)
             axes.add_patch(square)
-            size = 6.5 if is_narrow else 9
-            axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=size, color=palette.ink)
-        n = len(names)
-        axes.set_xticks(range(n), names, rotation=45, ha="right", color=palette.ink, fontsize=8 if is_narrow else 9.5)
-        axes.set_yticks(range(n), names, color=palette.ink, fontsize=8 if is_narrow else 9.5)
+            axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9, color=palette.ink)
+        n, short = len(names), [shorten(name, 14) for name in names]
+        axes.set_xticks(range(n), short, rotation=45, ha="right", color=palette.ink, fontsize=9.5)
+        axes.set_yticks(range(n), short, color=palette.ink, fontsize=9.5)
         axes.set_xlim(-0.5, n - 0.5)
         axes.set_ylim(n - 0.5, -0.5)
         axes.tick_params(length=0)

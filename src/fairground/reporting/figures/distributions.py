@@ -1,8 +1,8 @@
-"""How a choice other than the loss moves results: distributions of relative performance over metrics and losses.
+"""How choices other than the loss move results: distributions of relative performance over metrics and losses.
 
 Formula
     relative performance of a run = its score / the highest score by the same metric with the same loss,
-    over the metrics of which more is better
+    over higher-is-better metrics
 
 Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figures 2 and 3.
@@ -10,25 +10,17 @@ Paper
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.reporting.drawing import Draw, axes_in, plain_axes
-from fairground.reporting.figure import ReportFigure
-from fairground.reporting.figure_inputs import FigureInputs, count
-from fairground.reporting.headings import shorten, squeeze
-from fairground.reporting.palette import Palette
+from fairground.reporting.drawing import Bar, Line, Panel, panels
+from fairground.reporting.figure import FigureInputs, ReportFigure, count
+from fairground.reporting.headings import shorten
 from fairground.spec.flatten import differing
 from fairground.spec.run import ROOM_OF
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 PAGE_ORDER = 30
 _MOST_FACTORS, _MOST_LEVELS = 6, 8
-_AXIS = "% of the best"
 
 Distributions = Mapping[str, Mapping[str, np.ndarray]]
 
@@ -45,7 +37,11 @@ def distributions_of(inputs: FigureInputs) -> Distributions:
         telling = _telling(flat, factor, keys)
         equal: dict[tuple[tuple[str, str], ...], list[str]] = {}
         for method, spec in flat.items():
-            rest = tuple((key, value) for key, value in spec.items() if key not in keys and not _belongs(key, factor))
+            rest = tuple(
+                (key, value)
+                for key, value in spec.items()
+                if key not in keys and key != factor and not key.startswith(f"{factor}.")
+            )
             equal.setdefault(rest, []).append(method)
         levels: dict[str, list[str]] = {}
         for methods in equal.values():
@@ -66,17 +62,16 @@ def distributions_of(inputs: FigureInputs) -> Distributions:
 
 
 def _names(inputs: FigureInputs, found: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[tuple[str, str], str]:
-    """Return what a study calls the levels of a factor: the ends of its methods' names, "Margin, SPC-2".
+    """Return the study's names for the levels of a factor: the ends of its methods' names, "Margin, SPC-2".
 
-    A factor keeps its own words unless all of its levels have an end each, under the same beginnings, that no other
-    factor has: "as the protocol" says nothing.
+    Used only where all levels of a factor have one end each, under the same beginnings, that no other factor has.
     """
     labels = {method.key: inputs.runs.names.get(method.key, "") for method in inputs.methods}
     ends: dict[str, dict[str, str]] = {}
     for factor, levels in found.items():
-        said = {level: [labels[method].rpartition(", ") for method in methods] for level, methods in levels.items()}
-        beginnings = {frozenset(start for start, _, _ in parts) for parts in said.values()}
-        last = {level: {end for _, comma, end in parts if comma} for level, parts in said.items()}
+        split = {level: [labels[method].rpartition(", ") for method in methods] for level, methods in levels.items()}
+        beginnings = {frozenset(start for start, _, _ in parts) for parts in split.values()}
+        last = {level: {end for _, comma, end in parts if comma} for level, parts in split.items()}
         if len(beginnings) == 1 and all(len(some) == 1 for some in last.values()):
             ends[factor] = {level: min(some) for level, some in last.items()}
     used = Counter(end for levels in ends.values() for end in levels.values())
@@ -89,20 +84,16 @@ def _names(inputs: FigureInputs, found: Mapping[str, Mapping[str, Sequence[str]]
 
 
 def _factors(specs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
-    """Return what varies other than the loss and the data: a component with all its settings, or one plain setting."""
+    """Return what varies besides loss and data: a component with all its settings, or one plain setting."""
     found: dict[str, list[str]] = {}
     varying = differing(specs)
     for key in varying:
-        # A network has an input size of its own: 227 pixels for GoogLeNet.
+        # The input size belongs to the network: 227 pixels for GoogLeNet.
         part = "trunk" if key == "transform.side" and "trunk" in varying else key.partition(".")[0]
         if part not in ("loss", "data"):  # other data are another task
             found.setdefault(part if part in ROOM_OF else key, []).append(key)
     # One setting of a component that stays the same is the factor itself: `head.embedding_dim`.
     return {keys[0] if len(keys) == 1 else factor: keys for factor, keys in found.items()}
-
-
-def _belongs(key: str, factor: str) -> bool:
-    return key == factor or key.startswith(f"{factor}.")
 
 
 def _telling(flat: Mapping[str, Mapping[str, str]], factor: str, keys: Sequence[str]) -> dict[str, list[str]]:
@@ -129,18 +120,17 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         return None
     n_runs = sum(len(method.done) for method in inputs.methods)
     lines = sum(len(levels) for levels in found.values())
-    rows = -(-len(found) // 2)
+    axis = "% of the best" if len(found) > 1 else "% of the best with the same loss"
     return ReportFigure(
         name="distributions",
-        title="What other choices do",
+        title="Effect of other choices",
         sentence=(
-            "Performance relative to the best with the same loss, over all seeds and metrics of which more is better, "
-            f"by {', '.join(shorten(key, 40) for key in found)} ({count(n_runs, 'run')}). Boxes hold the middle half, "
-            "the line is the median. As figures 2 and 3 of Roth et al., 2020."
+            "Performance relative to the best with the same loss, over all seeds and higher-is-better metrics, by "
+            f"{', '.join(shorten(key, 40) for key in found)} ({count(n_runs, 'run')}). Boxes hold the middle half, the "
+            "line is the median. As in figures 2 and 3 of Roth et al., 2020."
         ),
-        draw=lambda is_narrow: _drawn(found, is_narrow),
-        height=max(2.2, 0.9 * rows + 0.38 * lines / (2 if len(found) > 1 else 1)),
-        narrow_height=0.9 * len(found) + 0.4 * lines,
+        draw=panels([_boxes(key, levels, axis) for key, levels in found.items()]),
+        height=max(2.2, 0.9 * -(-len(found) // 2) + 0.38 * lines / (2 if len(found) > 1 else 1)),
         columns=("setting", "value", "median", "runs by metrics"),
         numbers=tuple(
             (key, level, f"{np.median(values):.1f} %", str(len(values)))
@@ -148,6 +138,19 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             for level, values in levels.items()
         ),
     )
+
+
+def _boxes(key: str, levels: Mapping[str, np.ndarray], axis: str) -> Panel:
+    ordered = sorted(levels.items(), key=lambda item: -float(np.median(item[1])))
+    items: list[Line | Bar] = []
+    for row, (_, values) in enumerate(ordered):
+        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
+        items += [
+            Line(x=(float(values.min()), float(values.max())), y=(row, row), series="soft", width=1),
+            Bar(row=row, value=high, start=low, height=0.5, alpha=0.3),
+            Line(x=(middle, middle), y=(row - 0.25, row + 0.25), width=2.5),
+        ]
+    return Panel(items=items, rows=[level for level, _ in ordered], title=key, x=axis)
 
 
 def _relative(inputs: FigureInputs, flat: Mapping[str, Mapping[str, str]]) -> dict[str, list[float]]:
@@ -159,27 +162,3 @@ def _relative(inputs: FigureInputs, flat: Mapping[str, Mapping[str, str]]) -> di
             for method in inside if top > 0 else ():
                 found[method.key] += [100 * v / top for v in method.values(metric, inputs.table.split)]
     return found
-
-
-def _drawn(found: Distributions, is_narrow: bool) -> Draw:
-    def draw(figure: "Figure", palette: Palette) -> None:
-        for axes, (key, levels) in zip(axes_in(figure, len(found), is_narrow=is_narrow), found.items(), strict=True):
-            _draw_one(axes, key, levels, palette, width=26 if is_narrow else 40)
-            axes.set_xlabel(_AXIS if is_narrow or len(found) > 1 else f"{_AXIS} with the same loss", fontsize=9)
-
-    return draw
-
-
-def _draw_one(axes: "Axes", key: str, levels: Mapping[str, np.ndarray], palette: Palette, *, width: int) -> None:
-    plain_axes(axes, palette)
-    axes.grid(visible=False, axis="y")
-    ordered = sorted(levels.items(), key=lambda item: -float(np.median(item[1])))
-    for line, (_, values) in enumerate(ordered):
-        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-        axes.plot([values.min(), values.max()], [line, line], color=palette.soft, linewidth=1)
-        axes.barh(line, high - low, 0.5, left=low, color=palette.series[0], alpha=0.3, linewidth=0)
-        axes.plot([middle, middle], [line - 0.25, line + 0.25], color=palette.series[0], linewidth=2.5)
-    axes.set_yticks(range(len(ordered)), [squeeze(level, width) for level, _ in ordered], color=palette.ink)
-    axes.set_ylim(len(ordered) - 0.5, -0.5)
-    axes.set_title(shorten(key, 40), fontsize=10.5, color=palette.ink, loc="left")
-    axes.xaxis.label.set_color(palette.soft)

@@ -1,41 +1,34 @@
-"""A map of the test embeddings of one run of each method: their two principal axes, a point an image.
+"""A map of the test embeddings of one run per method: their two principal axes, one point per image.
 
 Formula
     centre the unit embeddings, project on the two right singular vectors with the largest singular values
 
-To be borne in mind
-    Two axes of many: points that lie together on the map may lie apart in the space. Each map says what share of the
-    variance they carry.
+Limits
+    Two axes of many: neighbours on the map may be far apart in the space. Each map states its share of the variance.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairground.errors import DataError
 from fairground.records.arrays import read_arrays
 from fairground.records.artefacts import RunFolder
-from fairground.reporting.drawing import Draw, axes_in
-from fairground.reporting.figure import ReportFigure
-from fairground.reporting.figure_inputs import FigureInputs
+from fairground.reporting.drawing import N_SERIES, Panel, Points, panels
+from fairground.reporting.figure import FigureInputs, ReportFigure
 from fairground.reporting.headings import shorten, squeeze
 from fairground.reporting.left_out import leave_out
-from fairground.reporting.palette import N_SERIES, Palette
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PAGE_ORDER = 120
 MOST_POINTS = 600
 _MOST_MAPS = 4
-#: rows the axes are found from; more would not turn them
+#: rows the axes are computed from
 _MOST_FITTED = 4000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One image: where it lies in [0, 1] x [0, 1], its class, its name, and its row in the data set."""
+    """One image: its place in [0, 1] x [0, 1], its class, and its row in the data set."""
 
     x: float
     y: float
@@ -61,11 +54,9 @@ class EmbeddingMap:
 
     @property
     def n_classes(self) -> int:
-        """How many classes are on the map."""
         return len({point.klass for point in self.points})
 
     def name(self, klass: int) -> str:
-        """Return what a class is called."""
         return self.names.get(klass, f"class {klass}")
 
 
@@ -86,7 +77,7 @@ def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
-    """Return the maps as one drawing for a paper; on the page they answer to the pointer instead."""
+    """Return the maps as one drawing for a paper; on the page they are interactive instead."""
     maps = maps_of(inputs)
     if not maps:
         return None
@@ -94,9 +85,26 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         name="embedding_map",
         title="Maps of the test embeddings",
         sentence=f"The two principal axes of {len(maps)} runs' test embeddings, coloured by class.",
-        draw=lambda is_narrow: _drawn(maps, is_narrow),
+        draw=panels(
+            [
+                Panel(
+                    items=[
+                        Points(
+                            x=[point.x for point in one.points if point.colour == colour],
+                            y=[point.y for point in one.points if point.colour == colour],
+                            series=colour,
+                            sign="o",
+                            size=3,
+                        )
+                        for colour in range(N_SERIES)
+                    ],
+                    title=f"{squeeze(one.label, 24)}, {100 * one.share:.0f} % of variance",
+                    is_map=True,
+                )
+                for one in maps
+            ]
+        ),
         height=4.4 * -(-len(maps) // 2),
-        narrow_height=3.6 * len(maps),
         is_for_page=False,
     )
 
@@ -119,7 +127,7 @@ def _map(label: str, run: str, folder: RunFolder) -> EmbeddingMap | None:
     pictured, names = _pictured(folder, labels, rows)
     n = min(len(vectors), MOST_POINTS)
     plain = np.setdiff1d(np.linspace(0, len(vectors) - 1, n).astype(int), pictured)
-    # What has a picture last: it lies on top and can be pointed at.
+    # Points with a picture last: they are on top and can be pointed at.
     chosen = np.concatenate([plain, pictured])
     places, share = _axes(vectors, chosen)
     points = tuple(
@@ -145,17 +153,13 @@ def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[
         if i is not None:
             kept[i] = None
             found[int(labels[i])] = shorten(str(name), 60)
-    return np.array(list(kept), dtype=int), found | _class_names(folder, labels)
-
-
-def _class_names(folder: RunFolder, labels: np.ndarray) -> dict[int, str]:
-    """Return the names of the classes, where the gallery lists them all."""
     try:
         names = read_arrays(folder.gallery, ["class_names"])["class_names"]
-    except DataError:
-        return {}
-    present = [int(label) for label in np.unique(labels) if 0 <= label < len(names)]
-    return {label: shorten(str(names[label]), 60) for label in present}
+        present = [int(label) for label in np.unique(labels) if 0 <= label < len(names)]
+        found |= {label: shorten(str(names[label]), 60) for label in present}
+    except DataError:  # the gallery lists no classes
+        pass
+    return np.array(list(kept), dtype=int), found
 
 
 def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
@@ -168,28 +172,10 @@ def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
 
     sample = unit(vectors[np.linspace(0, len(vectors) - 1, min(len(vectors), _MOST_FITTED)).astype(int)])
     centre = sample.mean(0)
-    # Of the small matrix, not of all the rows: the axes are the same and found in a fraction of the time.
+    # The small matrix has the same axes as all rows, and is much faster.
     variances, axes = np.linalg.eigh((sample - centre).T @ (sample - centre))
     flat = (unit(vectors[chosen]) - centre) @ axes[:, :-3:-1]
     low, reach = flat.min(0), max(float(np.ptp(flat, axis=0).max()), 1e-12)
     # One scale for both axes, so that distances on the map can be compared; the shorter side is centred.
     places = (flat - low) / reach + (1 - np.ptp(flat, axis=0) / reach) / 2
     return places, float(variances[-2:].sum() / max(variances.sum(), 1e-300))
-
-
-def _drawn(maps: list[EmbeddingMap], is_narrow: bool) -> Draw:
-    def draw(figure: "Figure", palette: Palette) -> None:
-        for axes, one in zip(axes_in(figure, len(maps), is_narrow=is_narrow), maps, strict=True):
-            for colour in range(N_SERIES):
-                some = [(point.x, point.y) for point in one.points if point.colour == colour]
-                if some:
-                    shade = palette.series[colour]
-                    axes.plot(*zip(*some, strict=True), "o", color=shade, markersize=3, alpha=0.7, markeredgewidth=0)
-            axes.set_aspect("equal")
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.set_frame_on(False)
-            title = f"{squeeze(one.label, 36)}, {100 * one.share:.0f} % of variance"
-            axes.set_title(title, fontsize=10, color=palette.ink, loc="left")
-
-    return draw

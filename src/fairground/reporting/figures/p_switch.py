@@ -1,4 +1,4 @@
-"""The score against how many tuples are switched, one line for each setting of a loss; dashed lines are without.
+"""The score against the share of switched tuples, one line per setting of a loss; dashed lines are without.
 
 Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figure 7.
@@ -7,18 +7,12 @@ Paper
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING
 
-from fairground.reporting.drawing import Draw, legend_below, plain_axes
-from fairground.reporting.figure import ReportFigure
-from fairground.reporting.figure_inputs import FigureInputs, count
+from fairground.reporting.drawing import DASHED, SOLID, Key, Line, Panel, Points, panels, series_of
+from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.figures.regularised import base_of, is_changed, is_regularised
 from fairground.reporting.headings import heading, unit
 from fairground.reporting.methods import Method
-from fairground.reporting.palette import Palette, series_of, sign_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PAGE_ORDER = 60
 
@@ -33,9 +27,9 @@ class SwitchCurve:
 
 
 def switch_curves_of(inputs: FigureInputs) -> list[SwitchCurve]:
-    """Return a curve for every loss, with its settings, that was run at two strengths or more.
+    """Return one curve per loss, with its settings, that was run at two strengths or more.
 
-    It is called as the method without switching that is most like it, where that has a name of its own.
+    It has the study's name of the most similar method without switching, where there is one.
     """
     plain = [method for method in inputs.methods if not is_changed(inputs.settings(method))]
     at: dict[Loss, dict[float, list[float]]] = {}
@@ -49,18 +43,13 @@ def switch_curves_of(inputs: FigureInputs) -> list[SwitchCurve]:
             bases.setdefault(loss, base_of(inputs, method, plain))
     return [
         SwitchCurve(
-            loss=_name(inputs, bases[loss]) or _label(loss, list(at)),
+            loss=(base and inputs.runs.names.get(base.key)) or _label(loss, list(at)),
             at={p: tuple(found[p]) for p in sorted(found) if found[p]},
-            without=() if (base := bases[loss]) is None else tuple(inputs.scores(base, inputs.habitual)),
+            without=() if base is None else tuple(inputs.scores(base, inputs.habitual)),
         )
-        for loss, found in at.items()
+        for (loss, found), base in zip(at.items(), bases.values(), strict=True)
         if len(found) > 1
     ]
-
-
-def _name(inputs: FigureInputs, base: Method | None) -> str:
-    """Return the name that a study gives a method; nothing where it has none."""
-    return "" if base is None else inputs.runs.names.get(base.key, "")
 
 
 #: a loss with all its settings
@@ -72,7 +61,7 @@ def _loss(settings: Mapping[str, str]) -> Loss:
 
 
 def _label(loss: Loss, others: list[Loss]) -> str:
-    """Return the name of a loss, with the settings that tell it from others of that name."""
+    """Return the name of a loss, with the settings that differ between losses of that name."""
     same = [dict(other) for other in others if dict(other).get("loss") == dict(loss).get("loss")]
     apart = [
         f"{key.partition('.')[2].replace('_', ' ')} {value}"
@@ -89,16 +78,27 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         return None
     axis = f"{heading(inputs.habitual)}{unit(inputs.habitual)}"
     n_runs = sum(len(values) for curve in curves for values in (*curve.at.values(), curve.without))
+    items: list[Line | Points] = []
+    for index, curve in enumerate(curves):
+        series, ps = series_of(index), list(curve.at)
+        means = [fmean(values) for values in curve.at.values()]
+        for p, values in curve.at.items():
+            items.append(Points(x=[p] * len(values), y=values, series=series, sign="o", size=4, alpha=0.4))
+        items.append(Line(x=ps, y=means, series=series, dash=SOLID))
+        items.append(Points(x=ps, y=means, series=series, size=6, alpha=1))
+        if curve.without:
+            level = fmean(curve.without)
+            items.append(Line(x=(min(ps), max(ps)), y=(level, level), series=series, dash=DASHED, width=1.4))
+    keys = [Key(text=curve.loss, series=series_of(index)) for index, curve in enumerate(curves)]
     return ReportFigure(
         name="p_switch",
         title="How many tuples to switch",
         sentence=(
             f"{axis} against p_switch, mean over seeds with every run as a dot ({count(n_runs, 'run')}); dashed lines "
-            "are without switching. As figure 7 of Roth et al., 2020."
+            "are without switching. As in figure 7 of Roth et al., 2020."
         ),
-        draw=lambda is_narrow: _drawn(curves, axis, is_narrow),
+        draw=panels([Panel(items=items, x="p_switch", y=axis)], keys=keys),
         height=3.8,
-        narrow_height=3.6,
         columns=("loss", "p_switch", "mean", "runs"),
         numbers=tuple(
             (curve.loss, f"{p:g}", f"{fmean(values):.2f}", str(len(values)))
@@ -113,24 +113,3 @@ def _number(text: str | None) -> float:
         return float(text or "nan")
     except ValueError:
         return float("nan")
-
-
-def _drawn(curves: list[SwitchCurve], axis: str, is_narrow: bool) -> Draw:
-    def draw(figure: "Figure", palette: Palette) -> None:
-        axes = figure.add_subplot()
-        plain_axes(axes, palette)
-        for index, curve in enumerate(curves):
-            series = series_of(index)
-            colour = palette.colour(series)
-            for p, values in curve.at.items():
-                axes.plot([p] * len(values), values, "o", color=colour, markersize=4, alpha=0.4, markeredgewidth=0)
-            means = [fmean(values) for values in curve.at.values()]
-            axes.plot(list(curve.at), means, color=colour, linewidth=2, marker=sign_of(series), markersize=6)
-            if curve.without:
-                axes.axhline(fmean(curve.without), color=colour, linewidth=1.4, linestyle=(0, (4, 3)))
-        axes.set_xlabel("p_switch", color=palette.soft)
-        axes.set_ylabel(axis, color=palette.soft)
-        entries = [(curve.loss, series_of(index)) for index, curve in enumerate(curves)]
-        legend_below(figure, entries, palette, is_narrow=is_narrow, lines=False)
-
-    return draw

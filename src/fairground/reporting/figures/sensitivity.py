@@ -1,27 +1,20 @@
-"""How much a setting matters: the score at each value of every number that was varied."""
+"""How much a setting matters: the score at each value of every varied number."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING
 
-from fairground.reporting.drawing import Draw, axes_in, log_axis, plain_axes
-from fairground.reporting.figure import ReportFigure
-from fairground.reporting.figure_inputs import FigureInputs, count, factor_of
-from fairground.reporting.headings import heading, shorten, squeeze, unit
-from fairground.reporting.palette import Palette
+from fairground.reporting.drawing import Panel, Points, panels
+from fairground.reporting.figure import FigureInputs, ReportFigure, count, factor_of
+from fairground.reporting.headings import heading, shorten, unit
 from fairground.spec.flatten import differing
 from fairground.spec.metric_words import goodness
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 PAGE_ORDER = 105
 _MOST = 8
-#: a range of values this many times wide is drawn on a logarithmic axis
+#: a range this many times wide has a logarithmic axis
 _WIDE = 30
-_MANY = " Other settings vary along, so that this shows where to look, not what is cause."
+_MANY = " Other settings vary too, so this shows where to look, not what causes the difference."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,16 +34,29 @@ class Sensitivity:
 
     @property
     def reach(self) -> float:
-        """How far apart the mean scores of its values lie."""
+        """The range of the mean scores of its values."""
         at: dict[float, list[float]] = {}
         for value, score in self.points:
             at.setdefault(value, []).append(score)
         means = [fmean(scores) for scores in at.values()]
         return max(means) - min(means)
 
+    def panel(self) -> Panel:
+        values = [value for value, _ in self.points]
+        best = self.best
+        return Panel(
+            items=[
+                Points(x=values, y=[score for _, score in self.points], size=5, alpha=0.7),
+                Points(x=[best[0]], y=[best[1]], series=1, sign="D", size=7, alpha=1),
+            ],
+            title=self.owner,
+            x=shorten(self.setting, 40),
+            log="x" if min(values) > 0 and max(values) > _WIDE * min(values) else "",
+        )
+
 
 def sensitivities_of(inputs: FigureInputs) -> list[Sensitivity]:
-    """Return every varied number: of searched methods from their trials, otherwise from methods that share a loss."""
+    """Return every varied number: from the trials of searches, otherwise from methods that share a loss."""
     is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
     found = [replace(one, higher_is_better=is_higher) for one in _of_searches(inputs) or _of_methods(inputs)]
     return sorted(found, key=lambda one: -one.reach)
@@ -64,7 +70,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     shown = found[:_MOST]
     split = "validation" if _of_searches(inputs) else inputs.table.split
     axis = f"{split.capitalize()} {heading(inputs.metric)}{unit(inputs.metric)}"
-    what = "a point a trial" if inputs.trials else "a point a method, mean over its seeds"
+    what = "one point per trial" if inputs.trials else "one point per method, mean over its seeds"
     n = len({point for one in found for point in one.points})
     return ReportFigure(
         name="sensitivity",
@@ -75,9 +81,8 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             f"{f'; {len(found) - _MOST} more are not drawn' if len(found) > _MOST else ''}. Diamonds are the best."
             f"{'' if all(one.is_alone for one in found) else _MANY}"
         ),
-        draw=lambda is_narrow: _drawn(shown, axis, is_narrow),
+        draw=panels([one.panel() for one in shown], y=axis),
         height=0.6 + 2.3 * -(-len(shown) // 2),
-        narrow_height=0.6 + 2.1 * len(shown),
     )
 
 
@@ -122,23 +127,3 @@ def _number(value: object) -> float | None:
         return float(value) if isinstance(value, int | float | str) else None
     except ValueError:
         return None
-
-
-def _drawn(found: Sequence[Sensitivity], axis: str, is_narrow: bool) -> Draw:
-    def draw(figure: "Figure", palette: Palette) -> None:
-        for axes, one in zip(axes_in(figure, len(found), is_narrow=is_narrow), found, strict=True):
-            _draw_one(axes, one, palette)
-        figure.supylabel(axis, color=palette.soft, fontsize=9.5)
-
-    return draw
-
-
-def _draw_one(axes: "Axes", one: Sensitivity, palette: Palette) -> None:
-    plain_axes(axes, palette)
-    values, scores = zip(*one.points, strict=True)
-    axes.plot(values, scores, "o", color=palette.series[0], markersize=5, alpha=0.7, markeredgewidth=0)
-    axes.plot(*one.best, "D", color=palette.series[1], markersize=7, markeredgewidth=0)
-    if min(values) > 0 and max(values) > _WIDE * min(values):
-        log_axis(axes, "x")
-    axes.set_title(squeeze(one.owner, 40), fontsize=10, color=palette.ink, loc="left")
-    axes.set_xlabel(shorten(one.setting, 40), color=palette.soft, fontsize=9)

@@ -1,7 +1,7 @@
 """The singular values of the training embeddings: how many directions a method uses.
 
-Methods that were run with and without switched tuples, or mixup, stand in panels of their own, as the paper draws them;
-without such pairs all methods share one panel.
+Methods that were run with and without switched tuples, or mixup, have their own panels, as in the paper; without such
+pairs all methods share one panel.
 
 Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figure 8.
@@ -9,31 +9,23 @@ Paper
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairground.errors import DataError
 from fairground.records.arrays import array_names, read_arrays
-from fairground.reporting.drawing import Draw, axes_in, legend_below, log_axis, plain_axes
-from fairground.reporting.figure import ReportFigure
-from fairground.reporting.figure_inputs import FigureInputs, count
+from fairground.reporting.drawing import DASHES, SOLID, Dash, Key, Line, Panel, Series, panels, series_of
+from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.figures.regularised import base_of, is_changed, is_mixed
-from fairground.reporting.headings import squeeze
 from fairground.reporting.left_out import leave_out
 from fairground.reporting.methods import Method
-from fairground.reporting.palette import DASHES, Palette, dash_of, series_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PAGE_ORDER = 70
 ARRAY = "spectrum/spectrum"
 COLUMNS = ("method", "largest share", "10th", "last")
-#: single precision leaves this much of the largest value where a direction is not used at all
+#: what single precision leaves of the largest value where a direction is not used
 _ROUNDING = 1e-6
-#: blue without and red with, as the paper has them
+#: blue without and red with, as in the paper
 _WITHOUT, _WITH = 0, 6
 
 
@@ -41,7 +33,7 @@ _WITHOUT, _WITH = 0, 6
 class Spectrum:
     """One method's shares of the singular values, descending, averaged over `n_runs`.
 
-    `base` is the label of the method that it changes by `change`, its own where it changes none.
+    `base` is the label of the method that it changes by `change`; its own label where it is plain.
     """
 
     label: str
@@ -52,7 +44,6 @@ class Spectrum:
 
     @property
     def is_changed(self) -> bool:
-        """Tell whether it is another method of these with switched tuples or mixup."""
         return self.base != self.label
 
     @property
@@ -61,6 +52,11 @@ class Spectrum:
         n_used = int((self.shares > _ROUNDING * self.shares[0]).sum())
         used: np.ndarray = self.shares[:n_used]
         return used
+
+    def line(self, series: Series, dash: Dash | None = None) -> Line:
+        width = 1 if series is None else 1.8
+        places = list(range(1, len(self.used) + 1))
+        return Line(x=places, y=self.used.tolist(), series=series, dash=dash, width=width)
 
 
 def spectra_of(inputs: FigureInputs, array: str = ARRAY) -> list[Spectrum]:
@@ -86,7 +82,7 @@ def spectra_of(inputs: FigureInputs, array: str = ARRAY) -> list[Spectrum]:
 
 
 def pairs_of_spectra(spectra: Sequence[Spectrum]) -> dict[str, tuple[Spectrum, Spectrum]]:
-    """Return each method with the one that changes it, by name; nothing where one has several, as in a sweep."""
+    """Return each method with its changed version, by name; empty where one has several, as in a sweep."""
     plain = {spectrum.label: spectrum for spectrum in spectra if not spectrum.is_changed}
     changed = [spectrum for spectrum in spectra if spectrum.is_changed and spectrum.base in plain]
     pairs = {spectrum.base: (plain[spectrum.base], spectrum) for spectrum in changed}
@@ -117,7 +113,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         name="spectra",
         title="Singular value spectra",
         what="Each singular value of the training embeddings as a share of their sum, largest first, mean over seeds",
-        meaning="A flat line uses all directions. As figure 8 of Roth et al., 2020.",
+        meaning="A flat line uses all directions. As in figure 8 of Roth et al., 2020.",
     )
 
 
@@ -128,15 +124,29 @@ def spectra_figure(
     if not spectra:
         return None
     pairs = pairs_of_spectra(spectra)
-    rows = -(-len(pairs) // 3)
+    axis = "singular value, largest first"
+    if pairs:
+        drawn = [
+            Panel(items=[plain.line(_WITHOUT, SOLID), changed.line(_WITH, DASHES[1])], title=label, x=axis, log="y")
+            for label, (plain, changed) in pairs.items()
+        ]
+        keys = [
+            Key(text="without", series=_WITHOUT, kind="line", dash=SOLID),
+            Key(text="with", series=_WITH, kind="line", dash=DASHES[1]),
+        ]
+        draw = panels(drawn, columns=3, keys=keys, y="share of the sum")
+    else:
+        ranked = [(spectrum, series_of(rank)) for rank, spectrum in enumerate(spectra)]
+        lines = [spectrum.line(series) for spectrum, series in reversed(ranked)]  # the best on top
+        keys = [Key(text=spectrum.label, series=series, kind="line") for spectrum, series in ranked]
+        draw = panels([Panel(items=lines, x=axis, y="share of the sum", log="y")], keys=keys)
     runs = count(sum(spectrum.n_runs for spectrum in spectra), "run")
     return ReportFigure(
         name=name,
         title=title,
-        sentence=f"{what} ({runs}).{_drawn_words(spectra, pairs)} {meaning}",
-        draw=lambda is_narrow: _pairs_drawn(pairs, is_narrow) if pairs else _drawn(spectra, is_narrow),
-        height=0.6 + 2.4 * rows if pairs else 4.0,
-        narrow_height=0.6 + 1.9 * len(pairs) if pairs else 3.8,
+        sentence=f"{what} ({runs}).{_what_is_drawn(spectra, pairs)} {meaning}",
+        draw=draw,
+        height=0.6 + 2.4 * -(-len(pairs) // 3) if pairs else 4.0,
         columns=COLUMNS,
         numbers=tuple(
             (s.label, *(f"{100 * s.shares[at]:.3f} %" for at in (0, min(9, len(s.shares) - 1), -1))) for s in spectra
@@ -144,62 +154,18 @@ def spectra_figure(
     )
 
 
-def _drawn_words(spectra: Sequence[Spectrum], pairs: Mapping[str, tuple[Spectrum, Spectrum]]) -> str:
-    """Say which methods are drawn and in which colours, and where lines end."""
-    said = []
+def _what_is_drawn(spectra: Sequence[Spectrum], pairs: Mapping[str, tuple[Spectrum, Spectrum]]) -> str:
+    """Return which methods are drawn in which colours, and where lines end."""
+    sentences = []
     if pairs:
         others = len(spectra) - 2 * len(pairs)
         change = " or ".join(dict.fromkeys(changed.change for _, changed in pairs.values()))
-        left = f"; {count(others, 'method')} without a pair {'is' if others == 1 else 'are'} among the numbers alone"
-        said.append(f"{count(len(pairs), 'method')} without (blue) and with (red) {change}{left if others else ''}.")
+        left = f"; {count(others, 'method')} without a pair {'is' if others == 1 else 'are'} in the numbers only"
+        sentences.append(
+            f"{count(len(pairs), 'method')} without (blue) and with (red) {change}{left if others else ''}."
+        )
     elif grey := sum(series_of(rank) is None for rank in range(len(spectra))):
-        said.append(f"Grey are the other {count(grey, 'method')}.")
+        sentences.append(f"{count(grey, 'method')} beyond the palette: grey.")
     if any(len(spectrum.used) < len(spectrum.shares) for spectrum in spectra):
-        said.append("Lines end where the rest is rounding of zero.")
-    return "".join(f" {word}" for word in said)
-
-
-def _draw_line(axes: "Axes", spectrum: Spectrum, palette: Palette, *, series: int | None, is_dashed: bool) -> None:
-    dash = DASHES[1] if is_dashed else DASHES[0]
-    places = np.arange(1, len(spectrum.used) + 1)
-    axes.plot(places, spectrum.used, color=palette.colour(series), linestyle=dash, linewidth=1.8)
-
-
-def _pairs_drawn(pairs: Mapping[str, tuple[Spectrum, Spectrum]], is_narrow: bool) -> Draw:
-    def draw(figure: "Figure", palette: Palette) -> None:
-        for axes, (label, (without, changed)) in zip(
-            axes_in(figure, len(pairs), is_narrow=is_narrow, columns=3), pairs.items(), strict=True
-        ):
-            plain_axes(axes, palette)
-            _draw_line(axes, without, palette, series=_WITHOUT, is_dashed=False)
-            _draw_line(axes, changed, palette, series=_WITH, is_dashed=True)
-            log_axis(axes, "y")
-            axes.set_title(squeeze(label, 34), fontsize=10, color=palette.ink, loc="left")
-            axes.set_xlabel("singular value, largest first", color=palette.soft, fontsize=9)
-        figure.supylabel("share of the sum", color=palette.soft, fontsize=9.5)
-        entries: list[tuple[str, int | None]] = [("without", _WITHOUT), ("with", _WITH)]
-        legend_below(figure, entries, palette, is_narrow=is_narrow, dashes=DASHES[:2])
-
-    return draw
-
-
-def _drawn(spectra: Sequence[Spectrum], is_narrow: bool) -> Draw:
-    def draw(figure: "Figure", palette: Palette) -> None:
-        axes = figure.add_subplot()
-        plain_axes(axes, palette)
-        ranked = [(spectrum, series_of(rank)) for rank, spectrum in enumerate(spectra)]
-        for spectrum, series in reversed(ranked):  # the best on top
-            places = np.arange(1, len(spectrum.used) + 1)
-            axes.plot(
-                places,
-                spectrum.used,
-                color=palette.colour(series),
-                linestyle=dash_of(series),
-                linewidth=1 if series is None else 1.8,
-            )
-        log_axis(axes, "y")
-        axes.set_xlabel("singular value, largest first", color=palette.soft)
-        axes.set_ylabel("share of the sum", color=palette.soft)
-        legend_below(figure, [(spectrum.label, series) for spectrum, series in ranked], palette, is_narrow=is_narrow)
-
-    return draw
+        sentences.append("Lines end where the rest is rounding of zero.")
+    return "".join(f" {sentence}" for sentence in sentences)

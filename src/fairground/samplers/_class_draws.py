@@ -1,0 +1,231 @@
+"""Draws of rows by class: rows of many classes at once, pools with candidate batches, and draws without repeats."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from fairground.errors import DataError, require
+from fairground.functional.pairs import class_groups
+from fairground.functional.random_choice import draw_below
+
+#: up to this many times the wanted number, shuffling everything is the cheapest way to choose
+_SHUFFLE_WITHIN = 32
+#: beyond this many numbers per row, drawing them one after the other is slow
+_MANY = 16
+
+
+class ClassRows:
+    """The rows of every class of `labels` (n,); classes are numbered 0..n_classes-1 in sorted order of label.
+
+    `rows` lists all rows class by class: class c has `sizes[c]` of them, from `starts[c]` on. `group` (n,) is the class
+    of each row.
+    """
+
+    def __init__(self, labels: Tensor) -> None:
+        require(
+            labels.ndim == 1 and labels.numel() > 0 and not labels.is_floating_point(),
+            f"a sampler takes one integer label per training image; got {labels.dtype} of shape {tuple(labels.shape)}",
+            DataError,
+        )
+        self.group, self.sizes = class_groups(labels)
+        self.rows = self.group.argsort(stable=True)
+        self.starts = self.sizes.cumsum(0) - self.sizes
+
+    @property
+    def n_classes(self) -> int:
+        """The number of different labels."""
+        return len(self.sizes)
+
+    def draw(self, classes: Tensor, k: int, generator: torch.Generator, *, replace: bool = False) -> Tensor:
+        """Return k random rows of each of `classes` (m,) as (m, k).
+
+        Without `replace` they differ; a class smaller than k gives all its rows and then repeats.
+        """
+        sizes = self.sizes[classes]
+        if replace:
+            chosen = draw_below(sizes.unsqueeze(1).expand(-1, k), generator)
+        else:
+            chosen = draw_subsets(sizes, k, generator)
+        return self.rows[self.starts[classes].unsqueeze(1) + chosen]
+
+    def draw_partners(self, picks: Tensor, k: int, generator: torch.Generator) -> Tensor:
+        """Return k further rows of each pick's class as (m, k).
+
+        No row is given twice, nor is any of the different `picks` (m,), unless a class has too few rows for that.
+        """
+        classes, slot, n_picks = torch.unique(self.group[picks], return_inverse=True, return_counts=True)
+        # Each class gives enough for all its picks at once: those that are picks or repeats go to the end of the line.
+        most = int(n_picks.max())
+        rows = self.draw(classes, most * (k + 1), generator)
+        order = slot.argsort(stable=True)
+        turn = torch.empty_like(slot)
+        turn[order] = torch.arange(len(picks), device=slot.device) - (n_picks.cumsum(0) - n_picks)[slot[order]]
+        of_class = picks.new_full((len(classes), most), -1)
+        of_class[slot, turn] = picks
+        is_unwanted = (rows.unsqueeze(2) == of_class.unsqueeze(1)).any(2) | mark_repeats(rows)
+        rows = rows.gather(1, is_unwanted.byte().argsort(dim=1, stable=True))
+        columns = turn.unsqueeze(1) * k + torch.arange(k, device=slot.device)
+        return rows[slot.unsqueeze(1), columns]
+
+    def filled_up(self, k: int) -> tuple[str, ...]:
+        """Return the sentence for the record about classes with fewer than k images, if there are any."""
+        n_small = int((self.sizes < k).sum())
+        if n_small == 0:
+            return ()
+        smallest = int(self.sizes.min())
+        return (
+            f"{n_small} of {self.n_classes} classes have fewer than {k} images (the smallest has {smallest}): "
+            f"each is filled up to {k} with repeats of its own images",
+        )
+
+
+def n_class_slots(batch_size: int, per_class: int) -> int:
+    """Return how many groups of `per_class` images make a batch, refusing what cannot be cut evenly."""
+    require(per_class >= 1, f"sampler.per_class must be at least 1; got {per_class}")
+    require(batch_size >= 1, f"the batch size must be at least 1; got {batch_size}")
+    require(
+        batch_size % per_class == 0,
+        f"sampler.per_class must divide the batch size of {batch_size}; got {per_class}",
+    )
+    return batch_size // per_class
+
+
+def require_classes(n_classes: int, needed: int, per_class: int) -> None:
+    """Refuse a split with too few classes for batches of different classes; name the settings that would fit."""
+    batch_size = needed * per_class
+    fitting = next(k for k in range(-(-batch_size // n_classes), batch_size + 1) if batch_size % k == 0)
+    require(
+        n_classes >= needed,
+        f"a batch of {batch_size} with sampler.per_class = {per_class} needs {needed} different classes; the "
+        f"training split has {n_classes}. Set training.batch_size={n_classes * per_class}, or "
+        f"sampler.per_class={fitting} for {batch_size // fitting} classes with more images of each (repeated where a "
+        "class has fewer)",
+        DataError,
+    )
+
+
+class Candidates(NamedTuple):
+    """`rows` (p,) of the pool, all different, and m batches as positions in it: `batches` (m, b)."""
+
+    rows: Tensor
+    batches: Tensor
+
+
+def draw_candidates(
+    classes: ClassRows,
+    *,
+    pool: int,
+    n_candidates: int,
+    n_slots: int,
+    per_class: int,
+    replace_classes: bool,
+    generator: torch.Generator,
+) -> Candidates:
+    """Return a pool of at most `pool` rows and candidates of `n_slots` of its classes with `per_class` rows each.
+
+    Classes are drawn with replacement or, without, each as often as any other: then the pool has a class a second time
+    only when it has all of them, and a candidate never has.
+    """
+    rows = _draw_pool(classes, pool // per_class, per_class, replace_classes, generator)
+    groups = ClassRows(classes.group[rows])
+    if replace_classes:
+        size = (n_candidates, n_slots)
+        chosen = torch.randint(groups.n_classes, size, generator=generator, device=generator.device)
+    else:
+        chosen = draw_distinct_rows(groups.n_classes, n_slots, n_candidates, generator)
+    batches = groups.draw(chosen.flatten(), per_class, generator)
+    return Candidates(rows, batches.view(n_candidates, n_slots * per_class))
+
+
+def _draw_pool(
+    classes: ClassRows, n_draws: int, per_class: int, replace_classes: bool, generator: torch.Generator
+) -> Tensor:
+    """Return different rows: those of `n_draws` classes, where a class that comes up again gives other rows."""
+    n_classes = classes.n_classes
+    if replace_classes:
+        drawn = torch.randint(n_classes, (n_draws,), generator=generator, device=generator.device)
+        rows = classes.draw(drawn, per_class, generator).flatten()
+    else:
+        n_rounds, n_left = divmod(n_draws, n_classes)
+        last_round = draw_distinct(n_classes, n_left, generator)
+        if n_rounds == 0:
+            rows = classes.draw(last_round, per_class, generator).flatten()
+        else:
+            everything = torch.arange(n_classes, device=generator.device)
+            of_class = classes.draw(everything, (n_rounds + 1) * per_class, generator)
+            rows = torch.cat([of_class[:, :-per_class].flatten(), of_class[last_round, -per_class:].flatten()])
+    different: Tensor = torch.unique(rows)
+    return different
+
+
+def draw_distinct(n: int, k: int, generator: torch.Generator) -> Tensor:
+    """Return k different numbers out of 0..n-1, every ordered choice equally likely."""
+    if n <= _SHUFFLE_WITHIN * k:
+        return torch.randperm(n, generator=generator, device=generator.device)[:k]
+    return _draw_and_repair(n, k, 1, generator)[0]
+
+
+def draw_distinct_rows(n: int, k: int, m: int, generator: torch.Generator) -> Tensor:
+    """Return (m, k) numbers out of 0..n-1; within a row all differ, and every ordered choice is equally likely."""
+    if n <= _SHUFFLE_WITHIN * k:
+        keys = torch.rand(m, n, generator=generator, device=generator.device, dtype=torch.float64)
+        return keys.topk(k).indices
+    return _draw_and_repair(n, k, m, generator)
+
+
+def draw_subsets(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
+    """Return for every limit (m,) k numbers in 0..limit-1 as (m, k): all different, or all there are and then repeats.
+
+    Every ordered choice is equally likely where the limit is at least k.
+    """
+    # Sorting everything costs m times the largest limit, the other way k steps over all m.
+    if k > _MANY and int(limits.max()) <= _SHUFFLE_WITHIN * k:
+        chosen = _shuffled(limits, k, generator)
+    else:
+        chosen = _drawn_in_steps(limits, k, generator)
+    # Where there are fewer than k, both give numbers that do not exist: those become repeats.
+    is_missing = chosen >= limits.unsqueeze(1)
+    if is_missing.any():
+        repeats = draw_below(limits.unsqueeze(1).expand_as(chosen), generator)
+        chosen = torch.where(is_missing, repeats, chosen)
+    return chosen
+
+
+def _shuffled(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
+    numbers = torch.arange(max(k, int(limits.max())), device=limits.device)
+    keys = torch.rand(len(limits), len(numbers), generator=generator, device=generator.device, dtype=torch.float64)
+    return keys.masked_fill(numbers >= limits.unsqueeze(1), 2).topk(k, largest=False).indices
+
+
+def _drawn_in_steps(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
+    """Floyd's method: step j draws from one number more than the step before, and takes the new one on a clash."""
+    newest = (limits - k).clamp_min(0).unsqueeze(1) + torch.arange(k, device=limits.device)
+    chosen = draw_below(newest + 1, generator)
+    for j in range(1, k):
+        clash = (chosen[:, :j] == chosen[:, j : j + 1]).any(1)
+        chosen[:, j] = torch.where(clash, newest[:, j], chosen[:, j])
+    # What was drawn is uniform as a set; its order is not.
+    order = torch.rand(chosen.shape, generator=generator, device=generator.device, dtype=torch.float64).argsort(1)
+    return chosen.gather(1, order)
+
+
+def _draw_and_repair(n: int, k: int, m: int, generator: torch.Generator) -> Tensor:
+    """Draw with repeats, then redraw the repeats until none is left; quick while n is much larger than k.
+
+    No number is treated differently from any other, so no choice of different numbers can be likelier than another.
+    """
+    drawn = torch.randint(n, (m, k), generator=generator, device=generator.device)
+    is_repeat = mark_repeats(drawn)
+    while is_repeat.any():
+        again = torch.randint(n, (int(is_repeat.sum()),), generator=generator, device=generator.device)
+        drawn[is_repeat] = again
+        is_repeat = mark_repeats(drawn)
+    return drawn
+
+
+def mark_repeats(values: Tensor) -> Tensor:
+    """Return (m, k) marks of the entries that equal an earlier entry of their row."""
+    ordered, position = values.sort(dim=1, stable=True)
+    is_repeat = torch.zeros_like(values, dtype=torch.bool)
+    return is_repeat.scatter(1, position[:, 1:], ordered[:, 1:] == ordered[:, :-1])

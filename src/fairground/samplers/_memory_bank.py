@@ -1,0 +1,188 @@
+"""What the samplers that look at embeddings share: the memory bank, and when batches are mined from it."""
+
+import tempfile
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
+from fairground.errors import DataError, DivergedError, require
+from fairground.functional.distances import normalize
+from fairground.samplers._class_draws import ClassRows, mark_repeats, n_class_slots
+
+Mine = Literal["batch", "epoch"]
+#: rows filled at a time, so that filling a mapped bank needs little memory besides
+_BLOCK = 65536
+
+
+class MemoryBank:
+    """One embedding for each of `n_rows` images, kept in float32.
+
+    An update overwrites; with `momentum` it moves only part of the way: new = momentum * old + (1 - momentum) * seen.
+    With `normalise` what is kept has length one.
+    Beyond `memory_limit` bytes the bank is an unnamed temporary file that is mapped into memory and vanishes with
+    the process.
+    """
+
+    def __init__(
+        self, n_rows: int, *, momentum: float = 0.0, normalise: bool = False, memory_limit: float = 4e9
+    ) -> None:
+        self._n_rows = n_rows
+        self._momentum = momentum
+        self._normalise = normalise
+        self._memory_limit = memory_limit
+        self._table: Tensor | None = None
+
+    @property
+    def table(self) -> Tensor:
+        """The embeddings (n_rows, d)."""
+        require(self._table is not None, "the memory bank is empty: `fill` must be called before the first batch")
+        assert self._table is not None
+        return self._table
+
+    def at(self, rows: Tensor) -> Tensor:
+        """Return the embeddings (b, d) of some rows (b,)."""
+        return self.table.index_select(0, rows.to(self.table.device))
+
+    def fill(self, embeddings: Tensor) -> None:
+        """Take the embeddings of all images, in order."""
+        require(
+            embeddings.ndim == 2 and len(embeddings) == self._n_rows,
+            f"the memory bank takes one embedding for each of {self._n_rows} images; got {tuple(embeddings.shape)}",
+            DataError,
+        )
+        if self._table is None or self._table.shape != embeddings.shape:
+            self._table = self._allocate(embeddings.shape[1])
+        for start in range(0, self._n_rows, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            self._table[block] = self._checked(embeddings[block].detach().to(self._table))
+
+    def update(self, rows: Tensor, embeddings: Tensor) -> None:
+        """Take newer embeddings (b, d) of some rows (b,); of a row given several times the last one counts."""
+        seen = self._checked(embeddings.detach().to(self.table))
+        rows = rows.to(self.table.device)
+        # Writing to one place twice leaves the winner open, and with it the resumed run.
+        is_last = ~mark_repeats(rows.flip(0).unsqueeze(0))[0].flip(0)
+        rows, seen = rows[is_last], seen[is_last]
+        if self._momentum > 0:
+            seen = self._checked(self._momentum * self.table[rows] + (1 - self._momentum) * seen)
+        self.table[rows] = seen
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the bank itself, if it has been filled."""
+        return {} if self._table is None else {"bank": self._table}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take back what `state_dict` gave."""
+        if "bank" in state:
+            self._table = self._allocate(state["bank"].shape[1])
+            self._table.copy_(state["bank"])
+
+    def _checked(self, embeddings: Tensor) -> Tensor:
+        # Nothing can be mined from what is not a number: better to stop here than to draw nonsense.
+        require(
+            bool(torch.isfinite(embeddings).all()), "the memory bank takes finite embeddings; got others", DivergedError
+        )
+        return normalize(embeddings) if self._normalise else embeddings
+
+    def _allocate(self, width: int) -> Tensor:
+        if 4 * self._n_rows * width <= self._memory_limit:
+            return torch.empty(self._n_rows, width)
+        with tempfile.TemporaryFile() as file:
+            # The mapping keeps the space of the closed and nameless file alive for as long as the bank lives.
+            return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(self._n_rows, width)))
+
+
+class EmbeddedSampler(BatchSampler):
+    """Mines every batch from a pool drawn from the memory bank.
+
+    `pool` is b*, the number of images that a batch of `per_class` images per class is chosen from. `mine` says when:
+    each "batch" from the live bank, or a whole "epoch" of `n_batches` from the bank as it is before the first of them.
+    `momentum` and `update` say what the bank makes of the embeddings seen in training, `normalise` puts them on the
+    unit sphere first. A `projection` above 0 mines in a random space of that many dimensions, a new one each batch.
+    Beyond `memory_limit` gigabytes the bank is kept on disk.
+    """
+
+    needs_embeddings: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        labels: Labels,
+        batch_size: int,
+        per_class: int,
+        pool: int,
+        mine: Mine,
+        momentum: float,
+        update: bool,
+        normalise: bool,
+        projection: int,
+        memory_limit: float,
+        seed: int,
+    ) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        labels = label_tensor(labels)
+        self._n_slots = n_class_slots(batch_size, per_class)
+        require(len(labels) >= 2, f"a pool needs at least two images; the training split has {len(labels)}", DataError)
+        require(pool >= batch_size, f"sampler.pool must be at least the batch size of {batch_size}; got {pool}")
+        require(mine in ("batch", "epoch"), f"sampler.mine must be 'batch' or 'epoch'; got '{mine}'")
+        require(0 <= momentum < 1, f"sampler.momentum must be in [0, 1), where 0 overwrites; got {momentum}")
+        require(projection >= 0, f"sampler.projection must be 0 (off) or a number of dimensions; got {projection}")
+        require(memory_limit >= 0, f"sampler.memory_limit must be 0 or more gigabytes; got {memory_limit}")
+        self._classes = ClassRows(labels)
+        self._bank = MemoryBank(len(labels), momentum=momentum, normalise=normalise, memory_limit=memory_limit * 1e9)
+        self._per_class = per_class
+        self._pool = pool
+        self._mine = mine
+        self._update = update
+        self._projection = projection
+
+    @abstractmethod
+    def choose(self, generator: torch.Generator) -> Tensor:
+        """Return the rows (batch_size,) of one batch, mined from the bank as it is now."""
+
+    @property
+    def n_batches(self) -> int:
+        """As many batches as fit into the split."""
+        return max(1, len(self._classes.rows) // self._batch_size)
+
+    def plan(self, generator: torch.Generator) -> Tensor:
+        """Return one mined batch, or an epoch of them."""
+        n_planned = self.n_batches if self._mine == "epoch" else 1
+        return torch.stack([self.choose(generator) for _ in range(n_planned)])
+
+    def points(self, rows: Tensor, generator: torch.Generator) -> Tensor:
+        """Return the bank's embeddings of `rows`, in the space batches are mined in."""
+        points = self._bank.at(rows)
+        if self._projection > 0:
+            size = (points.shape[1], self._projection)
+            points = points @ (torch.randn(size, generator=generator, device=generator.device) / size[1] ** 0.5)
+        return points
+
+    def fill(self, embeddings: Tensor) -> None:
+        """Take the embeddings of the whole split, made before training."""
+        self._bank.fill(embeddings)
+
+    def observe(self, rows: Tensor, embeddings: Tensor) -> None:
+        """Take the embeddings of the batch just trained on, unless the bank is to stay as it is."""
+        if self._update:
+            self._bank.update(rows, embeddings)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the plan and the bank."""
+        return {**super().state_dict(), **self._bank.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take back what `state_dict` gave."""
+        super().load_state_dict(state)
+        self._bank.load_state_dict(state)
+
+    def notes(self) -> tuple[str, ...]:
+        """Say how many classes are too small, and whether the split is."""
+        n_rows = len(self._classes.rows)
+        small = () if self._pool <= n_rows else (f"sampler.pool = {self._pool}, but the split has {n_rows} images",)
+        return self._classes.filled_up(self._per_class) + small

@@ -1,1 +1,0 @@
-"""Draws of rows, and what batch samplers share."""
