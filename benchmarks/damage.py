@@ -25,8 +25,8 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.records.stored_spec import stored_spec
 from fairground.training.loop import StoppedError
-from fairground.training.stored_run import evaluate_stored
 from fairground.training.run import run
+from fairground.training.stored_run import evaluate_stored
 
 RUN_CASES = 1000
 STORE_CASES = 1000

@@ -6,8 +6,8 @@ import numpy as np
 from torch import Tensor
 
 from fairground.contracts.table import ImageTable
-from fairground.evaluation.metric_scores import Evaluation, evaluate_in_detail
 from fairground.evaluation.embedding_view import EmbeddingView
+from fairground.evaluation.metric_scores import Evaluation, evaluate_in_detail
 
 
 def view_of_rows(table: ImageTable, embeddings: Tensor, rows: np.ndarray, *, normalise: bool) -> EmbeddingView:

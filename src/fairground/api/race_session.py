@@ -20,8 +20,8 @@ from fairground.api.race_stages import StageProbe
 from fairground.api.torch_threads import torch_threads
 from fairground.comparison.compare_values import compare_values
 from fairground.deploy.calibration import thresholds_of
-from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.evaluation.embedding_view import EmbeddingView
+from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.recommendation.candidates import Candidate, frozen_candidates, head_candidates, network_candidates
 from fairground.recommendation.decision import Decision, decide
 from fairground.recommendation.measurements import Measurement, Measurements

@@ -21,8 +21,8 @@ from fairground.records.store import Store
 from fairground.records.stored_spec import stored_spec
 from fairground.spec.run import ComponentSpec, RunSpec
 from fairground.training.assemble import best_device, build_model, build_transform
-from fairground.training.profiles import InputProfile, missing_place, profile_of, read_profile
 from fairground.training.measure import view_of
+from fairground.training.profiles import InputProfile, missing_place, profile_of, read_profile
 from fairground.training.stored_run import Reopened, reopen, selected_weights
 
 #: validation rows that the threshold is found on, at most: pairs grow with their square

@@ -17,8 +17,7 @@ from fairground.spec.identity import to_plain
 from fairground.spec.run import RunSpec
 from fairground.spec.seeds import child_seed
 from fairground.training.adaptation import Adapter, CachedRows
-from fairground.training.build import build, build_split, seeded
-from fairground.training.build import load_table
+from fairground.training.build import build, build_split, load_table, seeded
 from fairground.training.seal import SealedRows
 from fairground.training.stage_cache import StageCache
 
