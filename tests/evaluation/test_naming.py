@@ -5,7 +5,7 @@ from fairground.contracts.metric import RankingMetric
 from fairground.errors import InputError
 from fairground.evaluation.metric_scores import evaluate, metric_named
 from fairground.metrics import FnmrMetric, MapAtRMetric, MapMetric, NdcgMetric, RecallMetric
-from fairground.spec.metric_words import spelled
+from fairground.spec.measurement_names import spelled
 
 
 class OutsideMetric(RankingMetric):

@@ -17,7 +17,7 @@ from fairground.evaluation.relevant_references import GroupRule, RelevanceFuncti
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
 from fairground.spec.catalogue import find, nearest
-from fairground.spec.metric_words import ROOM, read_metric, refuse_unknown, spelled
+from fairground.spec.measurement_names import ROOM, read_metric, refuse_unknown, spelled
 
 DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 Lone = Literal["drop", "zero"]

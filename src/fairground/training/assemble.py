@@ -21,8 +21,8 @@ from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
+from fairground.spec.identity import Purpose, child_seed
 from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
-from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.build import (
     ExternalLoss,
     ExternalMiner,

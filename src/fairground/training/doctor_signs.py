@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fairground.evaluation.metric_scores import metric_named
 from fairground.functional.spectral import POINT
 from fairground.records.record import EpochRow
-from fairground.spec.metric_words import declared_metric, goodness
+from fairground.spec.measurement_names import declared_metric, goodness
 from fairground.spec.run import RunSpec
 
 #: observations kept, besides the first

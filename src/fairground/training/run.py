@@ -17,15 +17,14 @@ from fairground.errors import DivergedError, StoreError
 from fairground.evaluation.analyses import analyse
 from fairground.evaluation.embedding_view import EmbeddingView
 from fairground.evaluation.metric_scores import metric_named
+from fairground.files import read_with_digest, write_atomically, write_with_digest
 from fairground.records.arrays import write_arrays
-from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, SplitName, State
-from fairground.records.sealed_json import read_sealed, write_sealed
-from fairground.spec.identity import method_of, name_of, to_plain
+from fairground.records.run_folder import RunFolder
+from fairground.spec.identity import child_seed, method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
-from fairground.spec.seeds import child_seed
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
 from fairground.training.loop import Listener, Training
@@ -135,7 +134,7 @@ def _owned(folder: RunFolder, spec: RunSpec, group: ProcessGroup, patience: floa
         folder.sweep()
         # Before the spec, from which other processes can go on with the run.
         if not folder.threads.exists():
-            write_sealed(folder.threads, {"threads": torch.get_num_threads()})
+            write_with_digest(folder.threads, {"threads": torch.get_num_threads()})
         write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         yield
 
@@ -147,7 +146,7 @@ def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is
         begun = training.progress.threads
     elif is_leader:
         try:
-            begun = int(read_sealed(folder.threads)["threads"])
+            begun = int(read_with_digest(folder.threads)["threads"])
         except StoreError as error:
             raise StoreError(f"{folder.threads} is damaged; delete the run to start again") from error
     if begun != asked:
@@ -201,7 +200,7 @@ def _measure_test(training: Training, embeddings: Tensor, rows: np.ndarray, fold
     pictures = gallery_of(parts.table, rows, arrays["embeddings"])
     if pictures is not None:
         write_arrays(folder.gallery, pictures)
-    folder.sign()
+
     if spec.evaluation.report == "selected":
         return dict(found.scores)
     looks = [row.validation for row in training.progress.rows if row.epoch > 0 and row.validation]

@@ -14,9 +14,8 @@ from fairground.evaluation.embed import embed
 from fairground.evaluation.ensemble import concatenate
 from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.records.arrays import read_arrays
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder, stored_spec
 from fairground.records.store import Store
-from fairground.records.stored_spec import stored_spec
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
@@ -98,11 +97,6 @@ def _embeddings(folder: RunFolder) -> tuple[np.ndarray, np.ndarray]:
         folder.embeddings.is_file(),
         f"run {folder.name} left no embeddings under {folder.root}; several machines need a --home they share",
         DataError,
-    )
-    require(
-        folder.embeddings.name not in folder.damaged(),
-        f"{folder.embeddings} no longer has the checksum it was written with; train run {folder.name} again",
-        StoreError,
     )
     arrays = read_arrays(folder.embeddings, ["embeddings", "rows"])
     return arrays["embeddings"], arrays["rows"]
