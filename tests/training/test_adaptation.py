@@ -1,37 +1,40 @@
-"""Heads on features, last stages on maps, one network for both: what is trained, and the same each time."""
+"""Heads on features, last stages on cached maps, one network for both: what is trained, and the same each time."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from fairground.adaptation.adapter import axes_of_few
-from fairground.adaptation.class_folds import ClassFolds
-from fairground.adaptation.cross_validation import CrossValidation
-from fairground.adaptation.workbench import Workbench
-from fairground.functional.spectral import principal_axes
-from fairground.recommendation.candidates import Candidate, frozen_candidates
+from fairground.functional.spectral import principal_axes, principal_axes_of_few
+from fairground.recommendation.candidates import Candidate, HeadStart, plain
+from fairground.recommendation.cross_validation import ClassFolds, CrossValidation
 from fairground.spec.adaptation import ALL
 from fairground.spec.load import load_run
+from fairground.training.adaptation import AdaptedModel
+from fairground.training.workbench import PLAIN, Workbench
 from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
 
 SUP_CON = Candidate(
-    name="SupCon",
-    words=("head=residual", "head.rank=4", "loss=sup_con", "optimiser.lr=0.001", "optimiser.head_lr=0.001"),
+    start=HeadStart(name="residual", head="residual", settings={"rank": 4}),
+    loss="SupCon",
+    settings={"loss": "sup_con"},
+    rate=0.001,
     steps=20,
 )
-PHOTOGRAPHS = (
-    "trunk=small_conv",
-    "trunk.widths=[4,6,8]",
-    "transform=mlrc2020",
-    "transform.side=16",
-    "data.prepared=0",
-)
+PHOTOGRAPHS = {
+    "trunk": "small_conv",
+    "trunk.widths": [4, 6, 8],
+    "transform": "mlrc2020",
+    "transform.side": 16,
+    "data.prepared": 0,
+}
 
 
 @pytest.fixture
 def features(tmp_path):
-    base = [f"data.path={write_features(tmp_path / 'made.npz')}", "split=random_halves"]
+    base = {"data.path": str(write_features(tmp_path / "made.npz")), "split": "random_halves"}
     return base, Workbench(load_run(protocol="features", overrides=base), is_small=False)
 
 
@@ -39,10 +42,17 @@ def features(tmp_path):
 def photographs(tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=4)
-    base = [f"data.root={root}", "split=random_halves", *PHOTOGRAPHS]
+    base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
     bench = Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
-    bench.embed(bench.seen, is_time=lambda: True, tell=lambda *_: None)
+    bench.embed(bench.seen)
     return base, bench
+
+
+def scores(bench, base, candidate):
+    folds = ClassFolds.of(bench.table, bench.seen, 0)
+    metrics = ("recall@1", "map@r")
+    validation = CrossValidation(adapter=bench.adapter, folds=folds, metrics=metrics, deciding=("map@r",))
+    return validation.score(candidate.spec("features", base, 0), 0)
 
 
 def test_the_test_rows_are_sealed_and_no_class_is_shared(features):
@@ -65,45 +75,38 @@ def test_training_a_head_moves_it_from_where_it_starts(features):
     base, bench = features
     rows = np.sort(bench.seen)
     plain = bench.adapter.fit(SUP_CON.trained_for(0).spec("features", base, 0), rows).embed(rows)
-    given = torch.from_numpy(bench.adapter.features[rows])
+    given = bench.table.images.take(rows)
     assert torch.allclose(plain, given - given.mean(0), atol=1e-5)
     trained = bench.adapter.fit(SUP_CON.spec("features", base, 0), rows).embed(rows)
     assert not torch.allclose(plain, trained, atol=1e-3)
 
 
 def test_folds_score_every_class_that_is_seen(features):
-    base, bench = features
-    validation = CrossValidation(
-        adapter=bench.adapter, folds=bench.folds(bench.seen), metrics=("recall@1", "map@r"), deciding=("map@r",)
-    )
-    found = validation.score(SUP_CON.spec("features", base, 0), 0)
+    found = scores(features[1], features[0], SUP_CON)
     assert len(found.blocks["map@r"]) == 6
     assert found.scores["map@r"] == pytest.approx(np.mean(found.blocks["map@r"]))
     assert 0 < found.scores["recall@1"] <= 1
 
 
-def test_a_method_that_diverges_has_the_worst_score(features):
+def test_a_method_that_diverges_has_the_worst_score(features, monkeypatch):
     base, bench = features
-    bench.adapter.features = np.full_like(bench.adapter.features, np.nan)
-    validation = CrossValidation(
-        adapter=bench.adapter, folds=bench.folds(bench.seen), metrics=("map@r",), deciding=("map@r",)
-    )
-    assert validation.score(SUP_CON.spec("features", base, 0), 0).scores == {"map@r": 0.0}
+    monkeypatch.setattr(AdaptedModel, "embed", lambda _, rows: torch.full((len(rows), 4), torch.nan))
+    found = scores(bench, base, SUP_CON)
+    assert found.scores == {"recall@1": 0.0, "map@r": 0.0}
 
 
 def test_heads_share_their_principal_axes(features):
     base, bench = features
-    for candidate in frozen_candidates(16, 200, name="raw")[:1]:
-        bench.adapter.fit(candidate.spec("features", base, 0), np.sort(bench.seen))
-    words = ("head=pca", "head.embedding_dim=4", "head.standardise=false")
-    own = bench.adapter.fit(Candidate(name="pca", words=words).spec("features", base, 0), np.sort(bench.seen))
-    assert own.model.head.embedding_dim == 4
-    assert len(bench.adapter._axes) == 1
+    for dim in (2, 4):
+        start = HeadStart(name="pca", head="pca", settings={"embedding_dim": dim, "standardise": False})
+        own = bench.adapter.fit(Candidate(start=start).spec("features", base, 0), np.sort(bench.seen))
+        assert own.model.head.embedding_dim == dim
+    assert len(bench.adapter._starts) == 1
 
 
 def test_the_axes_of_few_features_are_those_of_the_covariance():
     given = torch.randn(12, 30, generator=torch.Generator().manual_seed(0))
-    few, usual = axes_of_few(given), principal_axes([given], standardise=False)
+    few, usual = principal_axes_of_few(given), principal_axes([given], standardise=False)
     assert torch.allclose(few.axes[:8], usual.axes[:8], atol=1e-6)
     assert torch.allclose(few.spread[:8], usual.spread[:8], atol=1e-6)
     assert torch.allclose(few.mean, usual.mean)
@@ -114,10 +117,10 @@ def test_the_axes_of_few_features_are_those_of_the_covariance():
 def test_untrained_last_stages_on_maps_give_the_features_of_the_trunk(photographs, depth):
     base, bench = photographs
     rows = np.sort(bench.seen)
-    assert bench.embed_maps(rows, depth=depth, views=2, is_time=lambda: True, tell=lambda *_: None)
-    still = Candidate(name="still", words=("head=identity",), depth=depth, depth_steps=1, depth_lr=0.0)
+    assert bench.embed_maps(rows, depth=depth, views=2)
+    still = replace(plain("still"), depth=depth, depth_steps=1, depth_lr=0.0)
     adapted = bench.adapter.fit(still.spec("photographs", base, 0), rows)
-    expected = torch.from_numpy(np.array(bench.adapter.features[rows]))
+    expected = bench.adapter.features.evaluate(bench.table.images, rows)
     # maps are kept in half precision
     assert torch.allclose(adapted.embed(rows), expected, atol=2e-2)
     assert bench.n_views(depth) == 2
@@ -126,8 +129,8 @@ def test_untrained_last_stages_on_maps_give_the_features_of_the_trunk(photograph
 def test_trained_last_stages_become_part_of_one_network_for_pictures(photographs):
     base, bench = photographs
     rows = np.sort(bench.seen)
-    bench.embed_maps(rows, depth=2, views=1, is_time=lambda: True, tell=lambda *_: None)
-    tuned = Candidate(name="t", words=SUP_CON.words, steps=2, depth=2, depth_steps=3, depth_lr=0.01)
+    bench.embed_maps(rows, depth=2, views=1)
+    tuned = replace(SUP_CON, steps=2, depth=2, depth_steps=3, depth_lr=0.01)
     adapted = bench.adapter.fit(tuned.spec("photographs", base, 0), rows)
     full = bench.adapter.full_model(adapted)
     images = bench.transform.evaluate(bench.table.images, rows)
@@ -140,7 +143,7 @@ def test_trained_last_stages_become_part_of_one_network_for_pictures(photographs
 def test_the_complete_network_is_trained_on_images(photographs):
     base, bench = photographs
     rows = np.sort(bench.seen)
-    tuned = Candidate(name="t", words=SUP_CON.words, steps=2, depth=ALL, depth_steps=2, depth_lr=0.01)
+    tuned = replace(SUP_CON, steps=2, depth=ALL, depth_steps=2, depth_lr=0.01)
     adapted = bench.adapter.fit(tuned.spec("photographs", base, 0), rows)
     full = bench.adapter.full_model(adapted)
     images = bench.transform.evaluate(bench.table.images, rows)
@@ -152,5 +155,4 @@ def test_the_complete_network_is_trained_on_images(photographs):
 def test_features_are_found_in_the_cache_by_the_next_one(photographs):
     base, _ = photographs
     again = Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
-    assert len(again.cache.missing(again.seen)) == 0
-    assert ClassFolds(rows=again.seen, labels=again.table.labels[again.seen], seed=0).n_folds == 2
+    assert len(again.cache.missing(PLAIN, again.seen)) == 0

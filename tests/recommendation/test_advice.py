@@ -14,15 +14,15 @@ from fairground.recommendation.advice import (
     table_rows,
     verdicts_of,
 )
-from fairground.recommendation.candidates import Candidate
+from fairground.recommendation.budget import Budget
+from fairground.recommendation.candidates import Candidate, plain
 from fairground.recommendation.decision import Decision, RankedMethod, decide
 from fairground.recommendation.measurements import Measurement, Measurements
 from fairground.recommendation.race import Race
-from fairground.recommendation.race_clock import RaceClock
 from fairground.reporting.race_page import RacePage, write_race_page
 
-FROZEN = Candidate(name="frozen network", words=("head=identity",))
-HEAD = Candidate(name="SupCon", words=("loss=sup_con",), steps=90)
+FROZEN = plain("frozen network")
+HEAD = Candidate(loss="SupCon", settings={"loss": "sup_con"}, steps=90)
 FOLDS = FoldSummary(n_classes=12, n_folds=3, n_repeats=3)
 EASY = np.linspace(0.3, 0.7, 12)
 
@@ -32,13 +32,13 @@ def decided(gain: float, *, repeats: int = 3) -> Decision:
     known = Measurements(None, scope="s")
     for repeat in range(repeats + 1):
         for candidate, more in ((FROZEN, 0.0), (HEAD, gain)):
-            noise = 0.005 * np.random.default_rng([repeat, int(candidate.key[:6], 16)]).normal(size=12)
+            noise = 0.005 * np.random.default_rng([repeat, len(candidate.label)]).normal(size=12)
             blocks = tuple(float(value) for value in EASY + more + noise)
             scores = {"recall@1": float(np.mean(blocks)), "map@r": 0.5}
             known.add(
                 Measurement(
                     scope="s",
-                    method=candidate.key,
+                    method=candidate.label,
                     repeat=repeat,
                     scores=scores,
                     blocks={"recall@1": blocks},
@@ -46,13 +46,13 @@ def decided(gain: float, *, repeats: int = 3) -> Decision:
                 )
             )
     race = Race(
-        frozen=[FROZEN],
+        untrained=[FROZEN],
         trained=[HEAD],
         measure=lambda *_: pytest.fail("measured"),
         known=known,
-        clock=RaceClock(limit=1.0, begun=0.0),
+        budget=Budget(1.0),
         metric="recall@1",
-        entered={one.key: one for one in (FROZEN, HEAD)},
+        entered={one.label: one for one in (FROZEN, HEAD)},
         finalists=[FROZEN, HEAD],
     )
     return decide(race)

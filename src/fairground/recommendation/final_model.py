@@ -1,36 +1,39 @@
-"""The one model that is handed over: trained on all seen classes, trunk and head as one network, in a folder."""
+"""The model of a recommendation: trained on all seen classes, trunk and head as one network; and made again."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 from fairground import __version__
-from fairground.adaptation.adapter import AdaptedModel
-from fairground.adaptation.class_folds import ClassFolds
-from fairground.adaptation.scores import view_of_rows
-from fairground.adaptation.workbench import Workbench
 from fairground.deploy.calibration import thresholds_of
 from fairground.deploy.metadata import MeasuredScore, ModelMetadata, Threshold
 from fairground.deploy.model import UsableModel
 from fairground.deploy.model_folder import write_model
+from fairground.errors import StoreError, require
+from fairground.files import read_json
+from fairground.recommendation.cross_validation import ClassFolds
 from fairground.spec.adaptation import AdaptationSpec
+from fairground.training.adaptation import AdaptedModel
 from fairground.training.checkpoint import to_bytes
+from fairground.training.measure import view_of_rows
+from fairground.training.torch_threads import torch_threads
+from fairground.training.workbench import Workbench
 
+#: rows that thresholds are found on at most: pairs grow with their square
+MOST_ROWS = 5000
+#: images whose sizes are asked
 _LOOKED_AT = 512
 
 
-def find_thresholds(
-    bench: Workbench, spec: AdaptationSpec, folds: ClassFolds, *, most_rows: int
-) -> tuple[Threshold, ...]:
-    """Return thresholds found on classes of the first fold by the same method trained without them.
-
-    Pairs grow with the square of the rows, so that every second or third row is taken where there are too many.
-    """
+def find_thresholds(bench: Workbench, spec: AdaptationSpec, folds: ClassFolds) -> tuple[Threshold, ...]:
+    """Return thresholds found on the classes of one fold by the same method trained without them."""
     fold = next(folds.repeat(0))
-    rows = fold.validation[:: max(1, -(-len(fold.validation) // most_rows))]
+    rows = fold.validation[:: max(1, -(-len(fold.validation) // MOST_ROWS))]
     adapted = bench.adapter.fit(spec, fold.train)
     return thresholds_of(view_of_rows(bench.table, adapted.embed(rows), rows, normalise=adapted.normalise))
 
@@ -43,8 +46,8 @@ def write_final_model(
     *,
     name: str,
     scores: Mapping[str, Mapping[str, float]],
-    thresholds: Sequence[Threshold],
-    notes: Sequence[str],
+    thresholds: Sequence[Threshold] = (),
+    note: str,
     rows: np.ndarray,
 ) -> str:
     """Write the model folder and return the checksum of its weights; `scores` are by split and metric."""
@@ -78,12 +81,37 @@ def write_final_model(
             for metric, value in found.items()
         ),
         thresholds=tuple(thresholds),
-        notes=tuple(notes),
+        notes=(note,),
     )
     model = UsableModel(network=network, transform=bench.transform, metadata=metadata, device=torch.device("cpu"))
     return write_model(model, folder).weights_sha256
 
 
-def weights_of(bench: Workbench, adapted: AdaptedModel) -> str:
-    """Return the checksum that a model folder of this network would have."""
-    return hashlib.sha256(to_bytes(bench.adapter.full_model(adapted).state_dict())).hexdigest()
+@dataclass(frozen=True, kw_only=True)
+class RemadeModel:
+    """The checksum of the weights of the plan, and of those made again."""
+
+    name: str
+    wanted: str
+    found: str
+
+    @property
+    def is_same(self) -> bool:
+        """Tell whether every weight is the same."""
+        return self.wanted == self.found
+
+
+def remake_model(plan: Path) -> RemadeModel:
+    """Train what a plan says and return both checksums."""
+    asked: dict[str, Any] = read_json(plan, error=StoreError)
+    require(bool(asked.get("rows")), f"{plan}: nothing was trained or measured yet, so there is nothing to repeat")
+    spec = AdaptationSpec.from_plain(asked["adaptation"])
+    bench = Workbench(spec.run, is_small=asked["is_small"])
+    rows = np.array(asked["rows"], dtype=np.int64)
+    bench.embed(rows)
+    if spec.depth > 0:
+        bench.embed_maps(rows, depth=spec.depth, views=asked["views"])
+    with torch_threads(asked["threads"]):
+        adapted = bench.adapter.fit(spec, rows)
+    weights = to_bytes(bench.adapter.full_model(adapted).state_dict())
+    return RemadeModel(name=plan.parent.name, wanted=asked["weights_sha256"], found=hashlib.sha256(weights).hexdigest())

@@ -4,7 +4,7 @@ import pytest
 
 from fairground.errors import FairgroundError, InputError
 from fairground.recommendation.candidates import ALL, frozen_candidates, head_candidates, network_candidates
-from fairground.recommendation.protocol_choice import choose_protocol, choose_split
+from fairground.recommendation.request import choose_protocol, choose_split
 from fairground.spec.study_load import load_study
 
 
@@ -32,13 +32,13 @@ def test_data_that_cannot_be_divided_is_refused_with_what_to_do(sizes, sentence)
 
 
 def test_halves_are_drawn_by_the_seed():
-    assert divided(*[9] * 8).words == ("split=random_halves", "split.seed=3")
+    assert divided(*[9] * 8).overrides == {"split": "random_halves", "split.seed": 3}
     assert "half of the classes, drawn by seed 3, tests" in divided(*[9] * 300).sentence
     assert "the data set's own test half" in divided(*[9] * 300, has_test_half=True).sentence
 
 
 def test_a_list_of_parts_is_kept():
-    assert divided(5, 5, 5, lists_parts=True).words == ("split=listed",)
+    assert divided(5, 5, 5, lists_parts=True).overrides == {"split": "listed"}
 
 
 def test_features_get_heads_small_images_a_small_network_photographs_a_pretrained_one():
@@ -50,13 +50,14 @@ def test_features_get_heads_small_images_a_small_network_photographs_a_pretraine
 
 def test_little_time_takes_a_very_small_network_and_says_so():
     short, long = (chosen(shorter_side=32, is_one_size=True, seconds=seconds) for seconds in (300, 3600))
-    assert short.words == ("data.prepared=32", "trunk=folded_conv")
-    assert long.words == ("data.prepared=32", "trunk=small_conv")
+    assert short.overrides == {"data.prepared": 32, "trunk": "folded_conv"}
+    assert long.overrides == {"data.prepared": 32, "trunk": "small_conv"}
     assert "a very small network" in short.sentence
 
 
 def test_small_images_of_many_sizes_are_cut_to_one():
-    assert chosen(shorter_side=40).words[2:] == ("transform=mlrc2020", "transform.side=32")
+    found = chosen(shorter_side=40).overrides
+    assert (found["transform"], found["transform.side"]) == ("mlrc2020", 32)
 
 
 def test_the_user_may_choose_between_the_two_for_images():
@@ -83,11 +84,12 @@ def test_there_are_hundreds_of_heads_and_every_one_can_be_made():
     methods = load_study("recommend/features-settings").methods
     found = head_candidates(methods, 1280, 300)
     assert len(found) > 200
-    assert len({one.key for one in found}) == len(found)
-    base = ["data.path=x.npz"]
+    assert len({one.label for one in found}) == len(found)
+    base = {"data.path": "x.npz"}
     for one in found[:: len(found) // 12]:
         spec = one.spec("features", base, 5)
         assert spec.run.seed == 5
+        assert spec.run.optimiser.lr == spec.run.optimiser.head_lr == one.rate
         assert spec.steps == 30
 
 

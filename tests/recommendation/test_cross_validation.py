@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairground.adaptation.class_folds import ClassFolds
+from fairground.recommendation.cross_validation import ClassFolds
 
 
 def folds(n_classes, per_class=3, seed=0):
