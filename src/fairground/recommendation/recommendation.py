@@ -22,7 +22,7 @@ from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import Comparison
 from fairground.deploy.metadata import Threshold
 from fairground.errors import DivergedError
-from fairground.evaluation.scores import evaluate_in_detail
+from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.recommendation.advice import (
     FoldSummary,
     UnsealedScores,

@@ -108,8 +108,8 @@ def make_request(
 ) -> Request:
     """Look at the data and return what is asked; `data` names it, `overrides` are the user's own."""
     from fairground.contracts.metric import RankingMetric
-    from fairground.evaluation.metric_names import metric_named
-    from fairground.training.dataset_profile import profile_dataset
+    from fairground.evaluation.metric_scores import metric_named
+    from fairground.training.profiles import profile_dataset
 
     require(
         isinstance(metric_named(by), RankingMetric),

@@ -1,6 +1,6 @@
 """The processes that train one model: here a group of one, which is every run not started by torchrun.
 
-What a run asks its group for is all that differs between one process and many: `torchrun.py` answers for many.
+What a run asks its group for is all that differs between one process and many; `torchrun.py` has the group of many.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,13 @@ from fairground.training.checkpoint import Checkpoints
 
 
 class ProcessGroup:
-    """One process alone. The leader, of rank 0, is the one that writes files and speaks to the user."""
+    """One process alone. The leader, of rank 0, writes files and prints."""
 
     rank: int = 0
     size: int = 1
 
     @property
     def is_leader(self) -> bool:
-        """Whether this process writes files and speaks."""
         return self.rank == 0
 
     def notes(self) -> tuple[str, ...]:
@@ -34,7 +33,7 @@ class ProcessGroup:
         return ()
 
     def ready(self, model: nn.Module) -> None:
-        """Make the network's layers take the whole batch for what it is."""
+        """Make layers that look at the whole batch see the shares of all processes."""
 
     def shard(self, transform: Transform) -> Transform:
         """Return a transform that gives this process its share of every batch."""
@@ -50,11 +49,11 @@ class ProcessGroup:
         return embeddings
 
     def all_gather(self, embeddings: Tensor) -> Tensor:
-        """Return everybody's embeddings, in order, for a loss that every process computes in full."""
+        """Return the embeddings of all processes, in order, for a loss that every process computes in full."""
         return embeddings
 
     def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
-        """Make every gradient that of the whole batch; return the loss everybody agrees on."""
+        """Make every gradient that of the whole batch; return the loss that all processes agree on."""
         return value.item()
 
     def embed(
@@ -64,11 +63,11 @@ class ProcessGroup:
         return embed(model, images, rows, transform, device=device)
 
     def broadcast_object(self, find: Callable[[], Any]) -> Any:
-        """Return what the leader finds, as plain data; nobody else looks."""
+        """Return what `find` gives on the leader, as plain data."""
         return find()
 
     def any(self, is_so: bool) -> bool:
-        """Tell whether it is so for anybody."""
+        """Whether it is so in any process."""
         return is_so
 
 

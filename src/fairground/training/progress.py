@@ -1,4 +1,4 @@
-"""All that decides the future of a run, taken out of its live objects and put back: nothing else may matter."""
+"""How far a run has come, and all that decides its future: taken out of its live objects and put back."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -7,15 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fairground.contracts.metric import Metric
 from fairground.records.record import EpochRow, Finding
 from fairground.training.assemble import Assembled
 from fairground.training.checkpoint import Snapshot
-from fairground.training.doctor.history import History
+from fairground.training.doctor_signs import History
 
 
 @dataclass
 class Progress:
-    """How far a run has come. Epoch 0 is the untrained model; `batch` counts within the epoch under way."""
+    """Epoch 0 is the untrained model; `batch` counts within the current epoch."""
 
     epoch: int = 0
     batch: int = 0
@@ -35,10 +36,25 @@ class Progress:
     findings: list[Finding] = field(default_factory=list)
     history: History = field(default_factory=History)
 
+    def is_new_best(self, score: float, metric: Metric) -> bool:
+        """Whether a score is better than that of the epoch kept so far; the first of equal scores is kept."""
+        return self.best_score is None or metric.is_better(score, self.best_score)
+
+    def is_out_of_patience(self, patience: int) -> bool:
+        """Whether more than `patience` epochs have ended since the best one; 0 never runs out."""
+        return patience > 0 and self.best_epoch is not None and self.epoch - 1 - self.best_epoch > patience
+
 
 def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, Tensor]) -> Snapshot:
-    """Return weights, optimiser, sampler, generators, what the doctor `watched`, and the place reached."""
-    slots, numbers = _optimiser_state(parts.stepper.optimiser)
+    """Return weights, optimiser, sampler, generators, the doctor's tensors in `watched`, and the progress."""
+    slots: dict[str, Tensor] = {}
+    numbers: dict[str, dict[str, Any]] = {}
+    for index, memory in parts.stepper.optimiser.state_dict()["state"].items():
+        for name, value in memory.items():
+            if isinstance(value, Tensor):
+                slots[f"{index}/{name}"] = value
+            else:
+                numbers.setdefault(str(index), {})[name] = value
     drawing = parts.loader.state()
     groups: dict[str, Mapping[str, Tensor]] = {
         "model": parts.model.state_dict(),
@@ -51,11 +67,11 @@ def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, Te
         "average": {} if parts.stepper.average is None else parts.stepper.average.state(),
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
-    return Snapshot(tensors=tensors, facts={**asdict(progress), "optimiser": numbers})
+    return Snapshot(tensors=tensors, values={**asdict(progress), "optimiser": numbers})
 
 
 def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, Tensor]]:
-    """Restore the live objects; return the place reached and what the doctor watched."""
+    """Restore the live objects; return the progress and the doctor's tensors."""
     groups: dict[str, dict[str, Tensor]] = {}
     for key, tensor in snapshot.tensors.items():
         group, _, name = key.partition("/")
@@ -68,26 +84,12 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[st
     parts.loader.load_state(groups)
     parts.stepper.generator.set_state(groups["generator"]["miner"])
     torch.set_rng_state(groups["global"]["state"])
-    _restore_optimiser(parts.stepper.optimiser, groups.get("optimiser", {}), snapshot.facts["optimiser"])
-    # A checkpoint of an earlier version knows no findings.
-    facts = {name: snapshot.facts[name] for name in Progress.__dataclass_fields__ if name in snapshot.facts}
-    facts["rows"] = [EpochRow(**row) for row in facts["rows"]]
-    facts["findings"] = [Finding(**finding) for finding in facts.get("findings", [])]
-    facts["history"] = History.from_plain(facts["history"]) if "history" in facts else History()
-    return Progress(**facts), groups.get("doctor", {})
-
-
-def _optimiser_state(optimiser: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, dict[str, Any]]]:
-    """Split the optimiser's memory into tensors and plain numbers, by weight number and name."""
-    tensors: dict[str, Tensor] = {}
-    numbers: dict[str, dict[str, Any]] = {}
-    for index, slots in optimiser.state_dict()["state"].items():
-        for name, value in slots.items():
-            if isinstance(value, Tensor):
-                tensors[f"{index}/{name}"] = value
-            else:
-                numbers.setdefault(str(index), {})[name] = value
-    return tensors, numbers
+    _restore_optimiser(parts.stepper.optimiser, groups.get("optimiser", {}), snapshot.values["optimiser"])
+    values = {name: snapshot.values[name] for name in Progress.__dataclass_fields__}
+    values["rows"] = [EpochRow(**row) for row in values["rows"]]
+    values["findings"] = [Finding(**finding) for finding in values["findings"]]
+    values["history"] = History.from_plain(values["history"])
+    return Progress(**values), groups.get("doctor", {})
 
 
 def _restore_optimiser(
@@ -98,7 +100,7 @@ def _restore_optimiser(
     for key, tensor in tensors.items():
         index, _, name = key.partition("/")
         weight = weights[int(index)]
-        # A fused optimiser walks weight and memory side by side, so both must be laid out alike.
+        # A fused optimiser walks weight and memory side by side, so both must have the same layout.
         alike = torch.empty_like(weight, dtype=tensor.dtype).copy_(tensor) if tensor.shape == weight.shape else tensor
         state.setdefault(int(index), {})[name] = alike
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})

@@ -16,18 +16,23 @@ from torch import Tensor
 
 from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
 from fairground.errors import DataError, require
-from fairground.evaluation import inputs
-from fairground.evaluation.arrangement import arranged, arranged_on_device
-from fairground.evaluation.excluded_pairs import GroupRule, coded_groups
-from fairground.evaluation.relevance import Relevance, RelevanceFunction, relevance_of
+from fairground.evaluation import checked_arrays
+from fairground.evaluation.relevant_references import (
+    GroupRule,
+    Relevance,
+    RelevanceFunction,
+    coded_groups,
+    relevance_of,
+)
+from fairground.functional.distances import normalize
 from fairground.functional.spectral import singular_values
 from fairground.retrieval.contingency import contingency
-from fairground.retrieval.device_ranks import rank_on_device
+from fairground.retrieval.device_ranks import DeviceSearchPlan, rank_on_device
 from fairground.retrieval.kmeans import Clusters, kmeans
 from fairground.retrieval.neighbours import best_by_class, nearest
 from fairground.retrieval.ranks import Ranked, blocks, rank, relevant_scores
-from fairground.retrieval.search_plan import SearchPlan
-from fairground.retrieval.tiles import normalise_rows
+from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
+from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
 from fairground.retrieval.verification import count_pairs
 
 Distance = Literal["cosine", "euclidean"]
@@ -70,10 +75,10 @@ class EmbeddingView:
 
     def __init__(
         self,
-        embeddings: inputs.Embeddings,
-        labels: inputs.Labels | None = None,
-        references: inputs.Embeddings | None = None,
-        reference_labels: inputs.Labels | None = None,
+        embeddings: checked_arrays.Embeddings,
+        labels: checked_arrays.Labels | None = None,
+        references: checked_arrays.Embeddings | None = None,
+        reference_labels: checked_arrays.Labels | None = None,
         *,
         distance: Distance = "euclidean",
         normalise: bool = True,
@@ -89,12 +94,12 @@ class EmbeddingView:
         block: int | None = None,
     ) -> None:
         require(distance in ("cosine", "euclidean"), f"distance must be 'cosine' or 'euclidean'; got '{distance}'")
-        self.embeddings = inputs.as_matrix(embeddings)
-        self.references = None if references is None else inputs.as_matrix(references, "references")
-        inputs.check_sides(self.embeddings, self.references, labels, reference_labels, query_rows, relevance)
+        self.embeddings = checked_arrays.as_matrix(embeddings)
+        self.references = None if references is None else checked_arrays.as_matrix(references, "references")
+        checked_arrays.check_sides(self.embeddings, self.references, labels, reference_labels, query_rows, relevance)
         self.normalise = normalise
         self.is_raw = distance == "euclidean" and not normalise
-        self.query_rows = inputs.row_numbers(query_rows, len(self.embeddings))
+        self.query_rows = checked_arrays.row_numbers(query_rows, len(self.embeddings))
         self.n_clusters = n_clusters
         self.seed, self.clustering_seeds = seed, clustering_seeds
         self.threads = threads if threads is not None else min(torch.get_num_threads(), os.cpu_count() or 1)
@@ -118,9 +123,9 @@ class EmbeddingView:
         return self.n_rows if self.query_rows is None else len(self.query_rows)
 
     @cached_property
-    def classes(self) -> inputs.Coded | None:
+    def classes(self) -> checked_arrays.Coded | None:
         """Class numbers of all rows and of the references; None where rows have sets of labels or none."""
-        return inputs.coded_labels(*self._labels, self.embeddings, self.references)
+        return checked_arrays.coded_labels(*self._labels, self.embeddings, self.references)
 
     @property
     def row_classes(self) -> np.ndarray:
@@ -251,7 +256,9 @@ class EmbeddingView:
     def row_blocks(self) -> Iterator[np.ndarray]:
         """Yield the rows in order, unit length if `normalise`, in blocks of bounded size."""
         for begin in range(0, self.n_rows, BLOCK_ROWS):
-            yield self._some_rows(slice(begin, begin + BLOCK_ROWS), inputs.working_dtype(self.embeddings, exact=False))
+            yield self._some_rows(
+                slice(begin, begin + BLOCK_ROWS), checked_arrays.working_dtype(self.embeddings, exact=False)
+            )
 
     def rows(self, which: np.ndarray) -> np.ndarray:
         """Return some rows as float64, unit length if `normalise`."""
@@ -263,3 +270,79 @@ class EmbeddingView:
         if self.normalise:
             normalise_rows(block)
         return block
+
+
+def arranged(
+    embeddings: checked_arrays.Embeddings,
+    references: checked_arrays.Embeddings | None,
+    query_rows: np.ndarray | None,
+    relevance: Relevance,
+    groups: tuple[np.ndarray | None, np.ndarray | None],
+    *,
+    is_raw: bool,
+) -> SearchPlan:
+    """Return queries and references as tiles; vectors of unit length unless `is_raw`."""
+    theirs = embeddings if references is None else references
+    rows = relevance.query_order if query_rows is None else query_rows[relevance.query_order]
+    is_one_set = references is None and query_rows is None
+    dtype = checked_arrays.working_dtype(embeddings, theirs, exact=is_raw)
+    edge = edge_for(len(rows), len(theirs))
+    reference_tiles = _tiles(theirs, relevance.reference_order, edge, dtype, not is_raw)
+    query_tiles = reference_tiles if is_one_set else _tiles(embeddings, rows, edge, dtype, not is_raw)
+    mine, other = groups
+    return SearchPlan(
+        queries=query_tiles,
+        references=reference_tiles,
+        is_one_set=is_one_set,
+        own=relevance.own,
+        half_lengths=reference_tiles.half_squared_lengths() if is_raw else None,
+        query_groups=None if mine is None else mine[relevance.query_order],
+        reference_groups=None if other is None else other[relevance.reference_order],
+        duplicates=find_duplicate_rows(query_tiles, reference_tiles),
+    )
+
+
+def arranged_on_device(
+    embeddings: Tensor,
+    references: checked_arrays.Embeddings | None,
+    query_rows: np.ndarray | None,
+    relevance: Relevance,
+    groups: tuple[np.ndarray | None, np.ndarray | None],
+    *,
+    is_raw: bool,
+) -> DeviceSearchPlan:
+    """Return queries and references as tensors on the device of `embeddings`."""
+    theirs = embeddings if references is None else references
+    rows = relevance.query_order if query_rows is None else query_rows[relevance.query_order]
+    dtype = (
+        torch.float64 if checked_arrays.working_dtype(embeddings, theirs, exact=is_raw) == np.float64 else torch.float32
+    )
+
+    def moved(values: checked_arrays.Embeddings) -> Tensor:
+        return torch.as_tensor(values, device=embeddings.device)
+
+    def sorted_side(matrix: checked_arrays.Embeddings, order: np.ndarray) -> Tensor:
+        side = moved(matrix)[moved(order)].to(dtype)
+        return side if is_raw else normalize(side)
+
+    in_order = sorted_side(theirs, relevance.reference_order)
+    distinct, kind = torch.unique(in_order, dim=0, return_inverse=True)
+    mine, other = groups
+    return DeviceSearchPlan(
+        queries=sorted_side(embeddings, rows),
+        # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
+        references=distinct,
+        kind=kind,
+        numbers=moved(relevance.reference_order),
+        own=moved(relevance.own),
+        half_lengths=distinct.square().sum(1) / 2 if is_raw else None,
+        query_groups=None if mine is None else moved(mine[relevance.query_order]),
+        reference_groups=None if other is None else moved(other[relevance.reference_order]),
+    )
+
+
+def _tiles(matrix: checked_arrays.Embeddings, index: np.ndarray, edge: int, dtype: np.dtype, is_unit: bool) -> Tiles:
+    on_cpu = matrix.cpu().numpy() if isinstance(matrix, Tensor) else matrix
+    tiles = Tiles(on_cpu, index.astype(np.int32), edge, dtype, is_unit)
+    # A memory-mapped file may be larger than memory: its tiles are read when they are needed.
+    return tiles if isinstance(on_cpu, np.memmap) else tiles.in_memory()

@@ -1,14 +1,19 @@
-"""Which references are relevant to which queries: those of the same class, of a shared label, or as a function says."""
+"""Which references are relevant to which queries: those of the same class, of a shared label, or as a function says.
+
+Pairs of one group, such as two images of one camera or one sequence, can be left out: a model finds them too easily.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.evaluation import inputs
+from fairground.evaluation import checked_arrays
 from fairground.retrieval.ranks import Relevant
 
+GroupRule = Literal["same_group", "same_class_and_group"]
 #: rows of queries (q,) and of references (r,) to a boolean matrix (q, r)
 RelevanceFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -17,7 +22,7 @@ class Relevance(ABC):
     """Relevant references of every query, in an order of queries and of references that suits their search.
 
     `query_order` and `reference_order` are row numbers; everything else counts places in those orders. `own[q]` is the
-    place of query q among the references, or -1. Pairs for which `forbidden` holds are never relevant.
+    place of query q among the references, or -1.
     """
 
     query_order: np.ndarray
@@ -31,7 +36,7 @@ class Relevance(ABC):
 
 
 class SameClass(Relevance):
-    """References of the query's class. Both sides are put in order of class, so that relevant pairs lie together."""
+    """References of the query's class. Both sides are put in order of class, so that relevant pairs are adjacent."""
 
     def __init__(
         self,
@@ -132,8 +137,8 @@ def lists_from_function(
 
 def relevance_of(
     function: RelevanceFunction | None,
-    classes: inputs.Coded | None,
-    labels: tuple[inputs.Labels, inputs.Labels],
+    classes: checked_arrays.Coded | None,
+    labels: tuple[checked_arrays.Labels, checked_arrays.Labels],
     rows: np.ndarray,
     n_references: int,
     own: np.ndarray | None,
@@ -144,8 +149,8 @@ def relevance_of(
         return Listed(lists_from_function(function, rows, n_references), len(rows), n_references, own, *groups)
     if classes is not None:
         return SameClass(classes.queries[rows], classes.references, own, *groups)
-    mine = inputs.as_label_sets(labels[0], len(labels[0]))
-    theirs = mine if own is not None else inputs.as_label_sets(labels[1], n_references, "reference_labels")
+    mine = checked_arrays.as_label_sets(labels[0], len(labels[0]))
+    theirs = mine if own is not None else checked_arrays.as_label_sets(labels[1], n_references, "reference_labels")
     return Listed(lists_from_sets([mine[row] for row in rows], theirs), len(rows), n_references, own, *groups)
 
 
@@ -169,3 +174,31 @@ def _pair_codes(
     """Return one number for each (class, group), for queries and for references."""
     n_groups = int(max(query_groups.max(), reference_groups.max())) + 1
     return query_classes * n_groups + query_groups, reference_classes * n_groups + reference_groups
+
+
+def coded_groups(
+    groups: Any,
+    reference_groups: Any,
+    rule: GroupRule,
+    embeddings: checked_arrays.Embeddings,
+    references: checked_arrays.Embeddings | None,
+    classes: checked_arrays.Coded | None,
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return numbers for rows and references such that pairs with equal numbers are left out; None without groups."""
+    rules = ("same_group", "same_class_and_group")
+    require(rule in rules, f"group_rule must be one of {', '.join(rules)}; got '{rule}'")
+    if groups is None:
+        require(reference_groups is None, "reference_groups were given without groups")
+        return None, None
+    require((references is None) == (reference_groups is None), "groups and reference_groups go together")
+    mine = checked_arrays.as_column(groups, len(embeddings), "groups")
+    theirs = (
+        None if references is None else checked_arrays.as_column(reference_groups, len(references), "reference_groups")
+    )
+    both = checked_arrays.coded(mine, theirs)
+    if rule == "same_group":
+        return both.queries, both.references
+    require(classes is not None, "group_rule 'same_class_and_group' needs one label per row")
+    assert classes is not None
+    n = len(both.names)
+    return classes.queries * n + both.queries, classes.references * n + both.references
