@@ -16,7 +16,7 @@ import numpy as np
 import safetensors.numpy
 import torch
 from PIL import Image
-from tests.cli.test_study import STUDY
+from tests.commands.test_study import STUDY
 from tests.records.factory import make_record
 from tests.training.tiny import TINY
 

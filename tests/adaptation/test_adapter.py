@@ -12,7 +12,7 @@ from fairground.functional.spectral import principal_axes
 from fairground.recommendation.candidates import Candidate, frozen_candidates
 from fairground.spec.adaptation import ALL
 from fairground.spec.load import load_run
-from tests.cli.quick_race import write_features
+from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
 
 SUP_CON = Candidate(

@@ -8,7 +8,7 @@ from fairground.comparison.flags import FLAGS
 from fairground.comparison.rules import RULES
 from fairground.errors import InputError
 from fairground.records.record import PretrainedWeights
-from tests.cli.test_commands import fairground
+from tests.commands.test_commands import fairground
 from tests.comparison.methods import ON_TEST, method, searched
 from tests.records.factory import make_provenance
 

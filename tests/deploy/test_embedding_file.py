@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.deploy.embedding_file import embed_to_file
 from fairground.deploy.inputs import read_inputs
 from fairground.deploy.model_folder import write_model

@@ -6,7 +6,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.deploy.model import Embedder
 from fairground.deploy.model_folder import open_model, write_model
 from fairground.deploy.onnx_export import example_inputs

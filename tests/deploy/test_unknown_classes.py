@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.deploy import search, unknown_classes
 from fairground.deploy.conformal import ClassConformal
 from fairground.deploy.index import build_index, open_index, remove_from_index

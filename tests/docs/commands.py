@@ -13,7 +13,7 @@ from typing import Literal
 import typer
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from tests.docs.blocks import ROOT
 
 Kind = Literal["run", "dry", "parsed", "other"]
@@ -96,8 +96,8 @@ def parse(words: tuple[str, ...]) -> None:
     command, rest, path = typer.main.get_command(app), list(words), "fairground"
     while hasattr(command, "commands"):
         assert rest, f"{path} needs a command"
-        assert rest[0] in command.commands, f"there is no command '{path} {rest[0]}'"
-        path, command = f"{path} {rest[0]}", command.commands[rest.pop(0)]
+        assert rest[0] in command.list_commands(None), f"there is no command '{path} {rest[0]}'"
+        path, command = f"{path} {rest[0]}", command.get_command(None, rest.pop(0))
     command.make_context(path, rest)
 
 

@@ -217,7 +217,7 @@ def test_when_the_last_node_dies_the_driver_waits_as_long_as_it_says_and_no_job_
 
 JSON_DRIVER = f"""
 import json
-from fairground.api.terminal import prints_on_stderr
+from fairground.commands.terminal import prints_on_stderr
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.executors.ray import RayExecutor
 with prints_on_stderr(), RayExecutor("{JOBS}:double", workers=1) as executor:

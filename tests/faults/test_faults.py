@@ -18,7 +18,7 @@ import pytest
 from fairground.errors import StoreError
 from fairground.records import provenance, rows
 from fairground.records.store import Store
-from tests.cli.test_commands import fairground
+from tests.commands.test_commands import fairground
 from tests.faults.driver import digits_of_runs, records, specs
 from tests.patience import PATIENCE
 from tests.records.factory import make_record

@@ -20,7 +20,7 @@ from fairground.reporting.values_file import read_values
 from fairground.samplers.fixed_tuples import _read as read_tuples
 from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study
-from tests.cli.test_commands import fairground
+from tests.commands.test_commands import fairground
 from tests.deploy.conftest import model, trained  # noqa: F401 - fixtures
 from tests.patience import PATIENCE
 
@@ -112,26 +112,6 @@ def test_malformed_weights_with_a_right_checksum_are_a_sentence(model, tmp_path)
         )
         with pytest.raises(FairgroundError):
             read_model(tmp_path / "model")
-
-
-def test_a_small_text_of_many_parts_takes_neither_time_nor_memory(tmp_path):
-    path = tmp_path / "run.toml"
-    for text, sentence in (
-        (".".join("a" * 15_000) + " = 1", "a line has 14,999 dots, more than 200"),
-        ('a = "' + "x" * 300_000 + '"', "has more than the 262,144 bytes"),
-        ("a = " + "[" * 100_000, "is not TOML"),
-    ):
-        path.write_text(text)
-        for read in (lambda path: load_run(file=path), lambda path: load_study(str(path))):
-            with pytest.raises(FairgroundError, match=sentence):
-                read(path)
-    os.truncate(path, 17 << 20)
-    path.rename(tmp_path / "model.json")
-    with pytest.raises(FairgroundError, match="has more than the 16,777,216 bytes"):
-        read_model(tmp_path)
-    os.mkfifo(path)
-    with pytest.raises(FairgroundError, match=r"^cannot read '.*run\.toml': it is a pipe, not a plain file$"):
-        load_run(file=path)
 
 
 def test_a_path_that_cannot_be_one_is_a_sentence(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.errors import InputError
 from fairground.loading.image_files import images_from_files
 from fairground.loading.prepared_cache import USED, cache_root

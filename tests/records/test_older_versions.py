@@ -8,7 +8,7 @@ import pytest
 from fairground.records.older_versions import upgraded
 from fairground.records.record import RECORD_VERSION, KnownBug, PretrainedWeights, RunRecord, Selection
 from fairground.records.store import Store
-from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.procedures import SearchProcedure
 from tests.records.factory import make_record
 
 OLDER = Path(__file__).parent / "older"

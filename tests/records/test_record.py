@@ -7,8 +7,7 @@ import pytest
 
 from fairground.errors import StoreError
 from fairground.records.record import Finding, KnownBug, PretrainedWeights, RunRecord, Score, Selection
-from fairground.spec.search_procedure import SearchProcedure
-from fairground.spec.seed_procedure import SeedProcedure, UntilSettledSpec
+from fairground.spec.procedures import SearchProcedure, SeedProcedure, UntilSettledSpec
 from fairground.spec.space import Choice, Integer, LogReal, Real
 from tests.records.factory import make_provenance, make_record
 

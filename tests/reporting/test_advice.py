@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 
 from fairground.comparison.compare_values import compare_values
+from fairground.recommendation.advice import (
+    FoldSummary,
+    UnsealedScores,
+    advice_of,
+    table_columns,
+    table_rows,
+    verdicts_of,
+)
 from fairground.recommendation.candidates import Candidate
 from fairground.recommendation.decision import Decision, RankedMethod, decide
 from fairground.recommendation.measurements import Measurement, Measurements
 from fairground.recommendation.race import Race
 from fairground.recommendation.race_clock import RaceClock
-from fairground.reporting.advice import FoldSummary, UnsealedScores, advice_of, table_columns, table_rows, verdicts_of
 from fairground.reporting.race_page import RacePage, write_race_page
 
 FROZEN = Candidate(name="frozen network", words=("head=identity",))

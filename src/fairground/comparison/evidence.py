@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
+from fairground.comparison.run_scores import seed_of
 from fairground.records.record import RunRecord, SplitName, one_of_each_spec
 from fairground.spec.declarations import declared
-from fairground.spec.flatten import flatten
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.identity import flatten
+from fairground.spec.procedures import SeedProcedure
 from fairground.spec.space import Range
 
 
@@ -100,12 +101,6 @@ def is_any_other(values: Iterable[object]) -> bool:
 def is_under(key: str, owners: Iterable[str]) -> bool:
     """Tell whether a dotted setting is one of `owners` or lies below one; everything lies below an empty one."""
     return any(owner in ("", key) or key.startswith(f"{owner}.") for owner in owners)
-
-
-def seed_of(record: RunRecord) -> int:
-    """Return the seed of a run."""
-    seed = record.spec.get("seed")
-    return seed if isinstance(seed, int) else 0
 
 
 def is_measured_raw(record: RunRecord) -> bool:

@@ -7,7 +7,7 @@ own weights. Everything else must agree.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.differences import find_differences
 from fairground.comparison.evidence import Difference, Evidence, Flag
 from fairground.comparison.flags import find_flags

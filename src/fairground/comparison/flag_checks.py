@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison, Estimate
-from fairground.comparison.evidence import Evidence, is_any_other, is_measured_raw, seed_of
+from fairground.comparison.comparison_result import Comparison, Estimate
+from fairground.comparison.evidence import Evidence, is_any_other, is_measured_raw
 from fairground.comparison.rules import compares_samplers
+from fairground.comparison.run_scores import seed_of
 from fairground.records.record import Provenance, RunRecord, one_of_each_spec
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.procedures import SeedProcedure
 from fairground.spec.space import end_of
 
 Found = Iterator[tuple[tuple[str, ...], str, str]]

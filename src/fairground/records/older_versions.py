@@ -19,8 +19,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairground.spec.metric_words import declared_metric
-from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.measurement_names import declared_metric
+from fairground.spec.procedures import SearchProcedure
 
 _TRIALS = re.compile(r"search: (\d+) trials?\b")
 _SELECTED = re.compile(r"selected on (?:the )?(train|validation|test)\b")

@@ -14,11 +14,9 @@ from typing import Any, Literal, TypeVar, get_args
 from fairground.errors import StoreError, require
 from fairground.files import parse_json
 from fairground.records.older_versions import upgraded
-from fairground.spec.flatten import text_without_seed
-from fairground.spec.identity import canonical_json
-from fairground.spec.metric_words import declared_metric
-from fairground.spec.search_procedure import SearchProcedure
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.identity import canonical_json, text_without_seed
+from fairground.spec.measurement_names import declared_metric
+from fairground.spec.procedures import SearchProcedure, SeedProcedure
 from fairground.spec.settings import Value
 
 #: 2 added findings; 3 added selection, search, clustering seeds, closed set, known bugs, weights and directions;

@@ -8,7 +8,7 @@ from pathlib import Path
 from fairground.records.artefacts import RunFolder
 from fairground.records.folders import folder_names
 from fairground.records.record import RunRecord, one_of_each_spec
-from fairground.spec.data_name import data_name
+from fairground.spec.identity import data_name
 from fairground.spec.space import Range
 from fairground.studies.trial import Trial
 

@@ -9,9 +9,9 @@ from statistics import fmean
 from fairground.records.artefacts import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
-from fairground.spec.jobs import UNSAID, StudyJob, jobs_of
 from fairground.spec.run import RunSpec
 from fairground.spec.study import StudySpec
+from fairground.spec.study_jobs import UNSAID, StudyJob, jobs_of
 from fairground.studies.speed import RunSpeed, measured_speeds
 from fairground.studies.suggest import suggest
 from fairground.studies.work import RunWork, work_of

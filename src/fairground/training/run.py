@@ -16,10 +16,9 @@ from fairground.records.artefacts import RunFolder, write_atomically
 from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, State
 from fairground.records.sealed_json import read_sealed, write_sealed
-from fairground.spec.identity import method_of, name_of, to_plain
+from fairground.spec.identity import child_seed, method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
-from fairground.spec.seeds import child_seed
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
 from fairground.training.distributed.process_group import ALONE, ProcessGroup
