@@ -95,7 +95,7 @@ def test_no_file_of_the_folder_is_a_pickle(exported):
         ({"channels": True}, "damaged: channels must be a whole number from 1; got True"),
         ({"embedding_dim": -1}, "damaged: embedding_dim must be a whole number from 1; got -1"),
         ({"embedding_dim": True}, "damaged: embedding_dim must be a whole number from 1; got True"),
-        ({"embedding_dim": 17}, r"cannot be made: it says that embeddings have 17 numbers, but its head makes \d+"),
+        ({"embedding_dim": 17}, r"cannot be made: model.json names 17 numbers per embedding, but its head makes \d+"),
     ],
 )
 def test_a_folder_that_was_tampered_with_is_refused_in_a_sentence(exported, tmp_path, change, complaint):

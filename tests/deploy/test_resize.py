@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from fairground.deploy.resize import ResizedImages
+from fairground.deploy.model import ResizedImages
 from fairground.loading.in_memory import ImagesInMemory
 
 
