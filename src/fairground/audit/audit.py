@@ -24,9 +24,8 @@ from fairground.contracts.dataset import Dataset
 from fairground.contracts.split import Split
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
-from fairground.files import shown
+from fairground.files import shown, write_atomically
 from fairground.loading.photo_dataset import PhotoDataset, Photos
-from fairground.records.artefacts import write_atomically
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset, build_split
 

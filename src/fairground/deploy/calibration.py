@@ -10,7 +10,7 @@ The rates are those of single pairs; `unknown_classes.py` decides about a query 
 import numpy as np
 
 from fairground.deploy.metadata import Threshold
-from fairground.evaluation.view import GENUINE_LIMIT, EmbeddingView
+from fairground.evaluation.embedding_view import GENUINE_LIMIT, EmbeddingView
 
 FMR = "fmr 1 %"
 EER = "eer"
