@@ -100,7 +100,7 @@ def test_a_file_in_another_encoding_is_refused(
 
 
 def test_what_is_no_file_is_called_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cases = {tmp_path: "it is a folder", Path("/dev/null"): "it is a device", tmp_path / "x": "there is no file"}
+    cases = {tmp_path: "Is a directory", tmp_path / "x": "no such file"}
     for path, words in cases.items():
         assert fairground("compare", "--values", str(path)) == 2
         assert words in capsys.readouterr().err
