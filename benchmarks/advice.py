@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.harness import Table
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.layout import Array
+from fairground.comparison.paired_table import Array
 
 PAGE = Path(__file__).parent.parent / "docs" / "recommend.md"
 STUDIES, REPEATS, PICKED = 1000, 3, 3

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 
 from benchmarks.harness import Table
-from fairground.api.run import Run
-from fairground.api.train import train
+from fairground.commands.runs import Run
+from fairground.commands.train import train
 
 SEEDS = (1, 2, 3)
 #: what both sides share: everything but what trains, and how fast

@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import Table
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison
-from fairground.comparison.law import critical_value
-from fairground.comparison.layout import Layout
-from fairground.comparison.reference import reference_of
-from fairground.comparison.runs import Runs
-from fairground.comparison.scatter import scatter_of
+from fairground.comparison.comparison_result import Comparison
+from fairground.comparison.null_distribution import critical_value, null_distribution_of
+from fairground.comparison.paired_table import Layout, scatter_of
+from fairground.comparison.run_scores import Runs
 from fairground.comparison.sequential import Plan, in_question, look
 
 PAGE = Path(__file__).parent.parent / "docs" / "fairness.md"
@@ -68,7 +66,7 @@ def intervals(scores: Array, *, level: float = 0.95) -> tuple[Array, Array]:
     """Return differences and half widths of all pairs, (studies, pairs), as `compare_values` has them of each study."""
     _, k, n = scores.shape
     layout = Layout(has_run=np.ones((k, n), dtype=bool))
-    c = critical_value(reference_of(layout).highest, 1 - level)
+    c = critical_value(null_distribution_of(layout).highest, 1 - level)
     a, b = layout.pairs
     differences, halves = [], []
     for some in np.array_split(scores.reshape(len(scores), -1), max(1, len(scores) // 250)):

@@ -6,9 +6,9 @@ python examples/embed_and_search.py
 import tempfile
 from pathlib import Path
 
-from fairground.deploy.decision import rule_of
 from fairground.deploy.index import build_index
 from fairground.deploy.model_folder import open_model
+from fairground.deploy.unknown_classes import rule_of
 from fairground.spec.load import load_run
 from fairground.training.run import run
 

@@ -28,7 +28,9 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 
 def test_the_help_of_the_command_line_imports_nothing_heavy() -> None:
-    program = "import sys; sys.argv = ['fairground', '--help']\nfrom fairground.cli.main import main\ntry: main()\n"
+    program = (
+        "import sys; sys.argv = ['fairground', '--help']\nfrom fairground.commands.main import main\ntry: main()\n"
+    )
     program += "except SystemExit: pass\nprint(); " + LOADED
     loaded = set(json.loads(python(program).stdout.splitlines()[-1]))
     assert not loaded & set(HEAVY)

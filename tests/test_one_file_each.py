@@ -1,4 +1,4 @@
-"""One new loss, miner, sampler, metric, data set, trunk, figure, fairness rule or command is one file touched.
+"""One new loss, miner, sampler, metric, data set, trunk, figure or fairness rule is one file touched.
 
 Each is added to a copy of the package as CONTRIBUTING tells, nothing else is edited, and the command line uses it.
 """
@@ -171,16 +171,6 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         numbers=counts,
     )
 ''',
-    "cli/hello.py": '''
-"""`fairground hello`."""
-
-HELP_ORDER = 15
-
-
-def hello() -> None:
-    """Greet."""
-    print("hello from a new command")
-''',
 }
 RULE = """    Rule(
         name="new_rule",
@@ -207,7 +197,7 @@ def command(tmp_path_factory):
     shutil.copytree(Path(fairground.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     for name, text in FILES.items():
         (package / name).write_text(text.lstrip())
-    rules = package / "fairness" / "rules.py"
+    rules = package / "comparison" / "rules.py"
     text = rules.read_text()
     assert text.count("RULES: tuple[Rule, ...] = (\n") == 1
     rules.write_text(text.replace("RULES: tuple[Rule, ...] = (\n", f"RULES: tuple[Rule, ...] = (\n{RULE}"))
@@ -232,12 +222,6 @@ def test_a_new_component_is_listed_trained_and_reported(command, tmp_path):
     command("report", "-o", str(page))
     assert "A tally of runs" in page.read_text()
     assert "Found first" in page.read_text()
-
-
-def test_a_new_command_is_in_the_help_and_runs(command):
-    listed = command("--help")
-    assert listed.index("  hello ") < listed.index("  recommend ")
-    assert command("hello") == "hello from a new command\n"
 
 
 def test_a_new_rule_refuses_a_comparison(command):

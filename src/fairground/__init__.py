@@ -14,15 +14,15 @@ from typing import Any
 __version__ = "0.2.0"
 #: verb -> the module and the function behind it
 _VERBS = {
-    "train": "fairground.api.train:train",
-    "study": "fairground.api.study:study",
-    "compare": "fairground.api.compare:compare",
+    "train": "fairground.commands.train:train",
+    "study": "fairground.commands.study:study",
+    "compare": "fairground.commands.compare:compare",
     "compare_values": "fairground.comparison.compare_values:compare_values",
-    "report": "fairground.api.report:report",
-    "runs": "fairground.api.runs:runs",
+    "report": "fairground.commands.report:report",
+    "runs": "fairground.commands.runs:runs",
     "evaluate": "fairground.evaluation.scores:evaluate",
-    "load_model": "fairground.api.load_model:load_model",
-    "recommend": "fairground.api.recommend:recommend",
+    "load_model": "fairground.commands.load_model:load_model",
+    "recommend": "fairground.commands.recommend:recommend",
 }
 #: the component rooms, in the order of `catalogue.ROOMS`
 _ROOMS = (

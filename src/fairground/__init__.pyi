@@ -10,13 +10,13 @@ from fairground import samplers
 from fairground import splits
 from fairground import transforms
 from fairground import trunks
-from fairground.api.compare import compare
-from fairground.api.load_model import load_model
-from fairground.api.recommend import recommend
-from fairground.api.report import report
-from fairground.api.runs import runs
-from fairground.api.study import study
-from fairground.api.train import train
+from fairground.commands.compare import compare
+from fairground.commands.load_model import load_model
+from fairground.commands.recommend import recommend
+from fairground.commands.report import report
+from fairground.commands.runs import runs
+from fairground.commands.study import study
+from fairground.commands.train import train
 from fairground.comparison.compare_values import compare_values
 from fairground.evaluation.scores import evaluate
 

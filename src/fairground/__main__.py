@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the command line; Ctrl-C while it is still being imported ends it without a word."""
     try:
-        from fairground.cli.main import main as run
+        from fairground.commands.main import main as run
     except KeyboardInterrupt:
         sys.exit(130)
     run()

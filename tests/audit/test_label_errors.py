@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairground.audit.label_errors import FOLDS, suspect_labels
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.errors import DataError
 from tests.datasets.pictures import class_folders
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fairground.comparison.intervals import t_interval
-from fairground.comparison.ranks import friedman_p, nemenyi, ranks_of
+from fairground.comparison.mean_ranks import friedman_p, nemenyi, ranks_of
 
 N_STUDIES = 2000
 TOLERANCE = 3 * math.sqrt(0.05 * 0.95 / N_STUDIES)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from fairground.comparison import reference
-from fairground.comparison.layout import Layout, layout_of
-from fairground.comparison.scatter import scatter_of
+from fairground.comparison.null_distribution import DRAWS, FEWEST, null_distribution_of
+from fairground.comparison.paired_table import Layout, layout_of, scatter_of
 
 
 @pytest.mark.parametrize(("k", "s"), [(2, 2), (2, 7), (5, 3), (9, 12)])
@@ -32,27 +31,6 @@ def test_one_run_missing_is_not_complete():
 
 
 def test_a_study_of_thousands_of_pairs_is_drawn_less_often():
-    assert len(reference.reference_of(layout_of(np.ones((3, 60), bool))).highest) == reference.DRAWS
-    many = reference.reference_of(layout_of(np.ones((160, 3), bool)))
-    assert reference.FEWEST <= len(many.highest) < reference.DRAWS
-
-
-@pytest.mark.parametrize(("k", "s"), [(90, 2), (90, 10), (40, 80), (20, 190), (5, 800), (2, 2000)])
-def test_drawing_means_and_sums_of_squares_reaches_the_law_of_drawing_every_run(k, s, monkeypatch):
-    layout = layout_of(np.ones((k, s), bool))
-    monkeypatch.setattr(reference, "_MOST_DRAWN", 16_000_000)
-    laws = []
-    for most in (k * s + k * k, 0):
-        monkeypatch.setattr(reference, "_MOST_BY_RUN", most)
-        reference._reference.cache_clear()
-        laws.append(reference.reference_of(layout))
-    reference._reference.cache_clear()
-    exact, short = laws
-    # 4,000 draws know a quantile of 5 % to a few hundredths, and the median better.
-    for level, tolerance in ((0.5, 0.06), (0.95, 0.15)):
-        assert np.quantile(short.highest, level) == pytest.approx(np.quantile(exact.highest, level), abs=tolerance)
-        assert np.quantile(short.alone, level) == pytest.approx(np.quantile(exact.alone, level), abs=tolerance)
-        wide, narrow = (np.quantile(np.abs(law.errors), level) for law in (short, exact))
-        assert wide == pytest.approx(narrow, rel=0.05)
-    critical = np.quantile(short.highest, 0.95)
-    assert (exact.highest > critical).mean() == pytest.approx(0.05, abs=0.015)
+    assert len(null_distribution_of(layout_of(np.ones((3, 60), bool))).highest) == DRAWS
+    many = null_distribution_of(layout_of(np.ones((160, 3), bool)))
+    assert FEWEST <= len(many.highest) < DRAWS

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from fairground.comparison.generality import generality_of
-from fairground.comparison.law import CAUTION
+from fairground.comparison.null_distribution import CAUTION
 from fairground.errors import InputError
 
 

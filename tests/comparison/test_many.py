@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairground.comparison.ranks import critical_difference, friedman_p, nemenyi, ranks_of
+from fairground.comparison.mean_ranks import critical_difference, friedman_p, nemenyi, ranks_of
 from fairground.errors import InputError
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import trim_mean
 
+from fairground.comparison.mean_ranks import ranks_of
 from fairground.comparison.over_datasets import interquartile_means, over_datasets, profile_of
-from fairground.comparison.ranks import ranks_of
 from fairground.errors import InputError
 
 

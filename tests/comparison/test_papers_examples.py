@@ -171,7 +171,7 @@ def test_fifty_trials_against_a_copied_baseline():
 def test_optima_on_a_bound(loss, setting, value, searched):
     ranges = {f"loss.{loss}.{setting}": searched}
     told = raised(ranges=ranges, tuned=method(loss=loss, **{f"loss__{setting}": value}))
-    assert f"loss.{setting} = {value:g} lies on the" in told["bound"]
+    assert f"loss.{setting} = {value:g} is on the" in told["bound"]
 
 
 def test_larger_batches():

@@ -1,64 +1,33 @@
 import json
 import os
-import shlex
-import shutil
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.deploy.embedding_file import embed_to_file
 from fairground.deploy.inputs import read_inputs
-from fairground.deploy.model import PICTURES, UsableModel
-from fairground.deploy.model_folder import open_model, write_model
+from fairground.deploy.model_folder import write_model
 from fairground.errors import FairgroundError
 from fairground.records.arrays import read_arrays
-from tests.patience import PATIENCE
-
-KILLED_AFTER = 5
 
 
-def test_killed_without_warning_it_is_taken_up_and_gives_the_same_bytes(exported, tmp_path):
-    complete, out = tmp_path / "whole.npz", tmp_path / "killed.npz"
-    words = [sys.executable, "-m", "tests.deploy.killed", str(exported), "icons", str(out), str(KILLED_AFTER)]
-    died = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)
-    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
-    assert not out.exists()
-    noted = json.loads((tmp_path / "killed.npz.progress.json").read_text())
-    assert noted["done"] == KILLED_AFTER * PICTURES
-    model, inputs, told = open_model(exported), read_inputs("icons"), []
-    embed_to_file(model, inputs, complete)
-    embed_to_file(model, inputs, out, tell=lambda done, of: told.append(done))
-    # First where it is taken up, so that the time left is judged by this command's own speed.
-    assert told[:2] == [KILLED_AFTER * PICTURES, (KILLED_AFTER + 1) * PICTURES]
-    assert (
-        read_arrays(out, ["embeddings"])["embeddings"].tobytes()
-        == read_arrays(complete, ["embeddings"])["embeddings"].tobytes()
-    )
-    arrays = read_arrays(out, ["files", "labels", "class_names"])
-    assert arrays["files"].tolist() == list(inputs.names)
-    assert arrays["labels"].tolist() == inputs.labels.tolist()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.npz", "whole.npz"]
-
-
-def test_other_data_or_another_scale_begin_anew(model, pictures, tmp_path):
-    inputs, out = read_inputs(pictures), tmp_path / "some.npy"
-    (tmp_path / "some.npy.progress.json").write_text(json.dumps({"identity": "other", "done": len(inputs)}))
-    np.save(tmp_path / "some.npy.partial", np.zeros((len(inputs), 16), np.float32))
-    (tmp_path / "some.npy.partial.npy").rename(tmp_path / "some.npy.partial")
-    embed_to_file(model, inputs, out)
-    rows = np.load(out)
-    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-    listed = json.loads((tmp_path / "some.json").read_text(encoding="utf-8"))
-    assert listed["files"] == list(inputs.names)
+def test_the_file_holds_rows_names_and_classes_and_nothing_is_left_beside_it(model, pictures, tmp_path):
+    inputs, told = read_inputs(pictures), []
+    embed_to_file(model, inputs, tmp_path / "a.npz", tell=lambda done, of: told.append((done, of)))
+    embed_to_file(model, inputs, tmp_path / "b.npy")
+    arrays = read_arrays(tmp_path / "a.npz", ["embeddings", "files", "labels", "class_names"])
+    assert told[-1] == (24, 24)
+    assert np.allclose(np.linalg.norm(arrays["embeddings"], axis=1), 1, atol=1e-5)
+    assert np.array_equal(arrays["embeddings"], np.load(tmp_path / "b.npy"))
+    listed = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
+    assert listed["files"] == arrays["files"].tolist() == list(inputs.names)
     assert [listed["class_names"][label] for label in listed["labels"]] == [
         name.split("/")[0] for name in listed["files"]
     ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "b.json", "b.npy"]
 
 
 def test_files_and_arrays_of_the_same_pictures_embed_alike(model, icons, pictures):
@@ -125,34 +94,6 @@ def test_the_command_answers_with_exit_code_2_and_no_traceback(trained, pictures
     assert isinstance(bad.exception, FairgroundError)
     assert bad.exception.exit_code == 2
     assert "no run 'nobody'" in str(bad.exception)
-
-
-@pytest.mark.parametrize(
-    ("words", "command"),
-    [
-        (
-            ("embed", "MODEL", "DATA", "-o", "my vectors.npz", "--raw", "--skip-unreadable"),
-            "fairground embed MODEL DATA -o 'my vectors.npz' --home HOME --raw --skip-unreadable",
-        ),
-        (("embed", "MODEL", "DATA", "-o", "v.npz"), "fairground embed MODEL DATA -o v.npz --home HOME"),
-        (("index", "MODEL", "DATA", "-o", "ix"), "fairground index MODEL DATA -o ix --home HOME"),
-    ],
-)
-def test_after_control_c_the_command_to_go_on_with_is_the_one_that_was_typed(
-    tmp_path, monkeypatch, trained, pictures, words, command
-):
-    def stop(*_words, **_more):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(UsableModel, "blocks", stop)
-    monkeypatch.chdir(tmp_path)
-    data = shutil.copytree(pictures, tmp_path / "my birds")
-    said = {"MODEL": trained.name, "DATA": str(data), "HOME": str(trained.home)}
-    stopped = CliRunner().invoke(app, [said.get(word, word) for word in (*words, "--home", "HOME")])
-    assert stopped.exit_code == 130
-    for word, value in said.items():
-        command = command.replace(word, shlex.quote(value))
-    assert f"Go on with the same command:\n  {command}\n" in stopped.stderr
 
 
 def test_a_pipe_is_neither_replaced_nor_written_beside(model, pictures, tmp_path):

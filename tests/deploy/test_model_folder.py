@@ -6,7 +6,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.deploy.model import Embedder
 from fairground.deploy.model_folder import open_model, write_model
 from fairground.deploy.onnx_export import example_inputs
@@ -117,7 +117,7 @@ def test_damaged_weights_are_noticed(exported, tmp_path):
 
 def test_nothing_of_somebody_elses_is_written_over(model, tmp_path):
     (tmp_path / "diary.txt").write_text("mine")
-    with pytest.raises(FairgroundError, match="not empty and is no model folder"):
+    with pytest.raises(FairgroundError, match="not empty and is not a model folder"):
         write_model(model, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
 

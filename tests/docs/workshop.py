@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 from typer.testing import CliRunner
 
-from fairground.cli.main import app
+from fairground.commands.main import app
 from fairground.datasets.icons import IconsDataset
 from fairground.records.store import Store
 from fairground.spec.load import load_run

@@ -3,14 +3,15 @@
 import pytest
 import typer
 
-from fairground.cli.main import app
+from fairground.commands import main
+from fairground.commands.main import app
 from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study
 from tests.migration.page import TEXT, commands, quoted, section, table, value_at
 
 PAGE = section("powerful-benchmarker")
 KEYS = table(PAGE, "key", "default", "ours")
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = {name: typer.main.get_command(app).get_command(None, name) for name in main.COMMANDS}
 
 
 @pytest.mark.parametrize("words", commands(TEXT), ids=lambda words: " ".join(words[:2]))

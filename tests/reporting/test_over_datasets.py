@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairground.api.compare import compare_over_datasets
+from fairground.commands.compare import compare_over_datasets
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.reporting.over_datasets import over_tables
 from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.tables import ResultTable
-from tests.cli.test_commands import fairground
+from tests.commands.test_commands import fairground
 from tests.reporting.test_tables import runs
 
 DATASETS = ("birds", "cars", "shops", "pets")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.quick_race import call, write_features
+from tests.commands.quick_race import call, write_features
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.comparison.folds import join_folds
+from fairground.comparison.run_scores import join_folds
 from fairground.errors import InputError
 from fairground.records.record import RunRecord, Score
 from fairground.reporting import table_formats as formats

@@ -24,7 +24,7 @@ def command_page() -> str:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield every command that does something, with the words that call it."""
-    from fairground.cli.main import app
+    from fairground.commands.main import app
 
     yield from _walk("fairground", typer.main.get_command(app))
 
@@ -39,12 +39,12 @@ def examples(command: Any) -> list[str]:
 
 
 def _walk(path: str, command: Any) -> Iterator[tuple[str, Any]]:
-    inner = getattr(command, "commands", None)
-    if inner is None:
+    if not hasattr(command, "list_commands"):
         yield path, command
         return
-    for name, child in inner.items():
-        yield from _walk(f"{path} {name}", child)
+    context = typer.Context(command)
+    for name in command.list_commands(context):
+        yield from _walk(f"{path} {name}", command.get_command(context, name))
 
 
 def _paragraphs(command: Any) -> list[str]:

@@ -24,15 +24,20 @@ from typing import Any
 
 import numpy as np
 
-from fairground.comparison.compare_values import check_settings, compare_runs, default_margin, fit_repeated
-from fairground.comparison.comparison import Comparison, GeneralityKind
+from fairground.comparison.compare_values import (
+    ModelFindings,
+    check_settings,
+    compare_runs,
+    conclude,
+    default_margin,
+    fit_repeated,
+)
+from fairground.comparison.comparison_result import Comparison, GeneralityKind
 from fairground.comparison.intervals import LEVEL
-from fairground.comparison.law import critical_value, p_values, shares_of_best, t_statistics
-from fairground.comparison.layout import Array
-from fairground.comparison.model import Model
-from fairground.comparison.reference import DRAWS
-from fairground.comparison.runs import Runs
-from fairground.comparison.verdicts import ModelFindings, conclude
+from fairground.comparison.mixed_model import Model
+from fairground.comparison.null_distribution import DRAWS, critical_value, p_values, shares_of_best, t_statistics
+from fairground.comparison.paired_table import Array
+from fairground.comparison.run_scores import Runs
 from fairground.errors import require
 
 #: each method's mean over the queries of every class, by seed

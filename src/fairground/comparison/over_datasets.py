@@ -25,11 +25,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairground.comparison.compare_values import check_settings, compare_values
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.intervals import LEVEL
-from fairground.comparison.layout import Array
-from fairground.comparison.ranks import ranks_of
-from fairground.comparison.runs import Runs, Values
+from fairground.comparison.mean_ranks import ranks_of
+from fairground.comparison.paired_table import Array
+from fairground.comparison.run_scores import Runs, Values
 from fairground.errors import require
 
 RESAMPLES = 4000

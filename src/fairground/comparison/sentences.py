@@ -1,32 +1,34 @@
-"""Verdicts in words: what was found, with its numbers, and for what is open the reason and what would settle it."""
+"""Verdicts as sentences: what was found, with its numbers; for open pairs also why, and what would settle them."""
 
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairground.comparison.comparison import Comparison, Pair
+    from fairground.comparison.comparison_result import Comparison, Pair
 
 Show = Callable[[float], str]
 
 
-def sentence_of(pair: "Pair", *, show: Show | None = None, unit: str = "") -> str:
-    """Return the verdict on one pair; `show` writes a number of the values, `unit` follows it."""
+def sentence_of(pair: "Pair", *, show: Show | None = None, unit: str = "", better: str = "") -> str:
+    """Return the verdict on one pair; `show` writes a number, `unit` follows it.
+
+    `better` replaces the word for a method that leads, such as "higher" for a value without a good direction.
+    """
     show = show or shown_like(pair)
     seeds = _rests_on(pair)
     if pair.low is None or pair.high is None:
         needed = "at least two runs of each" if pair.prospect == "advised" else "the first look at all methods"
         return f"{pair.a} and {pair.b}: not settled; a verdict needs {needed}"
-    size = sorted((pair.low, pair.high), reverse=not pair.higher_is_better)
-    by = f"{show(abs(pair.difference))} [{', '.join(show(_ahead(pair, end)) for end in size)}]{unit}"
+    ends = (pair.low, pair.high) if pair.higher_is_better else (-pair.high, -pair.low)
+    by = f"{show(abs(pair.difference))} [{', '.join(map(show, ends))}]{unit}"
     if pair.verdict == "better":
         small = f", which is less than the margin of {show(pair.margin)}{unit}" if pair.is_small else ""
-        word = "better" if pair.higher_is_better else "better (lower)"
-        return f"{pair.a} is {word} than {pair.b} by {by}, p {small_p(pair.p)}, {seeds}{small}"
+        word = better or ("better" if pair.higher_is_better else "better (lower)")
+        return f"{pair.a} is {word} than {pair.b} by {by}, {shown_p(pair.p)}, {seeds}{small}"
     if pair.verdict == "equivalent":
-        return (
-            f"{pair.a} and {pair.b} are equivalent: the difference {by} lies within ±{show(pair.margin)}{unit}, {seeds}"
-        )
+        within = f"within ±{show(pair.margin)}{unit}"
+        return f"{pair.a} and {pair.b} are equivalent: the difference {by} is {within}, {seeds}"
     return f"{pair.a} and {pair.b}: not settled, difference {by}, {_why(pair)}, {seeds}; {_what_would_settle(pair)}"
 
 
@@ -59,9 +61,9 @@ def _among_repeated(comparison: "Comparison") -> str:
     return f"{'; '.join(parts)}."
 
 
-def small_p(p: float) -> str:
+def shown_p(p: float) -> str:
     """Return a p-value as papers write it."""
-    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -78,17 +80,13 @@ def shown_like(pair: "Pair") -> Show:
     return lambda value: f"{value:.{decimals}f}"
 
 
-def _ahead(pair: "Pair", end: float) -> float:
-    return end if pair.higher_is_better else -end
-
-
 def _why(pair: "Pair") -> str:
     if pair.reason == "separated alone":
         return (
-            f"separated alone (p {small_p(pair.p_alone)}), not after correction for {pair.n_pairs} comparisons "
-            f"(p {small_p(pair.p)})"
+            f"significant on its own ({shown_p(pair.p_alone)}), not after correcting for {pair.n_pairs} comparisons "
+            f"({shown_p(pair.p)})"
         )
-    return f"p {small_p(pair.p)}"
+    return f"not significant ({shown_p(pair.p)})"
 
 
 def _rests_on(pair: "Pair") -> str:
@@ -111,7 +109,7 @@ def _what_would_settle(pair: "Pair") -> str:
     if pair.prospect in in_waves:
         return in_waves[pair.prospect]
     if pair.more_seeds is None:
-        return "no number of seeds within reach would settle it"
+        return "no feasible number of seeds would resolve this"
     return f"about {pair.more_seeds} more seed{'s' if pair.more_seeds != 1 else ''} of each would settle it"
 
 

@@ -22,11 +22,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from fairground.comparison.compare_values import check_settings, compare_runs, default_margin
-from fairground.comparison.comparison import Comparison, Pair, Prospect
+from fairground.comparison.compare_values import check_settings, compare_runs, conclude, default_margin
+from fairground.comparison.comparison_result import Comparison, Pair, Prospect
 from fairground.comparison.intervals import LEVEL
-from fairground.comparison.runs import Runs, Values
-from fairground.comparison.verdicts import conclude
+from fairground.comparison.run_scores import Runs, Values
 from fairground.errors import require
 
 #: how late the error is spent: 1 evenly over seeds, more for later

@@ -1,54 +1,85 @@
 """An index: the embeddings of a collection with the model that made them, in a folder that can be copied elsewhere.
 
 <folder>/
-    index.json          its segments and how many rows there are (`manifest.py`)
-    segments/000001/    rows added at one time: embeddings, codes, names, classes, small pictures (`segment.py`)
-    removed-000001.npy  identifiers of the rows that were removed since; not there where there are none
-    approximate.faiss   a faster, approximate search for large collections, where faiss was there to make it
-    model/              the model, as `fairground export` writes it
+    index.json       width, classes, and how many bytes of each file below count
+    rows.f32         the embeddings, one row after another, mapped when searched
+    labels.i32       the class of each row, a number in index.json; empty for rows without classes
+    names.jsonl      the file each row comes from, one JSON string per line
+    thumbnails.bin   small pictures, with thumbnails.i64 to find them; empty for features
+    removed.i64      the numbers of removed rows
+    model/           the model, as `fairground export` writes it
+
+Files only grow. A change appends to them and then replaces index.json in one step, so that a killed change leaves the
+index as it was, and the next one overwrites what it left. A row's number is its identifier and is never used again.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from fairground.deploy import faiss_index as approximate
 from fairground.deploy.inputs import EmbeddingInputs, read_inputs
-from fairground.deploy.live_rows import LiveRows, RowPart
-from fairground.deploy.manifest import MARK, SEGMENTS, Manifest, read_manifest
 from fairground.deploy.model import UsableModel
-from fairground.deploy.model_folder import METADATA, WEIGHTS, read_model, require_place, write_model
-from fairground.deploy.search import Matches, search
-from fairground.deploy.segment import Segment, SegmentTexts, open_segment
-from fairground.deploy.segment_build import Tell, embedded_segment, remove_strays
-from fairground.errors import DataError, require
-from fairground.records.artefacts import checksum
-from fairground.records.npy import map_npy
+from fairground.deploy.model_folder import read_model, require_place, write_model
+from fairground.deploy.search import UNIT_LENGTH, Matches, half_squared_lengths, search
+from fairground.deploy.thumbnails import thumbnails
+from fairground.errors import DataError, StoreError, require
+from fairground.files import cannot_write, read_json, sweep, write_atomically
+from fairground.records.lock import held
+from fairground.spec.catalogue import nearest
 
-How = Literal["auto", "exact", "approximate"]
+MARK = "index.json"
 MODEL = "model"
-_UNFINISHED = "index.partial"
-_ATTEMPTS = 3
+_FORMAT, _VERSION = "fairground index", 3
+_ROWS, _LABELS, _NAMES, _REMOVED = "rows.f32", "labels.i32", "names.jsonl", "removed.i64"
+_PICTURES, _PICTURE_ENDS = "thumbnails.bin", "thumbnails.i64"
+_FILES = (_ROWS, _LABELS, _NAMES, _REMOVED, _PICTURES, _PICTURE_ENDS)
+_LOCK = "index.lock"
+#: calibration of the open-set decision (`unknown_classes.py`)
+TRIALS = "open_set.npz"
+_BLOCK = 65536
+Tell = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexInfo:
+    """The content of index.json: raw embeddings are compared by Euclidean distance, others by cosine.
+
+    `n` counts removed rows too. `sizes` is how many bytes of each file count. `left_out` names unreadable pictures.
+    """
+
+    width: int
+    is_raw: bool
+    n: int = 0
+    class_names: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(_FILES, 0))
+    left_out: tuple[str, ...] = ()
+
+    def write(self, folder: Path) -> None:
+        """Replace index.json in one step."""
+        content = {"format": _FORMAT, "version": _VERSION, **asdict(self)}
+        write_atomically(folder / MARK, json.dumps(content, ensure_ascii=False, indent=1).encode())
 
 
 @dataclass(frozen=True)
 class Index:
-    """An index folder opened; rows are read from disk as they are searched, and numbered without those removed.
-
-    It stays what it was when it was opened: after a change, open it again.
-    """
+    """An index folder as it was when it was opened; after a change, open it again."""
 
     folder: Path
-    manifest: Manifest
-    segments: tuple[Segment, ...]
-    embeddings: LiveRows
+    info: IndexInfo
+    #: the embeddings (n, d) of every row, removed ones included
+    rows: np.ndarray
+    #: the numbers of removed rows, ascending
+    removed: np.ndarray
 
     def __len__(self) -> int:
-        return len(self.embeddings)
+        return self.info.n - len(self.removed)
 
     @cached_property
     def model(self) -> UsableModel:
@@ -57,190 +88,267 @@ class Index:
 
     @cached_property
     def ids(self) -> np.ndarray:
-        """The identifier (n,) of each row, which it keeps as long as it is in the index."""
-        return self._joined([segment.ids for segment in self.segments])
+        """The numbers of the rows that were not removed."""
+        return np.setdiff1d(np.arange(self.info.n), self.removed, assume_unique=True)
+
+    @cached_property
+    def labels(self) -> np.ndarray | None:
+        """The class (n,) of every row as a number in `info.class_names`; None where rows have no classes."""
+        return _mapped(self.folder, self.info, _LABELS, "<i4") if self.info.class_names else None
 
     @cached_property
     def class_names(self) -> tuple[str, ...]:
         """The names of the classes that have rows, sorted."""
-        used = [
-            segment.class_names[label]
-            for segment, part in zip(self.segments, self.embeddings.parts, strict=True)
-            if segment.labels is not None
-            for label in np.unique(segment.labels if part.live is None else segment.labels[part.live])
-        ]
-        return tuple(sorted(set(used)))
+        used = [] if self.labels is None else np.unique(self.labels[self.ids]).tolist()
+        return tuple(sorted(self.info.class_names[label] for label in used))
 
     @cached_property
-    def labels(self) -> np.ndarray | None:
-        """The class (n,) of each row as a number in `class_names`, None where rows have no classes."""
-        if any(segment.labels is None for segment in self.segments):
-            return None
-        numbers = {name: number for number, name in enumerate(self.class_names)}
-        found = []
-        for segment in self.segments:
-            here = np.array([numbers.get(name, -1) for name in segment.class_names], np.int64)
-            found.append(here[np.asarray(segment.labels)])
-        return self._joined(found)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The name of every row; `name` reads that of one."""
-        every = [segment.names.every() for segment in self.segments]
-        lives = [part.live for part in self.embeddings.parts]
-        kept = [
-            names if live is None else [names[row] for row in live] for names, live in zip(every, lives, strict=True)
-        ]
-        return tuple(name.decode(errors="replace") for names in kept for name in names)
+    def names(self) -> list[str]:
+        """The name of every row, removed ones included: the file it comes from."""
+        lines = (self.folder / _NAMES).read_bytes()[: self.info.sizes[_NAMES]] if self.info.n else b""
+        names: list[str] = json.loads(b"[" + lines.replace(b"\n", b",")[:-1] + b"]")
+        return names
 
     def name(self, row: int) -> str:
-        """Return the name of a row: the file it comes from."""
-        segment, place = self._place(row)
-        return segment.names[place].decode(errors="replace")
+        """Return the name of a row."""
+        return self.names[row]
 
     def label(self, row: int) -> str | None:
         """Return the class of a row, where it is known."""
-        return None if self.labels is None else self.class_names[self.labels[row]]
+        return None if self.labels is None else self.info.class_names[self.labels[row]]
 
     def thumbnail(self, row: int) -> bytes | None:
         """Return the small picture of a row, None for features."""
-        segment, place = self._place(row)
-        return None if segment.thumbnails is None else segment.thumbnails[place] or None
+        ends = _mapped(self.folder, self.info, _PICTURE_ENDS, "<i8")
+        begin, end = int(ends[row - 1]) if row else 0, int(ends[row])
+        with (self.folder / _PICTURES).open("rb") as file:
+            file.seek(begin)
+            return file.read(end - begin) or None
 
-    @property
-    def has_approximate(self) -> bool:
-        """Whether there is an approximate search to choose."""
-        is_made = self.manifest.approximate_recall_at_10 is not None
-        return is_made and (self.folder / approximate.FILE).is_file()
+    def search(self, queries: np.ndarray, k: int = 10) -> Matches:
+        """Return the `k` rows most similar to each query's embedding."""
+        half_squares = self._half_squares if self.info.is_raw else None
+        return search(queries, self.rows, k, is_raw=self.info.is_raw, half_squares=half_squares, removed=self.removed)
 
-    @property
-    def approximate_recall(self) -> float:
-        """The share of the true ten nearest that the approximate search finds; not a number where there is none."""
-        recall = self.manifest.approximate_recall_at_10
-        return float("nan") if recall is None else recall
-
-    def search(self, queries: np.ndarray, k: int = 10, *, how: How = "auto") -> Matches:
-        """Return the `k` rows most similar to each query's embedding; exact unless an approximate search was made."""
-        is_exact = how == "exact" or (how == "auto" and not self.has_approximate)
-        if is_exact:
-            return search(queries, self.embeddings, k, is_raw=self.manifest.is_raw)
-        require(
-            self.has_approximate,
-            f"{self.folder} has no approximate search of the rows it has now; "
-            "make one with `fairground index compact --approximate`",
-        )
-        return approximate.search(self.folder, np.ascontiguousarray(queries, np.float32), k)
-
-    def _place(self, row: int) -> tuple[Segment, int]:
-        require(0 <= row < len(self), f"{self.folder} has no row {row}; it has {len(self):,}", DataError)
-        owner = int(self.embeddings.owners(np.array([row]))[0])
-        place, live = row - int(self.embeddings.edges[owner]), self.embeddings.parts[owner].live
-        return self.segments[owner], place if live is None else int(live[place])
-
-    def _joined(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        """Return columns of the segments as one, without the rows removed."""
-        lives = [part.live for part in self.embeddings.parts]
-        kept = [column if live is None else column[live] for column, live in zip(columns, lives, strict=True)]
-        return np.concatenate(kept) if kept else np.empty(0, np.int64)
+    @cached_property
+    def _half_squares(self) -> np.ndarray:
+        return half_squared_lengths(self.rows)
 
 
-def build_index(
-    model: UsableModel,
-    data: EmbeddingInputs | str | Path,
-    folder: Path,
-    *,
-    how: How = "auto",
-    tell: Tell = lambda *_: None,
-) -> Index:
-    """Embed a collection into an index folder; a killed build is taken up by the same call."""
-    inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
-    if how == "approximate":
-        approximate.faiss()
-        require(model.metadata.normalise, approximate.COSINES)
-    _begin(folder)
-    write_model(model, folder / MODEL)
-    manifest = Manifest(
-        width=model.metadata.embedding_dim,
-        is_raw=not model.metadata.normalise,
-        model={name: checksum(folder / MODEL / name) for name in (METADATA, WEIGHTS)},
-    )
-    remove_strays(folder, manifest)
-    (folder / approximate.FILE).unlink(missing_ok=True)
-    texts = SegmentTexts(
-        names=inputs.names, labels=inputs.labels, class_names=inputs.class_names, left_out=inputs.left_out
-    )
-    entry = embedded_segment(folder, manifest, read_model(folder / MODEL), inputs, texts, tell)
-    manifest = replace(manifest, segments=(entry,), next_id=entry.n, next_segment=2)
-    manifest.write(folder)
-    (folder / _UNFINISHED).unlink(missing_ok=True)
-    is_large = how == "auto" and entry.n > approximate.LARGE and approximate.is_there() and not manifest.is_raw
-    if how == "approximate" or is_large:
-        recall = approximate.build(folder, open_index(folder).embeddings)
-        replace(manifest, approximate_recall_at_10=recall).write(folder)
-    return open_index(folder)
+@dataclass(frozen=True, kw_only=True)
+class IndexChange:
+    """Rows `added` and `removed`, and the `n` rows there are now.
 
+    `has_dropped_classes` where rows came with classes and the index has none.
+    """
 
-def index_folder(folder: Path | str) -> Path:
-    """Return the folder of an index, refusing what is no folder."""
-    path = Path(folder).expanduser()
-    require(path.is_dir(), f"there is no index folder '{path}'; `fairground index` makes one", DataError)
-    return path
+    added: int
+    removed: int
+    n: int
+    has_dropped_classes: bool = False
 
 
 def open_index(folder: Path | str) -> Index:
-    """Return an index, refusing in a sentence what is not a finished one."""
-    path = index_folder(folder)
-    manifest = read_manifest(path)
-    for _ in range(_ATTEMPTS):
-        try:
-            return _opened(path, manifest)
-        except DataError:
-            # Segments go when others compact the index: only if it is as it was, something is wrong with it.
-            now = read_manifest(path)
-            if now == manifest:
-                raise
-            manifest = now
-    return _opened(path, manifest)
+    """Return an index; what is not one, or is damaged, is refused in a sentence."""
+    path = Path(folder).expanduser()
+    require(path.is_dir(), f"there is no index folder '{path}'; `fairground index` makes one", DataError)
+    content = read_json(path / MARK, error=DataError)
+    require(content.pop("format", None) == _FORMAT, f"{path / MARK} is not that of a fairground index", DataError)
+    is_ours = content.pop("version", None) == _VERSION
+    require(is_ours, f"{path} was written by another version of fairground; build it again", DataError)
+    try:
+        texts = {name: tuple(content[name]) for name in ("class_names", "left_out")}
+        info = IndexInfo(**{**content, **texts})
+        is_sound = info.sizes[_ROWS] == 4 * info.n * info.width
+        is_sound = is_sound and all((path / name).stat().st_size >= info.sizes[name] for name in _FILES if info.n)
+        require(is_sound, "its files do not agree", DataError)
+        rows = _mapped(path, info, _ROWS, "<f4").reshape(info.n, info.width)
+        removed = np.unique(_mapped(path, info, _REMOVED, "<i8"))
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"the index in {path} is damaged ({error}); build it again") from error
+    return Index(path, info, rows, removed)
 
 
-def _begin(folder: Path) -> None:
-    """An unfinished build lies under its own mark, so that it can be told from somebody's other folder."""
-    marks = [name for name in (MARK, _UNFINISHED) if (folder / name).is_file()]
-    require_place(folder, marks[0] if marks else MARK, "index")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / _UNFINISHED).touch()
-    (folder / MARK).unlink(missing_ok=True)
+def _mapped(folder: Path, info: IndexInfo, name: str, kind: str) -> np.ndarray:
+    n = info.sizes[name] // np.dtype(kind).itemsize
+    # An empty file cannot be mapped.
+    return np.memmap(folder / name, kind, "r", shape=(n,)) if n else np.empty(0, kind)
 
 
-def _opened(path: Path, manifest: Manifest) -> Index:
-    removed = _removed(path, manifest)
-    segments = tuple(open_segment(path / SEGMENTS / entry.name, entry, manifest.width) for entry in manifest.segments)
-    parts = [RowPart(segment.embeddings, segment.codes, _is_live(segment, removed)) for segment in segments]
-    rows = LiveRows(parts, manifest.width)
-    has_classes = [segment.labels is not None for segment in segments]
-    every = np.concatenate([np.empty(0, np.int64), *(segment.ids for segment in segments)])
-    is_sound = len(rows) == manifest.n and len(set(has_classes)) <= 1 and bool((np.diff(every) > 0).all())
-    is_sound = is_sound and (len(every) == 0 or int(every[-1]) < manifest.next_id)
-    require(is_sound, f"the index in {path} is damaged: its files do not agree; make it anew", DataError)
-    return Index(path, manifest, segments, rows)
+def create_index(folder: Path | str, *, width: int, is_raw: bool = False) -> Index:
+    """Make an empty index for ready-made embeddings of `width`; it has no model, so it is searched by embeddings."""
+    path = Path(folder).expanduser()
+    require(width >= 1, f"width must be at least 1; got {width}")
+    is_free = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    require(is_free, f"'{path}' already exists; name a new folder")
+    IndexInfo(width=width, is_raw=is_raw).write(path)
+    return open_index(path)
 
 
-def _removed(path: Path, manifest: Manifest) -> np.ndarray:
-    if manifest.removed is None:
-        return np.empty(0, np.int64)
-    found = map_npy(path / manifest.removed.file)
-    is_sound = found.shape == (manifest.removed.n,) and found.dtype == np.int64 and bool((np.diff(found) > 0).all())
-    require(is_sound, f"{path / manifest.removed.file} is damaged: it must list identifiers of rows", DataError)
-    return found
+def build_index(
+    model: UsableModel, data: EmbeddingInputs | str | Path, folder: Path, *, tell: Tell = lambda *_: None
+) -> Index:
+    """Embed a collection into an index folder, in place of an index that is there."""
+    inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+    require_place(folder, MARK, "an index")
+    IndexInfo(width=model.metadata.embedding_dim, is_raw=not model.metadata.normalise).write(folder)
+    for name in (*_FILES, TRIALS):
+        # Removed, not overwritten: a process that searches the old index keeps its files.
+        (folder / name).unlink(missing_ok=True)
+    write_model(model, folder / MODEL)
+    add_to_index(folder, inputs, tell=tell)
+    return open_index(folder)
 
 
-def _is_live(segment: Segment, removed: np.ndarray) -> np.ndarray | None:
-    if len(segment) == 0 or len(removed) == 0:
-        return None
-    places = np.searchsorted(segment.ids, removed)
-    is_here = (places < len(segment)) & (segment.ids[np.minimum(places, len(segment) - 1)] == removed)
-    if not is_here.any():
-        return None
-    is_live = np.ones(len(segment), np.bool_)
-    is_live[places[is_here]] = False
-    return is_live
+def add_to_index(
+    folder: Path | str, data: EmbeddingInputs | str | Path, *, replace_names: bool = False, tell: Tell = lambda *_: None
+) -> IndexChange:
+    """Embed the rows of `data` and add them to an index; `replace_names` removes rows of the same names."""
+    inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+    require(len(inputs) > 0, "there is nothing to embed")
+    with _changing(folder) as index:
+
+        def blocks() -> Iterator[np.ndarray]:
+            for begin, block in index.model.blocks(inputs.images):
+                yield block
+                tell("embedding", begin + len(block), len(inputs))
+
+        classes = None if inputs.labels is None else [inputs.class_names[label] for label in inputs.labels.tolist()]
+        pictures = thumbnails(inputs.images, lambda done, of: tell("small pictures", done, of))
+        replaced = inputs.names if replace_names else ()
+        return _append(index, blocks(), inputs.names, classes, pictures, replaced, inputs.left_out)
+
+
+def add_embeddings(
+    folder: Path | str,
+    embeddings: np.ndarray,
+    *,
+    names: Sequence[str],
+    classes: Sequence[str] | None = None,
+    replace_names: bool = False,
+) -> IndexChange:
+    """Add ready-made embeddings (n, d) to an index, with the name and, where the index has some, the class of each."""
+    with _changing(folder) as index:
+        width = index.info.width
+        is_fitting = embeddings.ndim == 2 and embeddings.shape[1] == width and len(embeddings) > 0
+        require(is_fitting, f"embeddings must be (n, {width}) with at least one row; got {embeddings.shape}", DataError)
+        counts = {len(embeddings), len(names), len(names if classes is None else classes)}
+        require(len(counts) == 1, "every embedding needs one name and, where classes are given, one class", DataError)
+        blocks = (embeddings[begin : begin + _BLOCK] for begin in range(0, len(embeddings), _BLOCK))
+        return _append(index, blocks, names, classes, (b"" for _ in names), names if replace_names else ())
+
+
+def remove_from_index(folder: Path | str, *, ids: Iterable[int] = (), names: Iterable[str] = ()) -> IndexChange:
+    """Remove rows by identifier, by name, or by a pattern of names such as `cats/*`; each must match a row."""
+    with _changing(folder) as index:
+        wanted = np.unique(np.array([*ids], np.int64))
+        unknown = wanted[~np.isin(wanted, index.ids)]
+        listed = ", ".join(map(str, unknown[:5])) + (f" and {len(unknown) - 5} more" if len(unknown) > 5 else "")
+        require(len(unknown) == 0, f"no row of this index has the identifier {listed}", DataError)
+        gone = np.union1d(wanted, _rows_named(index, [*names]))
+        require(len(gone) > 0, "name the rows to remove, by identifier or by name")
+        sizes = dict(index.info.sizes)
+        _append_bytes(index.folder, sizes, _REMOVED, [gone.astype("<i8").tobytes()])
+        replace(index.info, sizes=sizes).write(index.folder)
+        return IndexChange(added=0, removed=len(gone), n=len(index) - len(gone))
+
+
+@contextmanager
+def _changing(folder: Path | str) -> Iterator[Index]:
+    """Hold the lock of an index during a change; refuse if another process changes it."""
+    path = open_index(folder).folder
+    try:
+        with held(path / _LOCK, f"the index {path}"):
+            sweep(path)
+            yield open_index(path)
+    except OSError as error:
+        raise StoreError(cannot_write(Path(error.filename or path), error)) from error
+
+
+def _append(
+    index: Index,
+    blocks: Iterable[np.ndarray],
+    names: Sequence[str],
+    classes: Sequence[str] | None,
+    pictures: Iterable[bytes],
+    replaced: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+) -> IndexChange:
+    info, sizes = index.info, dict(index.info.sizes)
+    class_names, labels = _numbered(info, classes)
+    picture_ends = [sizes[_PICTURES]]
+
+    def measured() -> Iterator[bytes]:
+        for picture in pictures:
+            picture_ends.append(picture_ends[-1] + len(picture))
+            yield picture
+
+    _append_bytes(index.folder, sizes, _ROWS, (_checked(block, info).tobytes() for block in blocks))
+    _append_bytes(index.folder, sizes, _LABELS, [labels.astype("<i4").tobytes()])
+    _append_bytes(index.folder, sizes, _NAMES, (json.dumps(name).encode() + b"\n" for name in names))
+    _append_bytes(index.folder, sizes, _PICTURES, measured())
+    _append_bytes(index.folder, sizes, _PICTURE_ENDS, [np.array(picture_ends[1:], "<i8").tobytes()])
+    same = set(replaced)
+    gone = [row for row in index.ids.tolist() if index.names[row] in same] if same else []
+    _append_bytes(index.folder, sizes, _REMOVED, [np.array(gone, "<i8").tobytes()])
+    replace(
+        info, n=info.n + len(names), class_names=class_names, sizes=sizes, left_out=(*info.left_out, *left_out)
+    ).write(index.folder)
+    return IndexChange(
+        added=len(names),
+        removed=len(gone),
+        n=len(index) + len(names) - len(gone),
+        has_dropped_classes=classes is not None and not class_names,
+    )
+
+
+def _numbered(info: IndexInfo, classes: Sequence[str] | None) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the class names with new ones at the end, and the numbers of the classes of new rows."""
+    require(
+        not info.class_names or classes is not None,
+        "the rows of this index have classes; give those of the new rows: class folders, or a table with labels",
+        DataError,
+    )
+    if classes is None or (info.n > 0 and not info.class_names):
+        return (), np.empty(0, np.int64)
+    numbers = {name: number for number, name in enumerate(info.class_names)}
+    labels = [numbers.setdefault(str(name), len(numbers)) for name in classes]
+    return tuple(numbers), np.array(labels)
+
+
+def _checked(block: np.ndarray, info: IndexInfo) -> np.ndarray:
+    rows = np.ascontiguousarray(block, "<f4")
+    require(bool(np.isfinite(rows).all()), "embeddings must be finite numbers; some of these are not", DataError)
+    longest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0)))
+    require(
+        info.is_raw or longest <= UNIT_LENGTH,
+        f"rows must have length 1 to be compared by cosine; got {longest:.4g}. Normalise them, or create the index "
+        "with is_raw=True",
+        DataError,
+    )
+    return rows
+
+
+def _append_bytes(folder: Path, sizes: dict[str, int], name: str, blocks: Iterable[bytes]) -> None:
+    """Write after the bytes that count, over whatever a killed change left there."""
+    with (folder / name).open("r+b" if (folder / name).exists() else "wb") as file:
+        file.truncate(sizes[name])
+        file.seek(sizes[name])
+        for block in blocks:
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+        sizes[name] = file.tell()
+
+
+def _rows_named(index: Index, names: Sequence[str]) -> np.ndarray:
+    """Return the numbers of the rows that have one of these names, or match one as a pattern."""
+    places: dict[str, list[int]] = {}
+    for row in index.ids.tolist() if names else ():
+        places.setdefault(index.names[row], []).append(row)
+    found: list[int] = []
+    for wanted in names:
+        here = places.get(wanted) or [row for name, rows in places.items() if fnmatchcase(name, wanted) for row in rows]
+        require(bool(here), f"no row of this index has the name '{wanted}'.{nearest(wanted, list(places))}", DataError)
+        found += here
+    return np.unique(np.array(found, np.int64))

@@ -20,8 +20,7 @@ from fairground.deploy.model_card import card_of
 from fairground.deploy.onnx_export import write_onnx
 from fairground.deploy.shape_check import require_fitting
 from fairground.errors import DataError, FairgroundError, InputError, require
-from fairground.files import MAX_METADATA_BYTES, read_bytes, read_text
-from fairground.records.artefacts import write_atomically
+from fairground.files import read_bytes, read_text, write_atomically
 from fairground.spec.run import ComponentSpec, TrainingSpec
 from fairground.training.assemble import best_device, build_model, build_transform
 from fairground.training.checkpoint import from_bytes, to_bytes
@@ -48,7 +47,7 @@ def open_model(source: str | Path, *, home: Path | None = None, measured: bool =
 
 def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> ModelMetadata:
     """Write a model folder and return the facts in it; what lies there already must be such a folder."""
-    require_place(folder, METADATA, "model folder")
+    require_place(folder, METADATA, "a model folder")
     data = to_bytes(model.network.state_dict())
     metadata = replace(model.metadata, weights_sha256=hashlib.sha256(data).hexdigest(), onnx=None)
     # The facts come last: they name the weights' checksum, and without them there is no model.
@@ -64,7 +63,7 @@ def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> Mode
 
 def read_model(folder: Path) -> UsableModel:
     """Return the model in a folder, its weights checked against their checksum."""
-    text = read_text(folder / METADATA, error=DataError, most=MAX_METADATA_BYTES)
+    text = read_text(folder / METADATA, error=DataError)
     metadata = ModelMetadata.from_json(text, str(folder / METADATA))
     data = read_bytes(folder / WEIGHTS, error=DataError)
     require(
@@ -94,7 +93,7 @@ def require_place(folder: Path, mark: str, what: str) -> None:
     """Refuse to write into a folder that holds something else."""
     require(folder.is_dir() or not folder.exists(), f"'{folder}' is a file; name a folder")
     is_free = not folder.exists() or (folder / mark).is_file() or not any(folder.iterdir())
-    require(is_free, f"'{folder}' is not empty and is no {what}; name a new folder")
+    require(is_free, f"'{folder}' is not empty and is not {what}; name a new folder")
 
 
 def _untrained(part: ComponentSpec) -> ComponentSpec:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.deploy.decision import DecisionRule
-from fairground.deploy.index import How, Index
+from fairground.deploy.index import Index
 from fairground.deploy.inputs import EmbeddingInputs, read_inputs
 from fairground.deploy.thumbnails import thumbnail
-from fairground.deploy.voting import VOTERS, vote
+from fairground.deploy.unknown_classes import VOTERS, DecisionRule, vote
 from fairground.errors import require
 from fairground.loading.class_folders import is_image_name
 from fairground.loading.image_files import ImageFiles
@@ -23,9 +22,8 @@ _CLASSES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbour:
-    """One row of the index: its number now, and the identifier it keeps."""
+    """One row of the index; `id` is its identifier, for `fairground index remove --ids`."""
 
-    row: int
     id: int
     name: str
     label: str | None
@@ -107,21 +105,20 @@ def query_index(
     *,
     k: int = 10,
     rule: DecisionRule,
-    how: How = "auto",
     pictures: bool = False,
 ) -> list[QueryResult]:
     """Return the answer to every picture of `data`; `pictures` adds small ones of the queries."""
     inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
     require(len(inputs) <= MOST, f"at most {MOST:,} queries are answered at once; got {len(inputs):,}")
-    matches = index.search(index.model.embed(inputs), max(k, VOTERS), how=how)
+    require(len(index) > 0, f"the index {index.folder} is empty; add rows with `fairground index add`")
+    matches = index.search(index.model.embed(inputs), max(k, VOTERS))
     has_pictures = pictures and inputs.images.is_picture
     indexed = set(index.class_names)
     results = []
     for query, name in enumerate(inputs.names):
         found = [
             Neighbour(
-                row=int(row),
-                id=int(index.ids[row]),
+                id=int(row),
                 name=index.name(int(row)),
                 label=index.label(int(row)),
                 similarity=float(similarity),
@@ -155,8 +152,8 @@ def _nearest_classes(found: Sequence[Neighbour]) -> tuple[NearestClass, ...]:
 def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> QueryDecision:
     label, votes, voters = None, 0, min(VOTERS, len(found))
     if index.labels is not None and found:
-        voted = vote(np.array([[index.labels[neighbour.row] for neighbour in found[:VOTERS]]]))
-        label, votes = index.class_names[int(voted.classes[0])], int(voted.counts[0])
+        voted = vote(np.array([[index.labels[neighbour.id] for neighbour in found[:VOTERS]]]))
+        label, votes = index.info.class_names[int(voted.classes[0])], int(voted.counts[0])
     if not found or rule.threshold is None:
         return QueryDecision(is_known=None, label=label, votes=votes, voters=voters, confidence=None, unknown_rate=None)
     score, confidence, unknown_rate = found[0].similarity, None, None

@@ -1,12 +1,11 @@
-"""The k most similar rows of an index: exact, whatever parts the rows lie in, equal similarities in order of number.
+"""Exact search: the rows most similar to each query.
 
 Formula
-    unit rows: s = q . r;  raw rows: s = -|q - r|; both summed in double precision and rounded to single
+    similarity = q . r of unit rows, or -|q - r| of raw rows, summed in double precision and rounded once
 
-Rows that cannot be among the k are left out first, by bounds: of 8-bit codes for a few queries (`row_codes`), for many
-of a product in single precision, whose error is at most d u |q| |r| with u = 2^-24 (Higham, "Accuracy and Stability of
-Numerical Algorithms", section 3.1). What is left is scored row by row. So a similarity depends on its row and query
-alone, and an index that grew gives the digits of one made anew.
+A blocked product in single precision finds the candidates: every row within its rounding error of the k-th best, at
+most d u |q| |r| with u = 2^-24 (Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1). Candidates are
+then scored one by one, so that a similarity depends on its row and query alone, and of equal ones the earlier is first.
 """
 
 from collections.abc import Callable
@@ -14,45 +13,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.deploy.live_rows import LiveRows, RowPart
 from fairground.errors import DataError, require
-from fairground.loading.threads import for_each
-from fairground.retrieval.row_codes import STRETCH, bound_scores, encode_query, exact_scores
+from fairground.loading.threads import n_threads
+from fairground.retrieval.threads import share_out
 
-#: queries at once
+#: rows multiplied at once, and queries at once
+BLOCK = 65536
 QUERIES = 256
-#: up to so many queries, and neighbours, each query passes over the codes by itself
-FEW_QUERIES = 3
-FEW_NEIGHBOURS = 1024
-#: rounding of similarities to single precision, over the square of the lengths of query and row
-_ROUNDING = 1e-6
-_UNIT = 2.0**-24
-#: what single precision loses near 0, of a sum of products
-_SMALLEST = 1e-34
-#: beyond this a product in single precision may be infinite
-_LARGEST = 1e37
-#: rows that a query may not find: given the numbers of queries and rows, which pairs (q, n) are left out
+#: the longest row that counts as a unit vector
+UNIT_LENGTH = 1.001
+#: pairs (q, n) that may not be found, given the numbers of queries and of rows
 Forbid = Callable[[slice, slice], np.ndarray]
 
 
 class Matches(NamedTuple):
-    """Numbers and similarities (n_queries, k) of the most similar rows, best first."""
+    """Numbers and similarities (n_queries, k) of the most similar rows, best first; -1 where there are fewer than k."""
 
     numbers: np.ndarray
     similarities: np.ndarray
 
 
 def search(
-    queries: np.ndarray, rows: np.ndarray | LiveRows, k: int, *, is_raw: bool = False, forbid: Forbid | None = None
+    queries: np.ndarray,
+    rows: np.ndarray,
+    k: int,
+    *,
+    is_raw: bool = False,
+    half_squares: np.ndarray | None = None,
+    removed: np.ndarray | None = None,
+    forbid: Forbid | None = None,
+    threads: int | None = None,
 ) -> Matches:
-    """Return the `k` rows (n, d) most similar to each query (q, d), fewer where there are fewer.
+    """Return the `k` rows (n, d) most similar to each query (q, d), without those `removed`, numbers ascending.
 
-    Without `is_raw` both sides are taken for unit vectors. Where `forbid` leaves fewer than `k`, the number is -1 and
-    the similarity minus infinity.
+    `half_squares` are those of `half_squared_lengths(rows)`, where raw rows are searched more than once.
     """
     require(k >= 1, f"k must be at least 1; got {k}")
-    held = LiveRows.of(rows)
-    width = held.shape[1]
+    width = rows.shape[1]
     require(
         queries.ndim == 2 and queries.shape[1] == width,
         f"queries must be (q, {width}) to be compared with this index; got {queries.shape}",
@@ -60,110 +57,69 @@ def search(
     )
     wanted = np.ascontiguousarray(queries, np.float32)
     require(bool(np.isfinite(wanted).all()), "queries must hold finite numbers", DataError)
-    k = min(k, len(held))
+    if is_raw and half_squares is None:
+        half_squares = half_squared_lengths(rows)
+    gone = np.empty(0, np.int64) if removed is None else removed
+    k = min(k, len(rows) - len(gone))
     numbers, scores = np.full((len(wanted), k), -1, np.int64), np.full((len(wanted), k), -np.inf, np.float32)
-    if k == 0:
+    if k == 0 or len(wanted) == 0:
         return Matches(numbers, scores)
+    longest = UNIT_LENGTH if half_squares is None else float(np.sqrt(2 * half_squares.max()))
+    lengths = np.sqrt((wanted.astype(np.float64) ** 2).sum(1))
+    margins = 2.2 * (width + 4) * 2.0**-24 * (lengths + longest) ** 2
     for begin in range(0, len(wanted), QUERIES):
         some = slice(begin, min(begin + QUERIES, len(wanted)))
-        for query, candidates in enumerate(_candidates(wanted[some], held, k, is_raw, forbid, some), start=begin):
-            best = _best(wanted[query], held, candidates, k, is_raw)
+
+        def work(first: int, found: _Candidates, some: slice = some) -> None:
+            block = rows[first : first + BLOCK]
+            products = wanted[some] @ block.T if some.stop - some.start > 1 else (block @ wanted[some][0])[None]
+            if half_squares is not None:
+                products -= half_squares[first : first + BLOCK]
+            products[:, gone[slice(*np.searchsorted(gone, [first, first + len(block)]))] - first] = -np.inf
+            if forbid is not None:
+                products[forbid(some, slice(first, first + len(block)))] = -np.inf
+            found.add(first, products)
+
+        make = lambda some=some: _Candidates(k, margins[some])  # noqa: E731
+        parts = share_out(range(0, len(rows), BLOCK), make, work, threads or n_threads())
+        for query in range(some.start, some.stop):
+            mine = np.concatenate([part.numbers[query - begin] for part in parts])
+            best = _best(wanted[query], rows, np.sort(mine), k, is_raw)
             numbers[query, : len(best.numbers)], scores[query, : len(best.numbers)] = best
     return Matches(numbers, scores)
 
 
-def _candidates(
-    queries: np.ndarray, rows: LiveRows, k: int, is_raw: bool, forbid: Forbid | None, place: slice
-) -> list[np.ndarray]:
-    """Return for each query the numbers of rows among which its nearest are."""
-    largest = rows.longest
-    require(bool(np.isfinite(largest)), "rows of this index hold numbers that are not finite; make it anew", DataError)
-    lengths = np.sqrt((queries.astype(np.float64) ** 2).sum(1))
-    margins = _ROUNDING * (lengths + largest) ** 2 + _SMALLEST
-    has_codes = all(part.codes is not None for part in rows.parts)
-    if has_codes and forbid is None and len(queries) <= FEW_QUERIES and k <= FEW_NEIGHBOURS:
-        return [_by_codes(query, rows, k, is_raw, margin) for query, margin in zip(queries, margins, strict=True)]
-    if (lengths.max() + largest) ** 2 > _LARGEST:
-        # Every row that is allowed is scored: slow, and right.
-        every = np.arange(len(rows))
-        return [
-            every if forbid is None else every[~forbid(slice(query, query + 1), slice(0, len(rows)))[0]]
-            for query in range(place.start, place.stop)
-        ]
-    margins += 2.2 * (rows.shape[1] + 2) * _UNIT * lengths * largest
-    return _by_products(queries, rows, k, is_raw, margins, forbid, place)
+def half_squared_lengths(rows: np.ndarray) -> np.ndarray:
+    """Return half the squared length of each row."""
+    blocks = [rows[begin : begin + BLOCK] for begin in range(0, len(rows), BLOCK)]
+    squares = [np.einsum("ij,ij->i", block, block, dtype=np.float64) / 2 for block in blocks]
+    return np.concatenate([np.empty(0), *squares]).astype(np.float32)
 
 
-def _by_codes(query: np.ndarray, rows: LiveRows, k: int, is_raw: bool, margin: float) -> np.ndarray:
-    code = encode_query(query)
-    query_code = (code.code, code.scale, code.length, code.residual)
-    stretches = [
-        (number, begin, min(begin + STRETCH, len(part.rows)))
-        for number, part in enumerate(rows.parts)
-        for begin in range(0, len(part.rows), STRETCH)
-    ]
-    uppers = [np.empty(len(part.rows), np.float32) for part in rows.parts]
-    best = np.full((len(stretches), k), -np.inf)
+class _Candidates:
+    """Per query, the numbers of rows that may be among its `k` nearest, as far as blocks were looked at."""
 
-    def work(task: int) -> None:
-        number, begin, end = stretches[task]
-        codes, is_live = rows.parts[number].codes, rows.parts[number].is_live
-        assert codes is not None
-        live = np.empty(0, np.bool_) if is_live is None else is_live
-        held = (np.asarray(codes.codes), np.asarray(codes.bounds))
-        bound_scores(held[0], held[1], live, query_code, is_raw, begin, end, uppers[number], best[task])
+    def __init__(self, k: int, margins: np.ndarray) -> None:
+        self.k, self.margins = k, margins
+        self.numbers = [np.empty(0, np.int64) for _ in margins]
+        self.scores = [np.empty(0, np.float32) for _ in margins]
+        self.lowest = np.full(len(margins), -np.inf)
 
-    for_each(work, range(len(stretches)))
-    lowest = np.partition(best.ravel(), best.size - k)[best.size - k] - margin
-    found = []
-    for part, upper, first in zip(rows.parts, uppers, rows.edges, strict=False):
-        places = np.flatnonzero(upper >= lowest)
-        found.append(int(first) + (places if part.live is None else np.searchsorted(part.live, places)))
-    return np.concatenate(found)
-
-
-def _by_products(
-    queries: np.ndarray,
-    rows: LiveRows,
-    k: int,
-    is_raw: bool,
-    margins: np.ndarray,
-    forbid: Forbid | None,
-    place: slice,
-) -> list[np.ndarray]:
-    numbers = [np.empty(0, np.int64) for _ in queries]
-    scores = [np.empty(0, np.float32) for _ in queries]
-    lowest = np.full(len(queries), -np.inf)
-    for begin, block, lengths in rows.blocks():
-        products = queries @ block.T if len(queries) > 1 else (block @ queries[0])[None]
-        if is_raw:
-            products -= (lengths.astype(np.float64) ** 2 / 2).astype(np.float32)
-        if forbid is not None:
-            products[forbid(place, slice(begin, begin + len(block)))] = -np.inf
+    def add(self, begin: int, products: np.ndarray) -> None:
         for query, product in enumerate(products):
-            here = np.flatnonzero(product >= lowest[query]) if np.isfinite(lowest[query]) else np.arange(len(product))
-            joined = np.concatenate([scores[query], product[here]])
-            if len(joined) > k:
-                # Minus infinity, where fewer than k are allowed, keeps the bound where it is.
-                lowest[query] = np.partition(joined, len(joined) - k)[len(joined) - k] - margins[query]
-            is_kept = (joined >= lowest[query]) & (joined > -np.inf)
-            numbers[query] = np.concatenate([numbers[query], here + begin])[is_kept]
-            scores[query] = joined[is_kept]
-    return numbers
+            here = np.flatnonzero(product >= self.lowest[query])
+            joined = np.concatenate([self.scores[query], product[here]])
+            if len(joined) > self.k:
+                kth = np.partition(joined, len(joined) - self.k)[len(joined) - self.k]
+                self.lowest[query] = kth - self.margins[query]
+            is_kept = (joined >= self.lowest[query]) & (joined > -np.inf)
+            self.numbers[query] = np.concatenate([self.numbers[query], here + begin])[is_kept]
+            self.scores[query] = joined[is_kept]
 
 
-def _best(query: np.ndarray, rows: LiveRows, candidates: np.ndarray, k: int, is_raw: bool) -> Matches:
-    """Score the candidates one by one and return the `k` best; of equal ones the earlier comes first."""
-    candidates = np.sort(candidates)
-    scores = np.empty(len(candidates), np.float32)
-    ends = np.searchsorted(candidates, rows.edges)
-    for number, part in enumerate(rows.parts):
-        here = slice(ends[number], ends[number + 1])
-        places = _places(part, candidates[here] - rows.edges[number])
-        scores[here] = exact_scores(query, np.asarray(part.rows), places, is_raw)
+def _best(query: np.ndarray, rows: np.ndarray, candidates: np.ndarray, k: int, is_raw: bool) -> Matches:
+    exact, own = rows[candidates].astype(np.float64), query.astype(np.float64)
+    # Sums along the last axis, not a product: they do not depend on which rows are around.
+    scores = (0.0 - np.sqrt(((exact - own) ** 2).sum(1)) if is_raw else (exact * own).sum(1)).astype(np.float32)
     order = np.argsort(-scores, kind="stable")[:k]
     return Matches(candidates[order], scores[order])
-
-
-def _places(part: RowPart, numbers: np.ndarray) -> np.ndarray:
-    return numbers if part.live is None else part.live[numbers]

@@ -3,19 +3,15 @@
 import io
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from fairground.contracts.table import Images
-from fairground.deploy.byte_rows import write_byte_rows
 from fairground.loading.decoding import open_picture, picture_size
 from fairground.loading.image_files import ImageFiles
 from fairground.loading.threads import for_each
 
-#: what their files are called
-FILES = "thumbnails"
 #: longer side of a small picture
 SIDE = 128
 #: up to this size a picture is kept exactly, as PNG
@@ -23,17 +19,12 @@ _EXACT = 64
 _BLOCK = 256
 
 
-def write_thumbnails(images: Images, folder: Path, tell: Callable[[int, int], None] | None = None) -> None:
-    """Write the small pictures of all rows as `thumbnails.bin` and `thumbnails.npy`."""
-    write_byte_rows(folder, FILES, _pictures(images, tell))
-
-
-def _pictures(images: Images, tell: Callable[[int, int], None] | None) -> Iterator[bytes]:
+def thumbnails(images: Images, tell: Callable[[int, int], None] = lambda *_: None) -> Iterator[bytes]:
+    """Yield the small picture of each row in order; empty bytes for features."""
     for begin in range(0, len(images), _BLOCK):
-        end = min(begin + _BLOCK, len(images))
-        yield from for_each(partial(thumbnail, images), range(begin, end))
-        if tell is not None:
-            tell(end, len(images))
+        rows = range(begin, min(begin + _BLOCK, len(images)))
+        yield from for_each(partial(thumbnail, images), rows) if images.is_picture else [b""] * len(rows)
+        tell(rows.stop, len(images))
 
 
 def thumbnail(images: Images, row: int) -> bytes:
@@ -43,10 +34,7 @@ def thumbnail(images: Images, row: int) -> bytes:
     if not is_small:
         picture.thumbnail((SIDE, SIDE))
     out = io.BytesIO()
-    if is_small:
-        picture.save(out, "PNG")
-    else:
-        picture.save(out, "JPEG", quality=82)
+    picture.save(out, "PNG") if is_small else picture.save(out, "JPEG", quality=82)
     return out.getvalue()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairground.records.record import EpochRow, RunRecord
-from fairground.spec.flatten import flatten
+from fairground.spec.identity import flatten
 
 #: one number: what it is called, at which epoch, its value
 Number = tuple[str, int, float]

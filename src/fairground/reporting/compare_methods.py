@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison, GeneralityKind
-from fairground.comparison.evidence import seed_of
+from fairground.comparison.comparison_result import Comparison, GeneralityKind
 from fairground.comparison.intervals import LEVEL
+from fairground.comparison.run_scores import seed_of
 from fairground.comparison.sequential import Wave, compare_in_waves
 from fairground.errors import require
 from fairground.reporting.class_scores import ClassScores, PerClassScores
 from fairground.reporting.methods import Method
-from fairground.spec.metric_words import in_unit
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.measurement_names import in_unit
+from fairground.spec.procedures import SeedProcedure
 from fairground.studies.final_runs import plan_of_waves, wave_of
 from fairground.studies.wave_status import WaveStatus
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from fairground.comparison.comparison import Comparison, GeneralityKind, Pair
-from fairground.comparison.evidence import Evidence
+from fairground.comparison.comparison_result import Comparison, GeneralityKind, Pair
 from fairground.comparison.fairness import FairnessResult, compare
-from fairground.comparison.folds import join_folds
+from fairground.comparison.fairness_rules import Evidence
 from fairground.comparison.intervals import LEVEL
+from fairground.comparison.run_scores import join_folds
 from fairground.comparison.sentences import sentence_of
 from fairground.errors import require
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.headings import heading, shorten, show, unit
 from fairground.reporting.methods import methods_of
@@ -190,10 +190,8 @@ class ComparisonResult:
 def sentence(pair: Pair, metric: str, *, has_direction: bool = True) -> str:
     """Return a verdict in words, numbers as the metric is shown."""
     short = replace(pair, a=shorten(pair.a, 60), b=shorten(pair.b, 60))
-    found = sentence_of(short, show=lambda value: show(metric, value), unit=unit(metric))
-    better = f"{short.a} is better than "
-    is_claim = not has_direction and found.startswith(better)
-    return f"{short.a} is higher than {found.removeprefix(better)}" if is_claim else found
+    better = "" if has_direction else "higher"
+    return sentence_of(short, show=lambda value: show(metric, value), unit=unit(metric), better=better)
 
 
 def _differences(fairness: FairnessResult) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from fairground.comparison.comparison import Comparison, Estimate, GeneralityKind, Pair
+from fairground.comparison.comparison_result import Comparison, Estimate, GeneralityKind, Pair
 from fairground.comparison.generality import Generality
 from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.headings import shorten, show

@@ -7,7 +7,7 @@ run is left out: one run cannot tell a better method from a lucky one.
 
 from typing import Literal
 
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
 
 Mark = Literal["best", "equivalent", "unsettled", ""]
 

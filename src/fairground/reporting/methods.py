@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fairground.comparison.evidence import seed_of
+from fairground.comparison.run_scores import seed_of
 from fairground.records.record import RunRecord, SplitName
-from fairground.spec.flatten import differing, flatten
+from fairground.spec.identity import differing, flatten
 
 
 @dataclass(frozen=True, kw_only=True)

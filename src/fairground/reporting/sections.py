@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.comparison.folds import join_folds
 from fairground.comparison.generality import Generality
+from fairground.comparison.run_scores import join_folds
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison import UNFAIR, ComparisonResult
@@ -22,7 +22,7 @@ from fairground.reporting.published_verdict import repeats_of
 from fairground.reporting.run_set import RunSet, SectionKey, ensemble_protocol, names_of_joined
 from fairground.reporting.table_formats import caption
 from fairground.reporting.tables import ResultTable
-from fairground.spec.flatten import flatten, shared
+from fairground.spec.identity import flatten, shared
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairground.comparison.evidence import seed_of
-from fairground.comparison.folds import join_folds
 from fairground.comparison.intervals import Interval
-from fairground.comparison.mean_interval import mean_interval
+from fairground.comparison.run_scores import join_folds, seed_of
 from fairground.records.record import RunRecord
 from fairground.reporting.compare_methods import MethodComparer
 from fairground.reporting.comparison import ComparisonResult
@@ -19,7 +17,7 @@ from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined, se
 from fairground.reporting.table_formats import folded
 from fairground.reporting.table_formats import text as table_text
 from fairground.reporting.tables import ResultTable, TableRow
-from fairground.spec.metric_words import declared_metric
+from fairground.spec.measurement_names import declared_metric
 from fairground.studies.run_study import JobResult
 from fairground.studies.search_analysis import expected_best, importance, on_bounds
 from fairground.studies.trial import Trial, counts
@@ -127,7 +125,7 @@ def intervals_of(
             known = {label: by_seed for label, by_seed in values.items() if by_seed}
             comparison = comparer.compare(metric, known, is_higher=is_higher, is_planned=False)
             for result, _ in some:
-                span = mean_interval(comparison, result.job.method.label)
+                span = comparison.interval(result.job.method.label)
                 if span is not None:
                     found.setdefault((result.job.label, way), {})[metric] = span
     return found

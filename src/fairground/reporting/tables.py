@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, pstdev
 
-from fairground.comparison.comparison import Comparison, GeneralityKind
+from fairground.comparison.comparison_result import Comparison, GeneralityKind
 from fairground.comparison.intervals import LEVEL, Interval
-from fairground.comparison.mean_interval import mean_interval
 from fairground.errors import require
 from fairground.records.record import RunRecord, SplitName
 from fairground.reporting.class_scores import ClassScores
@@ -135,7 +134,7 @@ class ResultTable:
                 cells={
                     metric: TableCell(
                         values=tuple(method.values(metric, split)),
-                        interval=mean_interval(comparisons[metric], method.label) if metric in comparisons else None,
+                        interval=comparisons[metric].interval(method.label) if metric in comparisons else None,
                         mark=marks.get(metric, {}).get(method.label, ""),
                     )
                     for metric in metrics

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.over_datasets import OverDatasets
-from fairground.comparison.runs import Values
+from fairground.comparison.run_scores import Values
 from fairground.errors import InputError, require
 from fairground.files import read_csv, shown
 from fairground.reporting.comparison import plain_pair

@@ -23,9 +23,9 @@ from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, untrained_line, values
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison
-from fairground.spec.jobs import LOSS_RATE
+from fairground.comparison.comparison_result import Comparison
 from fairground.spec.space import end_of
+from fairground.spec.study_jobs import LOSS_RATE
 
 STUDIES = ("c1_features_cub200", "c1_features_cars196", "c1_features_pets", "c1_features_fruits360", "c1_icons")
 METRIC = "map@r"

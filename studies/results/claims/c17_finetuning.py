@@ -25,7 +25,7 @@ from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import Table, by_data, columns, finals, means, unfinished, untrained, values
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison import Comparison
+from fairground.comparison.comparison_result import Comparison
 from fairground.papers.published import published_rows
 
 STUDIES = ("c17_finetuning_cub200", "c17_finetuning_cars196")

@@ -1,0 +1,392 @@
+"""Compare methods: whether one is better than another, and whether they may be compared at all."""
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import typer
+
+from fairground.allocator import keep_memory
+from fairground.commands.options import HOME, AsJson, Home, home_folder
+from fairground.commands.runs import Run, RunList, named_records, without_trials
+from fairground.comparison.comparison_result import GeneralityKind
+from fairground.comparison.intervals import LEVEL
+from fairground.errors import InputError, require
+from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder
+from fairground.records.store import Store
+from fairground.reporting.comparison import ComparisonResult
+from fairground.reporting.over_datasets import OverTables, over_tables
+from fairground.reporting.run_set import section_key
+from fairground.reporting.table_formats import latex
+from fairground.spec.catalogue import nearest
+from fairground.spec.declarations import tunable_of
+from fairground.spec.identity import data_name
+from fairground.spec.run import ROOM_OF
+from fairground.spec.space import Range, range_for
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MethodComparison:
+    """A comparison of methods: `str` is what `fairground compare` prints."""
+
+    result: ComparisonResult
+    hints: tuple[str, ...] = ()
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether the methods may share a table."""
+        return self.result.is_fair
+
+    @property
+    def metric(self) -> str:
+        """What the methods are compared by."""
+        return self.result.metric
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The methods that no other is better than."""
+        return self.result.best
+
+    def to_dict(self, *, is_shown: bool = True) -> dict[str, Any]:
+        """Return everything as JSON-ready data, as `fairground compare --json` prints it."""
+        return {**self.result.plain(is_shown=is_shown), "hints": list(self.hints)}
+
+    def to_latex(self) -> str:
+        """Return the table for a paper."""
+        return latex(self.result.table)
+
+    def refusal(self) -> str:
+        """Return every difference that makes the comparison unfair, with why it matters."""
+        return self.result.refusal()
+
+    def __str__(self) -> str:
+        return self.result.text(hints=self.hints)
+
+    def __repr__(self) -> str:
+        fair = "fair" if self.is_fair else "unfair"
+        return f"<MethodComparison of {len(self.result.table.rows)} methods by {self.metric}: {fair}>"
+
+
+def compare(
+    *runs: RunList | Run | str,
+    metric: str | None = None,
+    anyway: bool = False,
+    level: float = LEVEL,
+    margin: float | None = None,
+    generality: GeneralityKind = "seeds",
+    home: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+) -> MethodComparison:
+    """Compare methods fairly and print one table with a verdict on every pair, or refuse with every reason.
+
+    `runs` are what `fg.runs` and `fg.train` return, names of runs, or hashes of methods; all finished runs of the home
+    when left out. Runs that differ in more than the method raise an `InputError`, unless `anyway` is true: then every
+    row is marked as unfair. Intervals of all pairs hold at once at `level`; `margin` is the difference that does not
+    matter, in the unit shown, half a point if left out. `generality` says what verdicts hold for beyond these runs:
+    other trainings ("seeds"), other test "classes", or "both" at once. `quiet` prints nothing.
+    """
+    folder = home_folder(home)
+    found = comparison_of(
+        _records(runs, folder),
+        homes=_homes(runs, folder),
+        metric=metric,
+        level=level,
+        margin=margin,
+        generality=generality,
+    )
+    if not (found.is_fair or anyway):
+        raise InputError(f"{found.refusal()}\n`anyway=True` shows the table with every row marked unfair.")
+    if not quiet:
+        print(found, end="")
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DatasetsComparison:
+    """Methods compared on each data set and over all: `str` is what `fairground compare --over-datasets` prints."""
+
+    by_dataset: Mapping[str, MethodComparison]
+    over: OverTables
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-ready data."""
+        datasets = {dataset: found.to_dict() for dataset, found in self.by_dataset.items()}
+        return {"datasets": datasets, "over_datasets": self.over.plain()}
+
+    def __str__(self) -> str:
+        parts = [f"{dataset}\n{found}" for dataset, found in self.by_dataset.items()]
+        return "\n".join([*parts, self.over.text()])
+
+    def __repr__(self) -> str:
+        return f"<DatasetsComparison over {', '.join(self.by_dataset)} by {self.over.metric}>"
+
+
+def compare_over_datasets(
+    *runs: RunList | Run | str,
+    metric: str | None = None,
+    level: float = LEVEL,
+    margin: float | None = None,
+    home: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+) -> DatasetsComparison:
+    """Compare methods on each of several data sets and over all of them: ranks, interquartile means, differences.
+
+    `runs` are as in `compare`. All data sets must have at least two methods in common, and each be run under one
+    protocol; a table that is not fair is refused with every reason.
+    """
+    folder = home_folder(home)
+    groups: dict[str, list[RunRecord]] = {}
+    protocols: dict[str, dict[str, None]] = {}
+    for record in _records(runs, folder):
+        # Joined models are no repeats of single ones.
+        if "ensemble" not in record.spec:
+            data, protocol = section_key(record)
+            groups.setdefault(data, []).append(record)
+            protocols.setdefault(data, {})[protocol] = None
+    for data, found in protocols.items():
+        require(
+            len(found) == 1, f"data set '{data}' was run under several protocols, {', '.join(found)}: name the runs"
+        )
+    homes = _homes(runs, folder)
+    compared = {
+        data: comparison_of(records, homes=homes, metric=metric, level=level, margin=margin)
+        for data, records in groups.items()
+    }
+    for data, one in compared.items():
+        if not one.is_fair:
+            raise InputError(f"{data}: {one.refusal()}")
+    over = over_tables({data: one.result.table for data, one in compared.items()}, level=level, margin=margin)
+    result = DatasetsComparison(by_dataset=compared, over=over)
+    if not quiet:
+        print(result, end="")
+    return result
+
+
+def comparison_of(
+    records: Iterable[RunRecord],
+    *,
+    homes: Sequence[Path],
+    metric: str | None = None,
+    level: float = LEVEL,
+    margin: float | None = None,
+    generality: GeneralityKind = "seeds",
+) -> MethodComparison:
+    """Return the comparison of the methods of some runs, fair or not, with hints at repeats that lie unused."""
+    kinds = get_args(GeneralityKind)
+    require(generality in kinds, f"generality must be one of {', '.join(kinds)}; got '{generality}'")
+    kept = list(records)
+    is_any = any(record.state == "done" for record in kept)
+    require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
+    keep_memory()
+    folders = [RunFolder(home, record.name) for home in homes for record in kept] if generality != "seeds" else []
+    result = ComparisonResult.from_records(
+        kept,
+        metric=metric,
+        ranges=searched_ranges(kept),
+        level=level,
+        margin=margin,
+        over=generality,
+        folders={folder.path.name: folder for folder in folders if folder.path.is_dir()},
+    )
+    hints = (hint for home in homes for hint in _hints(Store(home), kept))
+    return MethodComparison(result=result, hints=tuple(hints))
+
+
+def records_to_compare(store: Store, names: Iterable[str], *, data: str | None = None) -> list[RunRecord]:
+    """Return the runs that are named, or all that are done but trials and joined models; of one data set if said."""
+    words = list(names)
+    found = named_records(store, words) if words else without_trials(store.records(state="done"))
+    if data is None:
+        return found
+    known = names_of_data(found)
+    require(data in known, f"no run is on a data set '{data}'; there are {', '.join(known)}.{nearest(data, known)}")
+    return [record for record in found if names_of_data([record]) == [data]]
+
+
+def names_of_data(records: Iterable[RunRecord]) -> list[str]:
+    """Return what the data sets of some runs are called, each once."""
+    return list(dict.fromkeys(data_name(record.spec.get("data", "?")) for record in records))
+
+
+def searched_ranges(records: Iterable[RunRecord]) -> dict[str, Range]:
+    """Return the ranges that components declare, for searched runs whose records are too old to say theirs."""
+    found: dict[str, Range] = {}
+    for record in records:
+        is_unsaid = record.search is not None and not record.search.ranges
+        parts = ROOM_OF.items() if is_unsaid else ()
+        for part, room in parts:
+            settings = record.spec.get(part)
+            if isinstance(settings, Mapping):
+                name = str(settings["name"])
+                for key, span in tunable_of(room, name).items():
+                    unit = settings.get(f"{key}_unit")
+                    found[f"{part}.{name}.{key}"] = range_for(key, span, None if unit is None else str(unit))
+    return found
+
+
+def _records(runs: Iterable[RunList | Run | str], home: Path) -> list[RunRecord]:
+    """Return each run once."""
+    store, found, is_named = Store(home), dict[str, RunRecord](), False
+    for what in runs:
+        is_named = True
+        if isinstance(what, str):
+            records: Iterable[RunRecord] = named_records(store, [what])
+        else:
+            records = [what.record] if isinstance(what, Run) else what.records
+        found |= {record.name: record for record in records}
+    return list(found.values()) if is_named else records_to_compare(store, [])
+
+
+def _homes(runs: Iterable[RunList | Run | str], home: Path) -> list[Path]:
+    """Return where the runs lie, each place once."""
+    found: list[Path] = []
+    for what in runs:
+        if isinstance(what, str):
+            found.append(home)
+        else:
+            found += [run.home for run in ([what] if isinstance(what, Run) else what)]
+    return list(dict.fromkeys(found)) or [home]
+
+
+def _hints(store: Store, records: Iterable[RunRecord]) -> list[str]:
+    """Say where repeats lie unused: a run named by itself stands alone although its method was run more often."""
+    kept = list(records)
+    named = {record.name for record in kept}
+    finished = store.names_by_method(state="done")
+    hints = []
+    for method in dict.fromkeys(record.method for record in kept):
+        n_others = len(set(finished.get(method, ())) - named)
+        if n_others:
+            hints.append(f"{n_others} more finished of a method in the table: name it by its hash, {method}, for all")
+    return hints
+
+
+def compare_command(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Runs by name or enough of its beginning, or a method's hash for all its repeats; all but trials when "
+            "left out."
+        ),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", help="Only runs on this data set, by its name in `fairground list runs`.")
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Show the table although it is unfair; every row says so.")
+    ] = False,
+    metric: Annotated[
+        str | None, typer.Option("--metric", "-m", help="What to compare by (default: what the runs were selected by).")
+    ] = None,
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            "--values",
+            help="Compare the numbers of a CSV file instead of runs: columns method, seed, value, and dataset, fold if "
+            "there are any.",
+        ),
+    ] = None,
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="Of the numbers of --values, less is better.")
+    ] = False,
+    over_datasets: Annotated[
+        bool, typer.Option("--over-datasets", help="Rank the methods over all data sets as well.")
+    ] = False,
+    generality: Annotated[
+        Literal["seeds", "classes", "both"],
+        typer.Option(
+            "--generality",
+            help="What verdicts hold for beyond these runs: other trainings (seeds), other test classes, or both.",
+        ),
+    ] = "seeds",
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            "--margin", help="The difference that does not matter, in the unit shown (default: half a point)."
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option("--level", help="How surely the intervals of all pairs hold at once.")] = 0.95,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Compare methods fairly: one table with a verdict on every pair, or every reason why there cannot be one.
+
+    Examples: fairground compare · fairground compare 3f2a 77c1 9b0e · fairground compare --metric recall@1 ·
+    fairground compare --generality both · fairground compare --values results.csv --margin 0.3
+    """
+    from fairground.errors import require
+
+    if values is not None:
+        is_bare = not runs and metric is None and generality == "seeds" and data is None
+        require(is_bare, "--values compares a file's numbers; leave out runs, --data, --metric and --generality")
+        _compare_file(
+            values, margin=margin, level=level, is_lower=lower_is_better, is_over=over_datasets, as_json=as_json
+        )
+        return
+    require(not lower_is_better, "--lower-is-better belongs to --values; runs say which way their metrics are better")
+    if over_datasets:
+        is_plain = generality == "seeds" and not anyway and data is None
+        require(is_plain, "--over-datasets compares fair tables over seeds; leave out --anyway, --data, --generality")
+        _compare_over_datasets(runs or [], home, metric=metric, level=level, margin=margin, as_json=as_json)
+        return
+    from fairground.commands.terminal import screen_width
+    from fairground.errors import InputError
+    from fairground.records.store import Store
+
+    records = records_to_compare(Store(home), runs or [], data=data)
+    found = comparison_of(
+        records,
+        homes=[home],
+        metric=metric,
+        level=level,
+        margin=margin,
+        generality=generality,
+    )
+    is_shown = found.is_fair or anyway
+    if as_json:
+        print(json.dumps(found.to_dict(is_shown=is_shown)))
+    elif is_shown:
+        print(found.result.text(hints=found.hints, width=screen_width()), end="")
+    else:
+        names = names_of_data(records)
+        one = f"`--data {shlex.quote(names[0])}` takes the runs on one data set; there are {', '.join(names)}.\n"
+        hint = f"{one if len(names) > 1 else ''}`--anyway` shows the table with every row marked unfair."
+        raise InputError(f"{found.refusal()}\n{hint}")
+    if not is_shown:
+        raise typer.Exit(2)
+
+
+def _compare_over_datasets(
+    runs: list[str], home: Path, *, metric: str | None, level: float, margin: float | None, as_json: bool
+) -> None:
+
+    found = compare_over_datasets(*runs, metric=metric, level=level, margin=margin, home=home, quiet=True)
+    print(json.dumps(found.to_dict()) if as_json else found, end="\n" if as_json else "")
+
+
+def _compare_file(
+    path: Path, *, margin: float | None, level: float, is_lower: bool, is_over: bool, as_json: bool
+) -> None:
+    from fairground.comparison.compare_values import compare_values
+    from fairground.comparison.over_datasets import over_datasets
+    from fairground.reporting import values_file
+
+    read = values_file.read_values(path)
+    found = {
+        dataset: compare_values(values, level=level, margin=margin, higher_is_better=not is_lower)
+        for dataset, values in read.items()
+    }
+    over = over_datasets(read, level=level, margin=margin, higher_is_better=not is_lower) if is_over else None
+    if as_json:
+        plain = [{"dataset": name or None, **values_file.comparison_plain(one)} for name, one in found.items()]
+        aggregated = None if over is None else values_file.over_plain(over)
+        # One data set is the usual case: its pairs are at hand without asking for a data set.
+        print(json.dumps(plain[0] if len(plain) == 1 else {"datasets": plain, "over_datasets": aggregated}))
+        return
+    parts = [values_file.comparison_text(one, dataset=name) for name, one in found.items()]
+    print("\n".join([*parts, *([] if over is None else [values_file.over_text(over)])]), end="")

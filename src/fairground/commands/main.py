@@ -1,0 +1,112 @@
+"""The `fairground` command: a table of commands, each imported when it is used, so that `--help` answers at once."""
+
+import atexit
+import gc
+import sys
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from fairground.commands.terminal import fitted, guard_streams, terminal_width
+from fairground.errors import FairgroundError, PictureError
+
+#: command -> the function or the group of commands behind it, and what the list of commands says about it
+COMMANDS = {
+    "demo": ("demo:demo", "Compare four methods on embedded icons."),
+    "recommend": ("recommend:recommend_command", "Find the method that suits your data."),
+    "train": ("train:train_command", "Train one model and test it on unseen classes."),
+    "resume": ("train:resume", "Continue a run that was stopped or killed."),
+    "evaluate": ("evaluate:evaluate", "Measure a run's or a study's selected models."),
+    "score": ("score:score", "Measure embeddings from any source."),
+    "compare": ("compare:compare_command", "Compare methods: one table, one verdict per pair."),
+    "report": ("report:report_command", "Write one self-contained HTML page."),
+    "study": ("study:study_command", "Search, select and repeat several methods."),
+    "watch": ("watch:watch", "Show studies and runs in a browser."),
+    "reproduce": ("reproduce:reproduce", "Repeat a run or a study on fresh seeds."),
+    "export": ("export:export", "Write a run's selected model as a folder."),
+    "embed": ("embed:embed", "Embed images or features with a trained model."),
+    "index": ("index:app", "Make a collection searchable."),
+    "query": ("query:query", "Find the class and nearest images of a picture."),
+    "list": ("list_show:list_things", "List components, runs, protocols or rules."),
+    "show": ("list_show:show", "Show one run: its settings, course and scores."),
+    "protocol": ("protocol:protocol", "Print a protocol in full."),
+    "published": ("published:published", "Show the numbers printed in the papers."),
+    "data": ("data:app", "Check, download and describe data sets."),
+    "weights": ("weights:app", "List and check pretrained weights."),
+    "store": ("store:app", "Check, copy and merge records."),
+}
+
+
+class LazyCommands(TyperGroup):
+    """Finds a command in the table and imports its file only then; `Any` is Click, or typer's copy of it."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        found = getattr(import_module(f"fairground.commands.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            group = typer.main.get_command(found)
+            group.name = cmd_name
+            return group
+        one = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
+        one.command(cmd_name)(found)
+        return typer.main.get_command(one)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+app = typer.Typer(
+    name="fairground",
+    cls=LazyCommands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _fairground() -> None:
+    """Compare deep metric learning methods fairly: losses, miners, samplers and regularisers with all else equal.
+
+    Start with `fairground demo`, then `fairground train loss=triplet`.
+    """
+
+
+def main() -> None:
+    """Run the command line; a mistake of the user's is a sentence and exit code 2, never a traceback."""
+    guard_streams()
+    # Looking for garbage among all that torch and numba hold takes longer than many commands do.
+    atexit.register(gc.freeze)
+    try:
+        app()
+    except FairgroundError as error:
+        width = terminal_width(10_000) if sys.stderr.isatty() else None
+        print("\n".join(fitted(line, width) for line in f"fairground: {error}".split("\n")), file=sys.stderr)
+        if isinstance(error, PictureError):
+            print("`fairground data check` names every picture that cannot be read; move them away.", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:  # the reader has read enough: `fairground list runs | head`
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:  # the disk, not the program: full, read-only, gone
+        print(f"fairground: {error.filename or 'the disk'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("fairground: stopped", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

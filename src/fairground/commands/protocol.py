@@ -1,0 +1,63 @@
+"""`fairground protocol`: the declaration card of a protocol, or of a spec made from one."""
+
+import json
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairground.commands.options import AsJson
+from fairground.commands.terminal import terminal_width
+
+if TYPE_CHECKING:
+    from fairground.spec.run import RunSpec
+
+#: stands for what only the user can say
+_UNSAID = "(yours to say)"
+
+
+def protocol(
+    name: Annotated[
+        str | None, typer.Argument(help="The protocol (default: laptop); `fairground list protocols` names them all.")
+    ] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="What to change: loss=margin@mlrc-cub200")
+    ] = None,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="A TOML file with a partial spec.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print everything in a protocol that affects whether numbers may stand beside each other.
+
+    Example: fairground protocol mlrc2020-cub200 loss=contrastive@mlrc
+    """
+    from fairground.spec.load import load_run
+
+    card = card_of(load_run(protocol=name, file=config, overrides=overrides or [], unsaid=_UNSAID))
+    print(json.dumps(card) if as_json else card_text(card))
+
+
+def card_of(spec: "RunSpec") -> dict[str, str]:
+    """Return the declaration card of a run, with what it changes in its protocol."""
+    from fairground.spec.card import changes, declaration, paper_settings
+    from fairground.spec.load import load_run, protocol_names
+
+    card = declaration(spec)
+    if spec.protocol in protocol_names():
+        changed = changes(spec, load_run(protocol=spec.protocol, unsaid=_UNSAID), unsaid=_UNSAID)
+        words = "; ".join(f"{key} {change}" for key, change in changed.items())
+        card |= {"changed in the protocol": words} if words else {}
+        card |= paper_settings(spec)
+    return card
+
+
+def card_text(card: Mapping[str, str]) -> str:
+    """Return a card as two columns."""
+    width = max(len(heading) for heading in card)
+    columns = terminal_width(118)
+    lines = []
+    for heading, words in card.items():
+        wrapped = textwrap.wrap(words, columns - width - 2, break_long_words=False, break_on_hyphens=False) or [""]
+        lines += [f"{heading if i == 0 else '':<{width}}  {line}" for i, line in enumerate(wrapped)]
+    return "\n".join(lines)

@@ -1,0 +1,246 @@
+"""Find out which method suits a data set within a time: ends in advice, a page and a model."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairground.commands.data_words import data_words
+from fairground.commands.options import HOME, AsJson, Home, Quiet, home_folder, kept_for_json
+from fairground.commands.progress import race_progress
+from fairground.commands.terminal import print_fitted
+from fairground.commands.words import Setting, words_of
+from fairground.errors import require
+from fairground.recommendation.budget import Budget
+from fairground.recommendation.folder import RecommendationFolder
+from fairground.recommendation.request import make_request
+from fairground.spec.settings import Value, typed
+
+if TYPE_CHECKING:
+    from fairground.commands.load_model import LoadedModel
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RecommendResult:
+    """What to use and why, with the paths of its model and page.
+
+    `result` is what `fairground recommend --json` prints. `is_new` is false where the answer was there already. After
+    Ctrl-C (`is_stopped`) the test classes are still sealed, and the same call continues.
+    """
+
+    result: Mapping[str, Any]
+    page: Path
+    model: Path
+    seconds: float
+    is_new: bool
+
+    @property
+    def chosen(self) -> str:
+        """The method that was chosen."""
+        return str(self.result["chosen"])
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """The advice in sentences, the most important first."""
+        return tuple(self.result["advice"])
+
+    @property
+    def is_frozen(self) -> bool:
+        """Tell whether training did not help, so that the network is used as it is."""
+        return bool(self.result["is_frozen"])
+
+    @property
+    def is_stopped(self) -> bool:
+        """Tell whether it was stopped before its time."""
+        return bool(self.result["is_stopped"])
+
+    def load_model(self) -> "LoadedModel":
+        """Return the model that is handed over."""
+        from fairground.commands.load_model import load_model
+
+        return load_model(self.model)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-ready data."""
+        return {**self.result, "page": str(self.page), "model": str(self.model), "seconds": self.seconds}
+
+    def __str__(self) -> str:
+        return "\n".join([*self.advice, "", _text_table(self.result["columns"], self.result["rows"])])
+
+    def __repr__(self) -> str:
+        return f"<RecommendResult {self.result['name']}: {self.chosen}, page {self.page}>"
+
+
+def recommend(
+    data: str | os.PathLike[str],
+    *,
+    time: str | float = "30m",
+    by: str = "recall@1",
+    more: str | float | None = None,
+    protocol: str | None = None,
+    seed: int = 0,
+    home: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+    **settings: Setting,
+) -> RecommendResult:
+    """Find out which method suits your data, within a time; return the advice, the page and the model.
+
+    `data` is a folder of class folders, a CSV or Parquet table, a file of features, or "icons". `time` is "90s", "30m",
+    "2h" or seconds for everything, kept within 10 %; on a busy machine it may take one training more. `more` continues
+    for so long after an answer. `by` is the metric that decides. `settings` are overrides such as `trunk="resnet50"`.
+    """
+    return run_recommendation(
+        os.fspath(data),
+        typed(words_of(settings)),
+        time=time,
+        by=by,
+        more=more,
+        protocol=protocol,
+        seed=seed,
+        home=home_folder(home),
+        quiet=quiet,
+    )
+
+
+def run_recommendation(
+    data: str,
+    overrides: Mapping[str, Value],
+    *,
+    time: str | float,
+    by: str,
+    more: str | float | None,
+    protocol: str | None,
+    seed: int,
+    home: Path,
+    quiet: bool,
+) -> RecommendResult:
+    """Make a recommendation, continue one that was stopped, or return the one that is there."""
+    seconds = seconds_of(time)
+    extra = None if more is None else seconds_of(more)
+    budget = Budget(seconds)
+    with race_progress(budget, is_quiet=quiet) as progress:
+        is_named = data == "icons" and not Path(data).exists()
+        request = make_request(
+            "icons" if is_named else _label(Path(data)),
+            typed(data_words(None, "icons") if is_named else data_words(Path(data), None)),
+            overrides,
+            by=by,
+            protocol=protocol,
+            seed=seed,
+            seconds=seconds,
+        )
+        for sentence in request.sentences:
+            progress.say(sentence)
+        folder = RecommendationFolder.of(home, request.identity())
+        with folder.opened():
+            result, spent = folder.plan["result"], folder.plan["spent"]
+            is_new = extra is not None or result is None or result["is_stopped"]
+            if is_new:
+                from fairground.recommendation.recommendation import Recommendation
+
+                budget.seconds = max(seconds - spent, 0.0) if extra is None else extra
+                result = Recommendation(request, folder, budget, progress).run()
+            else:
+                progress.news("This was answered before; --more 30m continues from here.")
+    used = round(budget.used(), 1)
+    return RecommendResult(result=result, page=folder.page, model=folder.model, seconds=used, is_new=is_new)
+
+
+def seconds_of(time: str | float) -> float:
+    """Read 90s, 30m, 2h or 1h30m; a number is in seconds."""
+    if isinstance(time, str):
+        parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", time.lower())
+        is_time = bool(parts) and "".join(number + letter for number, letter in parts) == time.lower().strip()
+        require(is_time, f"time takes a number with s, m or h, like 90s, 30m or 1h30m; got '{time}'")
+        time = sum(float(number) * {"h": 3600, "m": 60, "s": 1}[letter] for number, letter in parts)
+    require(time > 0, f"time must be more than nothing; got {time:g} seconds")
+    return time
+
+
+def _label(path: Path) -> str:
+    """Return what to call the data: a folder called images says less than its parent."""
+    path = path.absolute()
+    return path.parent.name if path.is_dir() and path.name in ("images", "data", "train") else path.stem or path.name
+
+
+def _text_table(columns: list[str], rows: list[list[str]]) -> str:
+    """Return the table for a terminal of 80 columns: each method on one line, its numbers on the next."""
+    heads = [column.replace(", validation", " val").replace(", test", " test") for column in columns[1:]]
+    widths = [max(len(head), *(len(row[place + 1]) for row in rows)) for place, head in enumerate(heads)]
+    lines = ["  " + "  ".join(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True))]
+    for row in rows:
+        lines.append(row[0])
+        lines.append("  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True)))
+    return "\n".join(lines)
+
+
+def recommend_command(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A folder of class folders, a CSV or Parquet table, a file of features (.npz), or icons.",
+        ),
+    ],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Settings for every method, like trunk=small_conv."),
+    ] = None,
+    limit: Annotated[str, typer.Option("--time", "-t", help="How long it may take: 90s, 30m, 2h.")] = "30m",
+    by: Annotated[
+        str, typer.Option("--by", help="The metric that decides: recall@1, map@r, r_precision, ...")
+    ] = "recall@1",
+    more: Annotated[str | None, typer.Option("--more", help="Continue for so long after an answer: 30m.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="laptop, photographs or features; chosen by the data if left out.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another number draws other halves and folds.")] = 0,
+    home: Home = HOME,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out which method suits your data, within a time: ends in advice, a report page and one model to use.
+
+    The frozen network comes first, plain, with discriminants, on principal axes; then heads and losses on its features;
+    then its last stages, as far as the time allows. The best are confirmed on fresh folds of classes. The time is kept
+    within 10 %; on a busy machine it may take one training more. Ctrl-C ends with the best so far, and the same command
+    continues. docs/recommend.md says how it chooses.
+
+    Try: fairground recommend icons --time 5m
+
+    Or: fairground recommend my_photos/ --time 30m
+
+    Or: fairground recommend features.npz --time 2m --by map@r
+    """
+    from fairground.files import read_json
+
+    with kept_for_json(as_json):
+        result = run_recommendation(
+            data,
+            typed(words or []),
+            time=limit,
+            by=by,
+            more=more,
+            protocol=protocol,
+            seed=seed,
+            home=home,
+            quiet=quiet or as_json,
+        )
+    if as_json:
+        print(json.dumps(result.to_dict()))
+    else:
+        model = result.model.absolute()
+        yours = "YOUR_IMAGES" if read_json(model / "model.json")["is_picture"] else "YOUR_FEATURES.npz"
+        for line in str(result).split("\n"):
+            print_fitted(line)
+        print_fitted(f"page:  {result.page.absolute()}  (open it in any browser)")
+        print_fitted(f"model: {model}  (try: fairground embed {model} {yours} -o embeddings.npz)")
+    if result.is_stopped and result.is_new:
+        print("stopped; nothing is lost. The same command continues from here.", file=sys.stderr)
+        raise typer.Exit(130)

@@ -1,0 +1,196 @@
+"""Write the report page of some runs or of a study, with tables and figures for a paper."""
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairground.allocator import keep_memory
+from fairground.commands.compare import searched_ranges
+from fairground.commands.options import HOME, AsJson, Home, Quiet, home_folder
+from fairground.commands.progress import spinner
+from fairground.commands.runs import Run, RunList
+from fairground.commands.terminal import print_fitted
+from fairground.errors import require
+from fairground.files import write_atomically
+from fairground.reporting.audits import read_audit
+from fairground.reporting.find_runs import find_runs
+from fairground.reporting.run_set import RunSet
+
+#: ending of a table's file -> the function of `table_formats` that writes it
+FORMATS = {"md": "markdown", "tex": "latex", "csv": "csv_text"}
+FIGURES = ("pdf", "svg", "png")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What was written; used as a path it is the page."""
+
+    page: Path
+    tables: tuple[Path, ...]
+    figures: tuple[Path, ...]
+    runs: tuple[str, ...]
+
+    def __fspath__(self) -> str:
+        return str(self.page)
+
+
+def report(
+    *what: str | Run | RunList,
+    out: str | os.PathLike[str] | None = None,
+    formats: Sequence[str] = (),
+    figures: str = "",
+    figures_in: str | os.PathLike[str] | None = None,
+    metric: str | None = None,
+    title: str = "",
+    audits: Sequence[str | os.PathLike[str]] = (),
+    home: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+) -> Report:
+    """Write one self-contained page: the answer, the tables, the papers' figures, maps, galleries and warnings.
+
+    `what` is a study by name or hash; or runs, runs by name, or methods by hash; all runs of the home when left out.
+    `formats` are tables beside the page ("md", "tex", "csv"), `figures` the kind of files for a paper ("pdf", "svg",
+    "png"), `audits` files that `fairground data check --json` wrote.
+    """
+    for kind in formats:
+        require(kind in FORMATS, f"formats takes {', '.join(FORMATS)}; got '{kind}'")
+    require(figures in ("", *FIGURES), f"figures takes {', '.join(FIGURES)}; got '{figures}'")
+    names, folder = _named(what, None if home is None else Path(home))
+    cards = [read_audit(Path(path)) for path in audits]
+    found = find_runs(names, folder)
+    found = replace(found, metric=metric, ranges=searched_ranges(found.records), title=title or found.title)
+    page = folder / "report.html" if out is None else Path(out)
+    keep_memory()
+    with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet):
+        from fairground.reporting.page import build_page
+
+        build_page(found, out=page, audits=cards)
+        tables = _write_tables(found, page, formats)
+        drawn = _write_figures(found, Path(figures_in or page.with_name(f"{page.stem}-figures")), figures)
+    return Report(
+        page=page, tables=tuple(tables), figures=tuple(drawn), runs=tuple(record.name for record in found.records)
+    )
+
+
+def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list[str], Path]:
+    """Return the words that name what to report, and the home it lies in."""
+    names: list[str] = []
+    homes: list[Path] = [] if home is None else [home]
+    for one in what:
+        if isinstance(one, str):
+            names.append(one)
+            continue
+        runs = [one] if isinstance(one, Run) else list(one)
+        require(len(runs) > 0, "there is no run to report: `fg.runs` found none")
+        names += [run.name for run in runs]
+        homes += [run.home for run in runs]
+    places = list(dict.fromkeys(homes)) or [home_folder()]
+    require(len(places) == 1, f"a page reports runs of one home; got {', '.join(map(str, places))}")
+    return names, places[0]
+
+
+def _write_tables(runs: RunSet, page: Path, kinds: Sequence[str]) -> list[Path]:
+    from fairground.reporting import table_formats
+    from fairground.reporting.sections import figure_inputs_of
+
+    written: list[Path] = []
+    if not kinds:
+        return written
+    sections = runs.sections()
+    for key in sections:
+        table = figure_inputs_of(key, sections)[0].table
+        for kind in kinds:
+            path = page.with_name(f"{page.stem}{_suffix(key, len(sections))}.{kind}")
+            write_atomically(path, getattr(table_formats, FORMATS[kind])(table).encode())
+            written.append(path)
+    return written
+
+
+def _write_figures(runs: RunSet, folder: Path, kind: str) -> list[Path]:
+    from fairground.reporting.figure import write_figures
+    from fairground.reporting.sections import figure_inputs_of
+
+    written: list[Path] = []
+    if not kind:
+        return written
+    sections = runs.sections()
+    for key in sections:
+        inputs = figure_inputs_of(key, sections)[0]
+        prefix = _suffix(key, len(sections)).lstrip("-")
+        written += write_figures(inputs, folder, kind, prefix=f"{prefix}-" if prefix else "")
+    return written
+
+
+def _suffix(key: tuple[str, str], n_sections: int) -> str:
+    """Return what tells the files of several data sets apart, of signs that any file system takes."""
+    words = re.sub(r"[^a-z0-9]+", "-", "-".join(key).lower()).strip("-")[:60]
+    return f"-{words}" if n_sections > 1 else ""
+
+
+def report_command(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[STUDY|RUN...]",
+            help="A study by name or hash; or runs by name, or methods by hash; all runs of the home when left out.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The page (default: report.html in the home).")
+    ] = None,
+    formats: Annotated[
+        str, typer.Option("--formats", help="Tables beside the page, as in md,tex,csv.", metavar="md,tex,csv")
+    ] = "",
+    figures: Annotated[
+        str, typer.Option("--figures", help="Also write the figures as files for a paper.", metavar="pdf|svg|png")
+    ] = "",
+    figures_in: Annotated[
+        Path | None, typer.Option("--figures-in", help="Where figures go (default: a folder beside the page).")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", "-m", help="What to rank by (default: what the runs were selected by).")
+    ] = None,
+    title: Annotated[str, typer.Option("--title", help="The page's title (default: the study's question).")] = "",
+    audit: Annotated[
+        list[Path] | None,
+        typer.Option("--audit", help="An audit of the data to show, as `fairground data check --json` prints it."),
+    ] = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write one self-contained page: the headline, the tables, the papers' figures, maps, galleries and warnings.
+
+    The page opens in any browser, from a disk or a mail, and asks no other host for anything.
+
+    Examples: fairground report · fairground report tiny · fairground report --metric recall@1 · fairground report
+    --formats md,tex,csv · fairground report --figures pdf
+    """
+    written = report(
+        *(words or []),
+        out=out,
+        formats=[word for word in formats.replace(" ", "").split(",") if word],
+        figures=figures,
+        figures_in=figures_in,
+        metric=metric,
+        title=title,
+        audits=audit or [],
+        home=home,
+        quiet=quiet or as_json,
+    )
+    if as_json:
+        tables, drawn = [str(path) for path in written.tables], [str(path) for path in written.figures]
+        plain = {"page": str(written.page), "tables": tables, "figures": drawn, "runs": list(written.runs)}
+        print(json.dumps(plain))
+        return
+    print_fitted(f"page: {written.page.absolute()}  (open it in any browser)")
+    for path in written.tables:
+        print(f"table: {path.absolute()}")
+    if written.figures:
+        print(f"{len(written.figures)} figures: {written.figures[0].parent.absolute()}")

@@ -1,0 +1,173 @@
+"""Runs as Python users see them, and how to find them by what was asked of them."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+from fairground.commands.options import home_folder
+from fairground.commands.words import Setting, words_of
+from fairground.errors import require
+from fairground.records.record import EpochRow, RunRecord, State
+from fairground.records.run_folder import RunFolder
+from fairground.records.store import Filters, Store
+from fairground.spec.catalogue import canonical, nearest
+from fairground.spec.run import ROOM_OF
+from fairground.spec.settings import Value, parse_overrides
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Run:
+    """One run and where it lies. `is_new` tells that this call trained it; otherwise its record was there already."""
+
+    record: RunRecord
+    home: Path
+    is_new: bool = False
+
+    @property
+    def name(self) -> str:
+        """The run's name: the hash of its complete spec."""
+        return self.record.name
+
+    @property
+    def state(self) -> State:
+        """`done`, or how it ended otherwise; `record.failure` says why."""
+        return self.record.state
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The scores on the test classes by metric, once the run is done."""
+        return {score.metric: score.value for score in self.record.scores if score.split == "test"}
+
+    @property
+    def validation_scores(self) -> dict[str, float]:
+        """The scores of the selected model on the validation classes, by metric."""
+        return {score.metric: score.value for score in self.record.scores if score.split == "validation"}
+
+    @property
+    def history(self) -> list[EpochRow]:
+        """One row per epoch: the mean training loss and the validation scores. Epoch 0 is the untrained model."""
+        return list(self.record.epochs)
+
+    @property
+    def folder(self) -> Path:
+        """Where the run's files are: spec, checkpoints, embeddings, galleries."""
+        return RunFolder(self.home, self.name).path
+
+    def __repr__(self) -> str:
+        from fairground.reporting.headings import with_unit
+        from fairground.spec.identity import data_name, method_name
+
+        spec = self.record.spec
+        words = f"{method_name(spec)} on {data_name(spec.get('data'))}, seed {spec.get('seed')}, {self.state}"
+        first = list(self.scores.items())[:2]
+        scores = "".join(f", test {metric} {with_unit(metric, value)}" for metric, value in first)
+        return f"<Run {self.name}: {words}{scores}>"
+
+
+class RunList(Sequence[Run]):
+    """Some runs, in the order they were stored."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = tuple(runs)
+
+    @property
+    def records(self) -> tuple[RunRecord, ...]:
+        """The records of the runs."""
+        return tuple(run.record for run in self._runs)
+
+    @overload
+    def __getitem__(self, place: int) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice) -> "RunList": ...
+    def __getitem__(self, place: int | slice) -> "Run | RunList":
+        return RunList(self._runs[place]) if isinstance(place, slice) else self._runs[place]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs)
+
+    def __repr__(self) -> str:
+
+        return "\n".join(map(repr, self._runs)) or "<no runs>"
+
+
+def runs(
+    *names: str,
+    home: str | os.PathLike[str] | None = None,
+    state: State | None = "done",
+    trials: bool = False,
+    **settings: Setting,
+) -> RunList:
+    """Return the runs of a home: all, those named, or those with certain settings.
+
+    `names` are runs by name, or enough of its beginning, and methods by hash. The keywords are those of `train`:
+    `fg.runs(loss="triplet", miner=None, **{"loss.margin": 0.2})`. Trials of a search, and models that a study joined
+    out of others, are left out unless `trials` is true; `state=None` takes unfinished runs as well.
+    """
+    folder = home_folder(home)
+    store, wanted = Store(folder), parse_overrides(words_of(settings))
+    wanted = {key: _spelt(key, value) for key, value in wanted.items()}
+    found = named_records(store, names) if names else list(store.records(**_filters(wanted, state)))
+    records = [record for record in found if state is None or record.state == state]
+    if not (trials or names):
+        records = without_trials(records)
+    for key in wanted:
+        _require_known(key, records)
+    kept = [record for record in records if all(_setting(record, key) == value for key, value in wanted.items())]
+    return RunList([Run(record=record, home=folder) for record in kept])
+
+
+def named_records(store: Store, names: Sequence[str]) -> list[RunRecord]:
+    """Return each run once: those named, and every repeat of a method named by its hash."""
+    found: dict[str, RunRecord] = {}
+    for name in names:
+        repeats = list(store.records(method=name)) or [store.get(name)]
+        found |= {record.name: record for record in repeats}
+    return list(found.values())
+
+
+def without_trials(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """Leave out the trials of a search, and the models that a study joined out of others."""
+    return [record for record in records if not record.is_trial and "ensemble" not in record.spec]
+
+
+def _spelt(key: str, value: Value) -> Value:
+    """Return a component's name as it is stored; nothing is what a part that is left out has."""
+    if key not in ROOM_OF or value is None:
+        return value
+    return canonical(ROOM_OF[key], str(value))
+
+
+def _filters(wanted: Mapping[str, Any], state: State | None) -> Filters:
+    """Return what the store can search by itself."""
+    columns = {"loss": "loss", "data": "dataset", "protocol": "protocol", "seed": "seed"}
+    found: dict[str, Any] = {columns[key]: value for key, value in wanted.items() if key in columns}
+    filters: Filters = {**found, **({} if state is None else {"state": state})}  # type: ignore[typeddict-item]
+    return filters
+
+
+def _setting(record: RunRecord, key: str) -> Value:
+    """Return a setting of a run by its dotted key: a component's name, or one of its settings."""
+    head, _, inner = key.partition(".")
+    part = record.spec.get(head)
+    if not isinstance(part, Mapping):
+        return None if inner else part
+    return part.get(inner or "name")
+
+
+def _require_known(key: str, records: Sequence[RunRecord]) -> None:
+    """Refuse a key that no run has ever heard of: it is a slip of the pen, not an empty answer."""
+    known = {dotted for record in records for dotted in _keys(record)}
+    is_known = not known or key in known
+    require(is_known, f"no run has a setting '{key}'.{nearest(key, known)}")
+
+
+def _keys(record: RunRecord) -> Iterable[str]:
+    for head, part in record.spec.items():
+        yield head
+        if isinstance(part, Mapping):
+            yield from (f"{head}.{inner}" for inner in part if inner != "name")

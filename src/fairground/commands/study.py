@@ -1,0 +1,430 @@
+"""Run a study: find it by name, make its runs from wherever it is, write its page and return what it found."""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from fairground.commands.executors import (
+    Address,
+    ExecutorName,
+    ExecutorOptions,
+    Gpus,
+    NodeWait,
+    Storage,
+    Workers,
+    WorkerThreads,
+)
+from fairground.commands.options import HOME, AsJson, Home, Loggers, Quiet, home_folder, kept_for_json
+from fairground.commands.progress import study_progress
+from fairground.commands.terminal import print_fitted, print_listed, screen_width
+from fairground.commands.words import Setting, words_of
+from fairground.errors import DataError, require
+from fairground.loggers.feed import fed
+from fairground.records.record import RunRecord
+from fairground.records.store import Store
+from fairground.reporting import table_formats
+from fairground.reporting.study_results import results_plain, results_text, tables_of, write_study_page
+from fairground.spec.study import StudySpec, study_hash
+from fairground.spec.study_load import load_study, study_names
+from fairground.studies.failures import StudyFailures, failures_of
+from fairground.studies.folder import find_begun, folder_of
+from fairground.studies.plan import StudyPlan, cost_probes, plan_of
+from fairground.studies.run_study import JobResult, run_study
+from fairground.studies.scheduler import JOB, Scheduler
+
+if TYPE_CHECKING:
+    from fairground.commands.executors import ExecutorOptions
+    from fairground.spec.study import StudySpec
+    from fairground.studies.plan import StudyPlan
+
+#: kind of table -> the function of `table_formats` that writes it
+FORMATS = {"text": "text", "md": "markdown", "tex": "latex", "csv": "csv_text"}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class StudyResult:
+    """What a study found: one result per method and data set. `page` is its report, if any final run was made."""
+
+    study: StudySpec
+    results: tuple[JobResult, ...]
+    home: Path
+    page: Path | None
+
+    @property
+    def records(self) -> tuple[RunRecord, ...]:
+        """The records of the final runs."""
+        return tuple(record for result in self.results for record in result.runs)
+
+    def table(self, kind: Literal["text", "md", "tex", "csv"] = "text") -> str:
+        """Return the tables, one per data set; fold models separated and, where there are several, joined."""
+        require(kind in FORMATS, f"a table is one of {', '.join(FORMATS)}; got '{kind}'")
+        write = getattr(table_formats, FORMATS[kind])
+        parts = tables_of(self.results)
+        comment = {"tex": "% ", "csv": "# "}.get(kind, "")
+        titles = [f"{comment}{part.title}\n" if len(parts) > 1 else "" for part in parts]
+        return "\n".join(title + write(part.table) for title, part in zip(titles, parts, strict=True))
+
+    def report(self, out: str | os.PathLike[str]) -> Path:
+        """Write the report page to a file and return its path."""
+        title = self.study.question or self.study.name
+        page = write_study_page(self.results, title=title, home=self.home, out=Path(out))
+        if page is None:
+            raise DataError(f"study {self.study.name} has no final run to report")
+        return page
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-ready data, as `fairground study --json` prints it."""
+        named = {
+            "study": self.study.name,
+            "hash": study_hash(self.study),
+            "page": str(self.page) if self.page else None,
+        }
+        counted = {"runs": self.failures.n, "done": self.failures.n_done, "failures": dict(self.failures.reasons)}
+        return {**named, **counted, "jobs": results_plain(self.results)}
+
+    @property
+    def failures(self) -> StudyFailures:
+        """How many trials and final runs failed, and why."""
+        return failures_of(self.results)
+
+    def text(self, *, width: int | None = None) -> str:
+        """Return the tables, what was selected and what a reader must be told, in lines of at most `width` signs."""
+        return results_text(self.results, width=width)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<StudyResult {self.study.name} ({study_hash(self.study)}): {len(self.records)} final runs>"
+
+
+def study(
+    name: str,
+    *,
+    executor: str = "processes",
+    workers: int = 2,
+    threads: int = 1,
+    gpus: float = 0.0,
+    address: str | None = None,
+    node_wait: float | None = None,
+    storage: str | None = None,
+    loggers: Sequence[str] = (),
+    home: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
+    **changes: Setting,
+) -> StudyResult:
+    """Run a study: search every method equally, select, repeat on fresh seeds, open the test classes once.
+
+    `name` is a preset, a .toml file, or the hash of a study begun. The keywords change it: `repeats=5`,
+    `search={"trials": 16}`, or a setting of all its runs such as `training={"epochs": 3}`. `until_settled=True` adds
+    seeds in waves to the methods still in question, until it is settled which is best; `until_settled={"limit": 9}`
+    changes the rule. What is done is not done again: after Ctrl-C or a crash the same call goes on, with the digits it
+    would have had anyway. With Ray, `node_wait` is how many seconds to wait for a node when none is left, 300 if left
+    out.
+    """
+    folder = home_folder(home)
+    require(workers >= 1, f"workers must be at least 1; got {workers}")
+    require(threads >= 1, f"threads must be at least 1; got {threads}")
+    options = ExecutorOptions(
+        name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
+    )
+    found = find_study([name, *words_of(changes)], folder)
+    return run_found_study(found, home=folder, options=options, storage=storage, loggers=loggers, quiet=quiet)
+
+
+def find_study(words: Sequence[str], home: Path, *, is_begun: bool = False) -> StudySpec:
+    """Return the study the words name: one that was begun where that is asked for, otherwise a preset or a file."""
+    require(len(words) > 0, "which study? `fairground study list` shows them all")
+    name, changes = words[0], words[1:]
+    is_preset = name.endswith(".toml") or name in study_names()
+    begun = None if (is_preset and not is_begun) or changes else find_begun(home, name)
+    return begun or load_study(name, changes=changes)
+
+
+def run_found_study(
+    found: StudySpec,
+    *,
+    home: Path,
+    options: ExecutorOptions,
+    storage: str | None = None,
+    loggers: Sequence[str] = (),
+    quiet: bool = False,
+) -> StudyResult:
+    """Run a study from wherever it is, write its page, and return what it found."""
+    plan = plan_of(found, home=home)
+    total, metric = plan.n_search + plan.n_final, found.selection.metric
+    is_most = plan.is_most or (plan.n_search > 0 and found.search.pruning != "none")
+    with (
+        fed(loggers, home) as feed,
+        study_progress(total, metric=metric, is_quiet=quiet, is_most=is_most) as (watch, on_record),
+    ):
+        results = run_study(
+            found,
+            home=home,
+            spawn=lambda job: options.spawn(job, feed.with_events(watch)),
+            storage=storage,
+            on_record=feed.with_records(on_record),
+        )
+    page = None
+    if failures_of(results).n_done:
+        page = write_study_page(results, title=found.question or found.name, home=home, out=folder_of(found, home).page)
+    return StudyResult(study=found, results=tuple(results), home=home, page=page)
+
+
+def measured_plan(found: StudySpec, *, home: Path, options: ExecutorOptions, quiet: bool = False) -> StudyPlan:
+    """Make the first run of every method, to measure what it costs, and return the plan of the study."""
+    specs = cost_probes(found)
+    with (
+        study_progress(len(specs), metric=found.selection.metric, is_quiet=quiet) as (watch, on_record),
+        options.spawn(JOB, watch) as executor,
+    ):
+        Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
+    return plan_of(found, home=home)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuSpeed:
+    """What a GPU is called and how fast it trains, as the user says it; None where nothing was said."""
+
+    name: str
+    images_per_second: float | None
+
+
+ACTIONS = ("run", "resume", "plan", "status", "list")
+
+
+def study_command(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[run|resume|plan|status|list] [STUDY] [KEY=VALUE]...",
+            help="A preset's name, a .toml file, or the hash of a study begun; then what to change in it.",
+        ),
+    ],
+    executor: ExecutorName = "processes",
+    workers: Workers = 2,
+    threads: WorkerThreads = 1,
+    gpus: Gpus = 0.0,
+    address: Address = None,
+    node_wait: NodeWait = None,
+    storage: Storage = None,
+    until_settled: Annotated[
+        bool,
+        typer.Option(
+            "--until-settled",
+            help="Add seeds in waves, only to the methods still in question, until it is settled which is best. "
+            "until_settled.limit=15 and so on change the rule.",
+        ),
+    ] = False,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="With plan: make the first run of every method, to measure what it costs.")
+    ] = False,
+    images_per_second: Annotated[
+        float | None,
+        typer.Option("--images-per-second", help="With plan: how fast your GPU trains the network.", min=1),
+    ] = None,
+    gpu: Annotated[str, typer.Option("--gpu", help="With plan: what that GPU is called.")] = "your GPU",
+    home: Home = HOME,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    loggers: Loggers = None,
+) -> None:
+    """Run a study: search every method equally, select, repeat on fresh seeds, open the test classes once.
+
+    `fairground study list` shows what there is; `plan` says what would run, how long and how much disk; `status` how
+    far it is; `resume` goes on after Ctrl-C or a crash, with the digits it would have had anyway.
+
+    Ends with 0 when no run failed, 3 when some did, 1 when none finished; the last line counts them and says why.
+
+    Try: fairground study tiny
+
+    Or: fairground study plan laptop/mlrc --measure
+
+    Or: fairground study plan roth2020/table4 --images-per-second 350 --gpu V100
+
+    Or: fairground study laptop/mlrc --workers 4 repeats=5 search.trials=16
+
+    Or: fairground study tiny --until-settled until_settled.limit=9 until_settled.margin=1
+
+    Or: fairground study my_study.toml --executor ray --storage postgresql+psycopg://user@host/db
+    """
+    action, rest = (words[0], words[1:]) if words[0] in ACTIONS else ("run", words)
+    if action == "list":
+        _list(home, as_json=as_json)
+        return
+    from fairground.commands.executors import ExecutorOptions
+
+    typed = rest
+    rest = [*rest[:1], *(["until_settled=true"] if until_settled else []), *rest[1:]]
+    found = find_study(rest, home, is_begun=action in ("resume", "status"))
+    options = ExecutorOptions(
+        name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
+    )
+    if action == "status":
+        _status(found, home, storage, as_json=as_json)
+    elif action == "plan":
+        device = GpuSpeed(name=gpu, images_per_second=images_per_second)
+        _plan(found, typed, home, options, device, is_measured=measure, as_json=as_json, is_quiet=quiet or as_json)
+    else:
+        run_and_print(found, home, options, storage, loggers=loggers or [], as_json=as_json, is_quiet=quiet or as_json)
+
+
+def _list(home: Path, *, as_json: bool) -> None:
+    from fairground.spec.study_load import load_study, study_names
+    from fairground.studies.folder import begun_studies
+
+    presets = {name: load_study(name).question for name in study_names()}
+    begun = {hash_: study.name for hash_, study in begun_studies(home).items()}
+    if as_json:
+        print(json.dumps({"presets": presets, "begun": begun}))
+        return
+    print_listed(presets)
+    for hash_, name in begun.items():
+        print(f"begun here: {name} ({hash_})")
+
+
+def _plan(
+    found: "StudySpec",
+    typed: list[str],
+    home: Path,
+    options: "ExecutorOptions",
+    device: GpuSpeed,
+    *,
+    is_measured: bool,
+    as_json: bool,
+    is_quiet: bool,
+) -> None:
+    from fairground.studies.plan import plan_of
+
+    plan = (
+        measured_plan(found, home=home, options=options, quiet=is_quiet) if is_measured else plan_of(found, home=home)
+    )
+    seconds, size = plan.seconds(options.workers), plan.bytes()
+    gpu_seconds = plan.gpu_seconds(device.images_per_second)
+    needs_folder = plan.images() is not None and not any(word.startswith("data.root=") for word in typed)
+    command = f"fairground study {shlex.join(typed)}" + (" data.root=FOLDER/{data}" if needs_folder else "")
+    if as_json:
+        rows = [asdict(row) for row in plan.rows]
+        counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
+        totals = {**counts, "seconds": seconds, "bytes": size}
+        more = {"images": plan.images(), "gpu_seconds": gpu_seconds, "command": command}
+        print(json.dumps({"study": plan.study, **totals, **more, "jobs": rows}))
+        return
+    width = max(len(row.job) for row in plan.rows)
+    for row in plan.rows:
+        cost = "" if row.seconds is None else f"  {row.seconds:.1f} s per run"
+        settings = f"{row.n_settings} setting{'' if row.n_settings == 1 else 's'}"
+        print_fitted(f"{row.job:<{width}}  {row.n_search:>5} search + {row.n_final:>4} final  {settings}{cost}")
+    most = "at most " if plan.is_most else ""
+    print_fitted(f"{plan.n_search:,} trainings to search, {most}{plan.n_final:,} after selection")
+    if seconds is not None and size is not None:
+        print_fitted(
+            f"at most {_hours(seconds)} on {options.workers} workers, {size / 2**20:,.0f} MB of disk, by measured runs"
+        )
+    elif plan.images() is None:
+        print_fitted(
+            "how long and how much disk is unknown here: --measure makes the first run of every method to measure it"
+        )
+    else:
+        _print_gpu(plan, device, gpu_seconds)
+    if found.follows:
+        print_fitted(f"follows: {found.follows}")
+    if found.differs:
+        print_fitted(f"differs from the paper: {found.differs}")
+    print(f"command: {command}")
+
+
+def _print_gpu(plan: "StudyPlan", device: GpuSpeed, seconds: float | None) -> None:
+    """Print what a study on published data takes on one GPU: images, hours at a stated speed, and disk."""
+    images, size = plan.images(), plan.bytes()
+    assert images is not None
+    assert size is not None
+    print_fitted(f"at most {images / 1e6:,.1f} million images through the network, {size / 1e9:,.0f} GB of disk")
+    if seconds is None:
+        print_fitted(
+            "how long is unknown here: give --images-per-second N --gpu NAME, or train one run of each network first"
+        )
+    elif device.images_per_second is not None:
+        print_fitted(
+            f"at most {_hours(seconds)} on one {device.name} at {device.images_per_second:g} images/s, as given"
+        )
+    else:
+        print_fitted(f"at most {_hours(seconds)} at the images/s measured in this home on {plan.hardware}")
+
+
+def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: bool) -> None:
+    from fairground.records.store import Store
+    from fairground.spec.study import study_hash
+    from fairground.studies.folder import folder_of
+    from fairground.studies.select import Seal
+    from fairground.studies.status import status_of, waves_so_far
+
+    is_begun = folder_of(found, home).spec.exists()
+    rows = status_of(found, home=home, storage=storage) if is_begun else []
+    waves = waves_so_far(found, home=home) if is_begun else {}
+    events = Store(home).events(run=study_hash(found))
+    openings = Seal(Store(home), found).openings()
+    if as_json:
+        state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
+        jobs = [dict(vars(row)) for row in rows]
+        state["waves"] = {data: dict(vars(wave)) for data, wave in waves.items()}
+        print(json.dumps({**state, "jobs": jobs, "events": [dict(vars(event)) for event in events]}))
+        return
+    print_fitted(f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}")
+    for row in rows:
+        states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "no trials"
+        print_fitted(f"  {row.job}: {states}, of {row.n_trials}; final runs {row.final_done} of {row.final_wanted}")
+    if found.seed_procedure is not None:
+        print_fitted(f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}")
+        for data, wave in waves.items():
+            print_fitted(f"  {data}: {wave.sentence}")
+    if openings:
+        first = openings[0]
+        print_fitted(f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}")
+    else:
+        print_fitted("test split: sealed")
+    for event in events:
+        print_fitted(f"  {event.at}  {event.who}  {event.kind}")
+
+
+def run_and_print(
+    found: "StudySpec",
+    home: Path,
+    options: "ExecutorOptions",
+    storage: str | None,
+    *,
+    loggers: Sequence[str] = (),
+    as_json: bool,
+    is_quiet: bool,
+) -> None:
+    """Run a study and print what it found; after Ctrl-C, how to go on."""
+    try:
+        # What Ray prints must not end up in what a program reads.
+        with kept_for_json(as_json or options.name == "ray"):
+            result = run_found_study(
+                found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet
+            )
+    except KeyboardInterrupt:
+        where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
+        print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)
+        raise typer.Exit(130) from None
+    if as_json:
+        print(json.dumps(result.to_dict()))
+    else:
+        print(result.text(width=screen_width()), end="")
+        if result.page:
+            print_fitted(f"page: {result.page.absolute()}  (open it in any browser)")
+    if result.failures.exit_code:
+        print(f"fairground: {result.failures.sentence()}", file=sys.stderr)
+        raise typer.Exit(result.failures.exit_code)
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:,.1f} hours" if seconds > 5400 else f"{seconds / 60:.1f} minutes"

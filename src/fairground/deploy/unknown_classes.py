@@ -1,0 +1,304 @@
+"""Is the class of a query in this index, and which class is it? A decision whose error rate is stated and measured.
+
+A row of a class the model was not trained on is searched for twice: among all other rows, where its class is known, and
+among the rows of other classes, where it is not. The first gives the rate of right answers, the second the conformal
+p-value of "unknown" at the size of this index (`conformal.py`). The class is a vote of the nearest rows (Cover and
+Hart, "Nearest neighbor pattern classification", IEEE Transactions on Information Theory 1967).
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fairground.deploy.conformal import ClassConformal, class_mean
+from fairground.deploy.index import MARK, TRIALS, Index
+from fairground.deploy.search import half_squared_lengths, search
+from fairground.errors import DataError, FairgroundError, InputError, require
+from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
+from fairground.records.arrays import array_names, read_arrays, write_arrays
+
+#: the share of queries of unknown classes that may be given a class, by default
+FPIR = 0.05
+#: rows that vote
+VOTERS = 5
+#: rows put as queries, at most
+ROWS = 4000
+#: comparisons from which on the trials are kept in the folder
+_KEPT = 50_000_000
+_QUERIES = 256
+Tell = Callable[[int, int], None]
+
+
+class Votes(NamedTuple):
+    """The class (q,) voted for, -1 where there is no row, and how many of the nearest rows have it."""
+
+    classes: np.ndarray
+    counts: np.ndarray
+
+
+def vote(labels: np.ndarray) -> Votes:
+    """Return the most frequent of the labels (q, k) of the nearest rows, nearest first; -1 stands for no row.
+
+    Of equal counts the class of the nearest row is taken.
+    """
+    is_row = labels >= 0
+    counts = ((labels[:, :, None] == labels[:, None, :]) & is_row[:, None, :]).sum(2) * is_row
+    # The first of the highest counts is the nearest row of its class.
+    first = counts.argmax(1)
+    rows = np.arange(len(labels))
+    return Votes(np.where(counts[rows, first] > 0, labels[rows, first], -1), counts[rows, first])
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenSetTrials:
+    """Rows of an index put as queries; `known`, `is_right` and `votes` only mean something where `has_own`.
+
+    `unknown` (n,) are the best similarities to rows of other classes, `known` those to any other row, `votes` how many
+    of the nearest rows have the class voted for, `is_right` whether that is the row's own class.
+    """
+
+    classes: np.ndarray
+    unknown: np.ndarray
+    known: np.ndarray
+    votes: np.ndarray
+    is_right: np.ndarray
+    has_own: np.ndarray
+    n_indexed: int
+
+    @cached_property
+    def conformal(self) -> ClassConformal:
+        """The conformal p-values of unknown classes."""
+        return ClassConformal(scores=self.unknown, classes=self.classes, n_indexed=self.n_indexed)
+
+    def identified(self, threshold: float) -> tuple[float, BootstrapInterval] | None:
+        """Return the share of known queries that get their class at a threshold, with its interval over classes."""
+        if not self.has_own.any():
+            return None
+        found = (self.is_right & (self.known >= threshold))[self.has_own].astype(np.float64)
+        classes = self.classes[self.has_own]
+        return class_mean(found, classes), Bootstrap().of_mean(found, classes, over_classes=True)
+
+    def right_share(self, threshold: float, votes: int) -> float | None:
+        """Return how often an answer with so many votes is right when the class is known; one of each is added."""
+        alike = self.has_own & (self.known >= threshold) & (self.votes == votes)
+        if not alike.any():
+            return None
+        return float((self.is_right[alike].sum() + 1) / (alike.sum() + 2))
+
+    def unknown_confidence(self, score: float) -> float | None:
+        """Return how often "unknown" is right at a score so low or lower, of as many known as unknown queries.
+
+        Below everything that was measured it is what it is at the lowest score measured.
+        """
+        if not self.has_own.any():
+            return None
+        score = max(score, min(float(self.unknown.min()), float(self.known[self.has_own].min())))
+        unknown = class_mean((self.unknown <= score).astype(np.float64), self.classes)
+        known = class_mean((self.known <= score)[self.has_own].astype(np.float64), self.classes[self.has_own])
+        return unknown / (unknown + known)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionRule:
+    """From which similarity on a query is taken for a known class; `why_not` says why there is no threshold.
+
+    `fpir` is the rate asked for, None for a similarity of the user's own or no decision at all.
+    """
+
+    n_rows: int
+    threshold: float | None = None
+    fpir: float | None = None
+    trials: OpenSetTrials | None = None
+    why_not: str = ""
+
+    @cached_property
+    def measured_fpir(self) -> tuple[float, float, float] | None:
+        """The rate at which left-out classes pass at the rate asked for, with the ends of its interval over classes."""
+        if self.trials is None or self.fpir is None:
+            return None
+        conformal = self.trials.conformal
+        rate, interval = conformal.measured_rate(self.fpir), conformal.measured(self.fpir)
+        if rate == 0:
+            # Drawing from zeros gives zeros. Of K rates in [0, 1] with mean m all are 0 with a chance of (1 - m)^K.
+            return 0.0, 0.0, 1 - ((1 - interval.confidence) / 2) ** (1 / conformal.n_classes)
+        return rate, max(0.0, interval.low), interval.high
+
+    def sentence(self) -> str:
+        """Say what is decided, what is promised and what was measured."""
+        if self.threshold is None:
+            return f"No decision between known and unknown: {self.why_not}."
+        if self.trials is None:
+            return (
+                f"A class is named from similarity {self.threshold:.4f} on, as asked. How many pictures of unknown "
+                f"classes pass is not known: {self.why_not}."
+            )
+        return f"{self._promise()} {self._identified()}".rstrip()
+
+    def _promise(self) -> str:
+        assert self.trials is not None
+        conformal = self.trials.conformal
+        if self.fpir is None or self.measured_fpir is None:
+            passing = float(conformal.p_value(np.array([self.threshold]))[0])
+            return (
+                f"A class is named from similarity {self.threshold:.4f} on, as asked: at most {100 * passing:.1f} % of "
+                f"pictures of unknown classes pass in this index of {self.n_rows:,} rows "
+                f"({conformal.n_classes} classes, each left out in turn)."
+            )
+        rate, low, high = self.measured_fpir
+        return (
+            f"At most {100 * self.fpir:g} % of pictures of unknown classes are given a class of this index of "
+            f"{self.n_rows:,} rows, on average over classes of the same kind "
+            f"(similarity from {self.threshold:.4f} on). "
+            f"Measured on {conformal.n_classes} classes, each left out in turn: {100 * rate:.1f} % "
+            f"(95 % interval {100 * low:.1f} to {100 * high:.1f} %)."
+        )
+
+    def _identified(self) -> str:
+        assert self.trials is not None
+        assert self.threshold is not None
+        found = self.trials.identified(self.threshold)
+        if found is None:
+            return ""
+        value, interval = found
+        low, high = max(0.0, interval.low), min(1.0, interval.high)
+        return (
+            f"Of pictures of indexed classes {100 * value:.0f} % get their class "
+            f"(95 % interval {100 * low:.0f} to {100 * high:.0f} %)."
+        )
+
+
+def rule_of(
+    index: Index, *, fpir: float = FPIR, threshold: float | None = None, tell: Tell = lambda *_: None
+) -> DecisionRule:
+    """Return the rule that lets at most `fpir` of unknown queries pass, or that of a similarity of one's own."""
+    require(0 < fpir < 1, f"the share of unknown pictures that may pass must be between 0 and 1; got {fpir:g}")
+    require(threshold is None or bool(np.isfinite(threshold)), f"a similarity must be a number; got {threshold}")
+    try:
+        trials = trials_of(index, tell)
+    except (InputError, DataError) as error:
+        return DecisionRule(n_rows=len(index), threshold=threshold, why_not=str(error))
+    if threshold is not None:
+        return DecisionRule(n_rows=len(index), threshold=threshold, trials=trials)
+    conformal = trials.conformal
+    found = conformal.threshold(fpir)
+    if found is None:
+        n, lowest = conformal.n_classes, conformal.lowest_rate
+        needed = int(np.ceil(1 / fpir - 1 - 1e-9))
+        return DecisionRule(
+            n_rows=len(index),
+            why_not=f"{n} {'class' if n == 1 else 'classes'} that the model was not trained on can promise a rate of "
+            f"{100 * lowest:.1f} % at the lowest, and {100 * fpir:g} % takes {needed} classes; ask for more with "
+            f"--fpir {np.ceil(1000 * lowest) / 10:g}",
+        )
+    return DecisionRule(n_rows=len(index), threshold=found, fpir=fpir, trials=trials)
+
+
+def untrained_classes(index: Index) -> np.ndarray:
+    """Return the numbers of the index's classes whose names are not among those the model was trained on."""
+    trained = set(index.model.metadata.classes)
+    present = [] if index.labels is None else np.unique(index.labels[index.ids]).tolist()
+    return np.array([label for label in present if index.info.class_names[label] not in trained], np.int64)
+
+
+def trials_of(index: Index, tell: Tell = lambda *_: None) -> OpenSetTrials:
+    """Return the trials of an index with labels; those of a large one are kept in its folder."""
+    require(index.labels is not None, "the rows of this index have no classes, so none can be left out", DataError)
+    assert index.labels is not None
+    labels = np.asarray(index.labels[index.ids], np.int64)
+    rows = spread_rows(labels, untrained_classes(index))
+    require(len(rows) > 0, "the model was trained on every class of this index, so none can stand for an unknown one")
+    require(len(np.unique(labels)) >= 2, "an index of one class has no other class to take a query for")
+    key = hashlib.sha256((index.folder / MARK).read_bytes() + index.model.metadata.weights_sha256.encode()).hexdigest()
+    kept = _read(index.folder / TRIALS, key)
+    if kept is not None:
+        return kept
+    embeddings = index.rows if len(index.removed) == 0 else index.rows[index.ids]
+    trials = open_set_trials(embeddings, labels, rows, is_raw=index.info.is_raw, tell=tell)
+    if len(rows) * len(labels) >= _KEPT:
+        _write(index.folder / TRIALS, key, trials)
+    return trials
+
+
+def open_set_trials(
+    embeddings: np.ndarray,
+    labels: np.ndarray,
+    rows: np.ndarray,
+    *,
+    is_raw: bool = False,
+    tell: Tell = lambda *_: None,
+) -> OpenSetTrials:
+    """Return what `rows` of an index (n, d) score as queries; raw ones compare by Euclidean distance."""
+    unknown, known = np.empty(len(rows)), np.empty(len(rows))
+    nearest = np.full((len(rows), VOTERS), -1, np.int64)
+    half_squares = half_squared_lengths(embeddings) if is_raw else None
+    for begin in range(0, len(rows), _QUERIES):
+        some = slice(begin, begin + _QUERIES)
+        queries, own = embeddings[rows[some]], labels[rows[some]]
+
+        def of_same_class(numbers: slice, others: slice, own: np.ndarray = own) -> np.ndarray:
+            is_same: np.ndarray = own[numbers, None] == labels[others]
+            return is_same
+
+        strangers = search(queries, embeddings, 1, is_raw=is_raw, half_squares=half_squares, forbid=of_same_class)
+        unknown[some] = strangers.similarities[:, 0]
+        found = search(queries, embeddings, VOTERS + 1, is_raw=is_raw, half_squares=half_squares)
+        # A row is left out of its own neighbours by its number: another may be as similar.
+        is_other = found.numbers != rows[some, None]
+        order = np.argsort(~is_other, axis=1, kind="stable")[:, :VOTERS]
+        numbers = np.take_along_axis(found.numbers, order, 1)
+        width = min(VOTERS, len(labels) - 1)
+        nearest[some, :width] = labels[numbers[:, :width]]
+        known[some] = np.take_along_axis(found.similarities, order[:, :1], 1)[:, 0]
+        tell(min(begin + _QUERIES, len(rows)), len(rows))
+    voted = vote(nearest)
+    classes = labels[rows]
+    return OpenSetTrials(
+        classes=classes,
+        unknown=unknown,
+        known=known,
+        votes=voted.counts,
+        is_right=voted.classes == classes,
+        has_own=np.bincount(labels)[classes] > 1,
+        n_indexed=len(np.unique(labels)),
+    )
+
+
+def spread_rows(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return at most `ROWS` rows, as many of every class, spread over its rows; of so many classes at most."""
+    chosen = classes if len(classes) <= ROWS else classes[np.linspace(0, len(classes) - 1, ROWS).astype(np.int64)]
+    each = max(1, ROWS // max(1, len(chosen)))
+    order = np.argsort(labels, kind="stable")
+    begins = np.searchsorted(labels[order], chosen, side="left")
+    ends = np.searchsorted(labels[order], chosen, side="right")
+    found = [
+        order[begin + np.unique(np.linspace(0, end - begin - 1, min(each, end - begin)).astype(np.int64))]
+        for begin, end in zip(begins, ends, strict=True)
+    ]
+    return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def _read(path: Path, key: str) -> OpenSetTrials | None:
+    """Return the trials kept for this state of the index; None if there are none."""
+    try:
+        names = array_names(path) if path.is_file() else []
+        held = read_arrays(path, names)
+        if not names or str(held.pop("key")) != key:
+            return None
+        return OpenSetTrials(**{**held, "n_indexed": int(held["n_indexed"])})  # type: ignore[arg-type]
+    except (FairgroundError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _write(path: Path, key: str, trials: OpenSetTrials) -> None:
+    names = ("classes", "unknown", "known", "votes", "is_right", "has_own")
+    arrays = {name: np.asarray(getattr(trials, name)) for name in names}
+    try:
+        write_arrays(path, {**arrays, "n_indexed": np.array(trials.n_indexed), "key": np.array(key)})
+    except OSError:
+        # A folder that cannot be written: trials are computed each time.
+        return

@@ -1,0 +1,154 @@
+"""Metrics and analyses by the names that a spec has for them: `recall@5`, `MAP@R`, `fnmr@fmr=0.01`, `rho(drop_last=1)`.
+
+A metric is `name` or `name@argument`. The name is a file in the metrics room or one of the aliases its class lists;
+case, hyphens and underscores do not matter, and `_at_` may stand for `@`. Where `name@argument` is itself a file
+(`map@r` is `map_at_r.py`), that file is meant. A metric of the user's own, by dotted path, is not found here.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+from fairground.errors import require
+from fairground.spec.catalogue import canonical, list_names, nearest
+from fairground.spec.declarations import declared, settings_of
+from fairground.spec.settings import Value, fit, parse_value
+
+ROOM = "metrics"
+_ANALYSIS = re.compile(r"\s*([\w.:]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+class MetricWord(NamedTuple):
+    """The metric's file, and what the word gives after @."""
+
+    name: str
+    argument: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricDeclaration:
+    """What a metric's class declares: its name in print, which way is better, and whether it is a share of 1."""
+
+    title: str
+    higher_is_better: bool
+    is_share: bool
+
+
+@cache
+def read_metric(word: str) -> MetricWord | None:
+    """Return what a word means; None where no metric of ours is called so."""
+    plain = _plain(word)
+    name, _, argument = plain.partition("_at_")
+    for known in (_known(), _aliases()):
+        if plain in known:
+            return MetricWord(known[plain], None)
+        if name in known and argument:
+            return MetricWord(known[name], argument)
+    return None
+
+
+@cache
+def declared_metric(word: str) -> MetricDeclaration | None:
+    """Return what the metric a word means declares; None where no metric of ours is called so."""
+    found = read_metric(word)
+    if found is None:
+        return None
+    title = str(declared(ROOM, found.name, "title", found.name))
+    return MetricDeclaration(
+        title=title if found.argument is None else f"{title}@{found.argument}",
+        higher_is_better=bool(declared(ROOM, found.name, "higher_is_better", True)),
+        is_share=bool(declared(ROOM, found.name, "is_share", True)),
+    )
+
+
+@cache
+def is_share(metric: str) -> bool:
+    """Tell whether the metric is a share of 1, shown in per cent, as all retrieval metrics are."""
+    found = declared_metric(metric)
+    return found is not None and found.is_share
+
+
+def in_unit(metric: str, shown: float) -> float:
+    """Return a number in the unit of the scores from one in the unit they are shown in."""
+    return shown / 100 if is_share(metric) else shown
+
+
+def goodness(value: float, higher_is_better: bool | None) -> float:
+    """Return a score turned so that more is better; one of which nobody says which way is better stays as it is."""
+    return -value if higher_is_better is False else value
+
+
+def refuse_unknown(word: str) -> None:
+    """Refuse a word that means no metric, suggesting the nearest right one."""
+    name, _, argument = _plain(word).partition("_at_")
+    words = [spelled(known) for known in list_names(ROOM)]
+    hint = nearest(f"{name}@{argument}" if argument else name, words) or nearest(name, words)
+    if argument and hint and "@" not in hint:
+        hint = hint.replace("'?", f"@{argument}'?")
+    require(False, f"no metric '{word}'.{hint} `fairground list metrics` shows them all.")
+
+
+def spelled(name: str) -> str:
+    """Return the config word of a metric's file: `map_at_r` is `map@r`."""
+    return name.replace("_at_", "@")
+
+
+def _plain(word: str) -> str:
+    name, at, argument = word.lower().partition("@")
+    folded = re.sub(r"[\s\-]+", "_", name.strip())
+    return f"{folded}_at_{argument.strip()}" if at else folded
+
+
+@cache
+def _known() -> dict[str, str]:
+    return {_plain(name): name for name in list_names(ROOM)}
+
+
+@cache
+def _aliases() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in list_names(ROOM):
+        aliases = declared(ROOM, name, "aliases", ())
+        assert isinstance(aliases, tuple), f"metrics/{name}.py: aliases must be written as a tuple"
+        found |= {_plain(alias): name for alias in aliases}
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisWord:
+    """An analysis by name, and the options that were given."""
+
+    name: str
+    options: dict[str, Value] = field(default_factory=dict)
+
+
+def read_analysis(word: str) -> AnalysisWord:
+    """Return the analysis a word names, its options checked, or refuse in a sentence."""
+    match = _ANALYSIS.fullmatch(word)
+    require(
+        match is not None, f"'{word}' is not an analysis: write a name like rho, or with options like rho(drop_last=1)"
+    )
+    assert match is not None
+    name = canonical("analysis", match[1])
+    options = dict(_option(name, text) for text in (match[2] or "").split(",") if text.strip())
+    return AnalysisWord(name=name, options=options)
+
+
+def check_analyses(words: Sequence[str]) -> None:
+    """Refuse unknown analyses and options, and an analysis that is named twice: their values would share a name."""
+    names = [read_analysis(word).name for word in words]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    require(not twice, f"evaluation.analyses names {twice} twice; a run has room for one set of its values")
+
+
+def _option(name: str, text: str) -> tuple[str, Value]:
+    key, equals, value = (part.strip() for part in text.partition("="))
+    require(bool(equals) and bool(key), f"evaluation.analyses: '{text.strip()}' of {name} must be option=value")
+    if ":" in name:
+        return key, parse_value(value)
+    settings = settings_of("analysis", name)
+    takes = f"{name} takes {', '.join(settings)}" if settings else f"{name} has no options"
+    require(key in settings, f"evaluation.analyses: no option '{key}' of {name}.{nearest(key, settings)} ({takes}.)")
+    return key, fit(f"evaluation.analyses: {name}.{key}", settings[key].hint, parse_value(value))

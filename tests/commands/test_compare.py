@@ -1,0 +1,177 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fairground.comparison.compare_values import compare_values
+from fairground.records.record import RunRecord
+from fairground.records.store import Store
+from fairground.reporting.comparison import ComparisonResult, sentence
+from tests.commands.test_commands import fairground
+from tests.comparison.methods import method, searched
+from tests.records.factory import hashed
+from tests.reporting.fixtures import HOSTILE
+
+
+def filled(folder: Path, *methods: list[RunRecord]) -> Path:
+    Store(folder).append_all(record for runs in methods for record in runs)
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Two methods far apart, and one level with the better of them."""
+    return filled(
+        tmp_path,
+        method(loss="contrastive", level=0.2, seeds=5),
+        method(loss="margin", level=0.4, spread=0.01, seeds=5),
+        method(loss="triplet", level=0.402, spread=0.01, seeds=5),
+    )
+
+
+def test_all_runs_of_a_home_in_one_table_with_verdicts(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fairground("compare", "--home", str(home)) == 0
+    told = capsys.readouterr().out
+    assert "By MAP@R, intervals of all 3 pairs hold at once at 95 %; equivalent is within ±0.50 %:" in told
+    for better in ("margin", "triplet"):
+        assert f"  {better} is better than contrastive by " in told
+    assert "not settled, difference" in told
+    assert "would settle it" in told
+    assert "? not settled: the best mean and what these runs cannot tell from it." in told
+    assert "unfair" not in told
+
+
+def test_trials_of_a_search_are_left_out_unless_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (record,) = method(loss="n_pair", level=0.9, seeds=1)
+    spec = {**record.spec, "evaluation": {"test": False}}
+    trial = replace(record, spec=spec, name=hashed(spec), method=hashed({**spec, "seed": 0}))
+    Store(home).append(trial)
+    assert fairground("compare", "--home", str(home)) == 0
+    assert "n_pair" not in capsys.readouterr().out
+    assert fairground("compare", "--home", str(home), "--anyway", trial.name) == 0
+    assert "n_pair" in capsys.readouterr().out
+
+
+def test_runs_by_prefix_methods_by_hash_and_repeats_hinted_at(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    margin = next(Store(home).records(loss="margin")).method
+    triplet = next(Store(home).records(loss="triplet"))
+    assert fairground("compare", margin, triplet.name[:8], "--json", "--home", str(home)) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {row["method"]: row["n_done"] for row in told["rows"]} == {"margin": 5, "triplet": 1}
+    assert told["hints"] == [
+        f"4 more finished of a method in the table: name it by its hash, {triplet.method}, for all"
+    ]
+    assert {flag["flag"] for flag in told["flags"]} == {"no_repeats", "seeds"}
+    (pair,) = told["pairs"]
+    assert (pair["verdict"], pair["reason"], pair["low"]) == ("unsettled", "too few runs", None)
+
+
+def test_one_metric_is_compared_and_an_unknown_one_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fairground("compare", "--metric", "recall@1", "--json", "--home", str(home)) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["metric"] == "recall@1"
+    assert list(told["rows"][0]["scores"]) == ["recall@1"]
+    assert "weak_metric" in {flag["flag"] for flag in told["flags"]}
+    assert fairground("compare", "-m", "recal@1", "--home", str(home)) == 2
+    assert "no test score 'recal@1' in these runs. Did you mean 'recall@1'?" in capsys.readouterr().err
+
+
+def test_an_unfair_table_is_refused_with_every_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path, method(), method(loss="margin", trunk__name="resnet50", head__embedding_dim=512, level=0.5))
+    assert fairground("compare", "--home", str(tmp_path)) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith(
+        "fairground: these 2 methods differ in more than what is compared (trunk, embedding_dim)"
+    )
+    assert "  embedding_dim: head.embedding_dim: 128 (" in told.err
+    assert "More dimensions retrieve better whatever the loss (MLRC 2.1)." in told.err
+    assert "  trunk: trunk: small_conv (" in told.err
+    assert "--anyway" in told.err
+
+
+def test_anyway_marks_every_row_and_every_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path, method(), method(loss="margin", optimiser__lr=0.1, level=0.5), method(loss="snr", level=0.4))
+    assert fairground("compare", "--anyway", "--home", str(tmp_path)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("---"))
+    assert all(line.startswith("[unfair] ") for line in lines[start + 1 : start + 4])
+    said = [line for line in lines if "better than" in line or "not settled" in line]
+    assert len([line for line in said if line.startswith("  [unfair] ")]) == 3
+    assert any(line.startswith("  optimiser: optimiser.lr: ") for line in lines)
+
+
+def test_json_of_a_refusal_has_reasons_but_no_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path, method(), method(loss="margin", training__epochs=99))
+    assert fairground("compare", "--json", "--home", str(tmp_path)) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert not told["is_fair"]
+    assert [(d["rule"], d["what"]) for d in told["differences"]] == [("budget", "training.epochs")]
+    assert (told["rows"], told["pairs"], told["best"]) == ([], [], [])
+    assert fairground("compare", "--json", "--anyway", "--home", str(tmp_path)) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
+
+
+def test_the_ranges_of_searched_runs_are_looked_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path, method(loss="triplet", loss__margin=2.0, fields=searched(50)))
+    assert fairground("compare", "--json", "--home", str(tmp_path)) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [flag["text"] for flag in told["flags"]] == [
+        "triplet: loss.margin = 2 is on the upper bound of its search range."
+    ]
+
+
+def test_nothing_to_compare_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fairground("compare", "--home", str(tmp_path / "none")) == 2
+    assert "there is no finished run to compare in" in capsys.readouterr().err
+    assert fairground("compare", "zzzz", "--home", str(tmp_path / "none")) == 2
+    assert "no run 'zzzz'" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_hostile_names_stay_harmless_text():
+    runs = []
+    for i, name in enumerate(HOSTILE):
+        for record in method(loss="x", level=0.3 + i / 100):
+            spec = {**record.spec, "loss": {"name": name}, "trunk": {"name": name}}
+            runs.append(replace(record, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0})))
+    comparison = ComparisonResult.from_records(runs)
+    for text in (comparison.text(), comparison.refusal()):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert max(len(line) for line in text.splitlines()) < 1100
+
+
+def test_of_many_pairs_those_with_the_best_are_printed():
+    runs = [run for i in range(8) for run in method(loss=f"loss{i}", level=0.2 + i / 20)]
+    comparison = ComparisonResult.from_records(runs)
+    told = comparison.text()
+    assert told.count("is better than") == 7
+    assert told.count("  loss7 is better than") == 7
+    assert "and 21 pairs without the first method" in told
+    assert len(comparison.plain(is_shown=True)["pairs"]) == 28
+
+
+def test_pairs_that_lack_a_second_run_share_one_line():
+    runs = [method(loss=f"loss{i}", level=0.2 + i / 20)[0] for i in range(4)]
+    told = ComparisonResult.from_records(runs).text()
+    assert "no verdict on 6 pairs: a verdict needs at least two runs of each method" in told
+    assert told.count("a verdict needs") == 1
+
+
+def test_what_would_settle_a_verdict():
+    def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r", has_direction: bool = True) -> str:
+        return sentence(compare_values({"a": a, "b": b}).pairs[0], metric, has_direction=has_direction)
+
+    better = said({0: 0.5, 1: 0.52, 2: 0.51}, {0: 0.3, 1: 0.31, 2: 0.31})
+    assert better.startswith("a is better than b by 20.33 [")
+    assert better.endswith("3 seeds")
+    assert "a is higher than b by" in said({0: 5.0, 1: 5.2, 2: 5.1}, {0: 3.0, 1: 3.1, 2: 3.1}, "seconds", False)
+    assert said({0: 0.5}, {0: 0.3}).endswith("a verdict needs at least two runs of each")
+    close = said({0: 0.5, 1: 0.6, 2: 0.55}, {0: 0.52, 1: 0.55, 2: 0.53})
+    assert "not settled, difference" in close
+    assert "more seeds of each would settle it" in close
+    same = said({0: 0.5, 1: 0.5005, 2: 0.4995}, {0: 0.5001, 1: 0.5, 2: 0.4995})
+    assert "are equivalent: the difference" in same
+    assert "is within ±0.50 %" in same

@@ -1,0 +1,85 @@
+"""`fairground report`: what it writes from a home, from runs by name and from a study, and what it refuses."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from fairground.commands.main import app
+from fairground.errors import DataError, InputError
+from fairground.records.store import Store
+from tests.records.factory import make_record
+from tests.reporting.fixtures import make_study
+
+
+@pytest.fixture
+def home(tmp_path):
+    Store(tmp_path).append_all(make_study())
+    return tmp_path
+
+
+def call(*words: object):
+    result = CliRunner().invoke(app, ["report", *map(str, words)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_a_home_becomes_a_page_with_tables_and_figures(home):
+    told = json.loads(call("--home", home, "--formats", "md,tex,csv", "--figures", "svg", "--json"))
+    assert told["page"] == str(home / "report.html")
+    assert "is best: MAP@R" in (home / "report.html").read_text()
+    assert "| method | n | MAP@R" in (home / "report.md").read_text()
+    assert r"\toprule" in (home / "report.tex").read_text()
+    assert (home / "report.csv").read_text().startswith("method,runs done")
+    assert {path.rsplit("/", 1)[1] for path in told["figures"]} >= {"scores.svg", "learning_curves.svg", "cost.svg"}
+    assert len(told["runs"]) == 12
+
+
+def test_runs_and_methods_are_named_and_ranked_by_another_metric(home):
+    study = make_study()
+    out = home / "sub" / "page.html"
+    told = call("--home", home, "--out", out, "--metric", "recall@1", study[0].name[:8], study[3].method)
+    assert str(out) in told
+    text = out.read_text()
+    assert "Which of these 2 methods" in text
+    assert "Recall@1" in text.partition("has the highest score")[2][:60]
+
+
+def test_search_trials_are_no_methods(home):
+    trial = make_record(loss="arc_face", seed=9)
+    sealed = json.loads(trial.to_json())
+    sealed["spec"]["evaluation"]["test"] = False
+    Store(home).append(type(trial).from_json(json.dumps(sealed)))
+    assert trial.name not in json.loads(call("--home", home, "--json"))["runs"]
+
+
+def test_an_audit_is_shown_and_something_else_refused(home, tmp_path):
+    audit = tmp_path / "icons.json"
+    found = {"n_images": 1200, "n_classes": 60, "unreadable": 2, "failures": ["TRAIN AND TEST SHARE <b>3</b> CLASSES"]}
+    audit.write_text(json.dumps({**found, "duplicates": {"pairs": 4}, "parts": {"train": [600, 30]}}))
+    call("--home", home, "--audit", audit)
+    text = (home / "report.html").read_text()
+    assert "Data audit" in text
+    assert "SHARE &lt;b&gt;3&lt;/b&gt; CLASSES" in text
+    audit.write_text("[]")
+    with pytest.raises(DataError, match="is no audit: write one with `fairground data check --json`"):
+        call("--home", home, "--audit", audit)
+
+
+def test_refusals_say_what_there_is(home, tmp_path):
+    with pytest.raises(InputError, match="no study or run 'nothing' in"):
+        call("--home", home, "nothing")
+    with pytest.raises(InputError, match="formats takes md, tex, csv; got 'docx'"):
+        call("--home", home, "--formats", "md,docx")
+    with pytest.raises(InputError, match="figures takes pdf, svg, png; got 'jpg'"):
+        call("--home", home, "--figures", "jpg")
+    with pytest.raises(InputError, match=r"no test score 'map@x' in these runs. Did you mean 'map@r'\?"):
+        call("--home", home, "--metric", "map@x")
+    with pytest.raises(InputError, match=r"there is no run to report in .*; `fairground demo` makes some"):
+        call("--home", tmp_path / "empty")
+
+
+def test_help_teaches_with_an_example():
+    assert "fairground report --formats md,tex,csv" in " ".join(call("--help").split())

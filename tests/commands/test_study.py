@@ -1,0 +1,290 @@
+"""`fairground study`, `reproduce` and `evaluate` of a study, on the smallest real runs."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fairground.commands.executors import ExecutorOptions
+from fairground.commands.study import run_and_print
+from fairground.records.store import Store
+from fairground.spec.study_load import load_study
+from fairground.studies.failures import StudyFailures
+from fairground.studies.status import status_of
+from tests.commands.test_commands import fairground
+from tests.patience import PATIENCE
+from tests.training.tiny import TINY
+
+STUDY = f"""
+question = "Which of two?"
+overrides = {json.dumps([word for word in TINY if not word.startswith(("loss", "split", "miner"))])}
+repeats = 2
+[budget]
+epochs = 1
+batches_per_epoch = 3
+[data]
+toy = []
+[methods]
+triplet = ["loss=triplet"]
+contrastive = ["loss=contrastive"]
+[search]
+trials = 2
+startup = 2
+wave = 2
+sampler = "random"
+[folds]
+split = "class_folds"
+n = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "mine.toml").write_text(STUDY)
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        assert fairground("study", str(folder / "mine.toml"), *options(folder), "--quiet") == 0
+    (folder / "told.txt").write_text(told.getvalue())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(begun):
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        assert fairground("study", "resume", "mine", *options(begun), "--json") == 0
+    return json.loads(told.getvalue())
+
+
+def options(folder):
+    return ("--executor", "inline", "--home", str(folder / "home"))
+
+
+def test_a_study_ends_with_both_tables_and_a_page(begun):
+    told = (begun / "told.txt").read_text()
+    assert "toy, separated: the mean over 2 fold models of a repeat" in told
+    assert "toy, concatenated: the 2 fold models of a repeat joined into one" in told
+    assert "toy/triplet: 2 trials (2 done)" in told
+    assert "report.html" in told
+
+
+def test_json_says_the_same_to_a_program(plain):
+    cell = plain["jobs"][0]
+    assert cell["trials"]["done"] == 2
+    assert cell["separated"]["map@r"]["n"] == cell["concatenated"]["map@r"]["n"] == 2
+    assert len(cell["expected_best"]) == 2
+
+
+def test_status_tells_trials_seal_and_who(begun, capsys):
+    assert fairground("study", "status", "mine", "--home", str(begun / "home")) == 0
+    told = capsys.readouterr().out
+    assert "toy/triplet: 2 done, of 2; final runs 4 of 4" in told
+    assert re.search(
+        r"test split: opened \d{4}-\d\d-\d\d.* by .*process .*, after selection, for the final runs of study", told
+    )
+    assert fairground("study", "status", "tiny", "--home", str(begun / "home"), "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["is_begun"], told["is_sealed"]) == (False, True)
+
+
+def test_a_plan_counts_and_knows_the_cost_of_what_was_run(begun, capsys):
+    assert fairground("study", "plan", "mlrc2020/all", "--home", str(begun / "home")) == 0
+    assert "8,400 trainings to search, 1,680 after selection" in capsys.readouterr().out
+    assert fairground("study", "plan", str(begun / "mine.toml"), *options(begun), "--measure", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["search_runs"], plan["final_runs"]) == (8, 8)
+    assert plan["seconds"] > 0
+    assert plan["bytes"] > 0
+
+
+def test_studies_are_listed_with_their_questions(begun, capsys):
+    assert fairground("study", "list", "--home", str(begun / "home")) == 0
+    told = capsys.readouterr().out
+    assert "mlrc2020/table4" in told
+    assert "begun here: mine (" in told
+
+
+def test_a_study_is_evaluated_joined_with_other_metrics(begun, plain, capsys):
+    words = ("evaluate", "mine", "--split", "test", "--ensemble", "--home", str(begun / "home"))
+    assert fairground(*words, "--json") == 0
+    usual = json.loads(capsys.readouterr().out)
+    table = plain["jobs"][0]["concatenated"]["map@r"]["mean"]
+    assert sum(repeat["map@r"] for repeat in usual[0]["concatenated"]) / 2 == pytest.approx(table, abs=1e-12)
+    assert fairground(*words, "--metrics", "nmi") == 0
+    assert "toy/triplet  concatenated  test nmi" in capsys.readouterr().out
+    assert fairground("evaluate", "mine", "--ensemble", "--home", str(begun / "home")) == 2
+    assert "add --split test" in capsys.readouterr().err
+
+
+def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
+    assert fairground("reproduce", "mine", "--repeats", "3", *options(begun), "--json") == 0
+    cells = json.loads(capsys.readouterr().out)["jobs"]
+    assert cells[0]["separated"]["map@r"]["n"] == 3
+    store = Store(begun / "home")
+    run = next(name for name in store.names(state="done") if store.get(name).spec["evaluation"]["test"])
+    assert fairground("reproduce", run, "--repeats", "2", *options(begun), "--quiet") == 0
+    assert "fresh seeds" in capsys.readouterr().out
+    assert fairground("reproduce", run, "--gpus", "0.5", *options(begun), "--quiet") == 2
+    assert "gpus = 0.5 accelerators a run is for the executor ray; inline has no" in capsys.readouterr().err
+
+
+def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
+    from fairground.commands.executors import ExecutorOptions
+    from fairground.studies.executors import ray
+
+    asked = {}
+    monkeypatch.setattr(ray, "RayExecutor", lambda job, **settings: asked.update(settings))
+    ExecutorOptions(name="ray", workers=3, threads=2, gpus=0.25, address="auto").spawn("tests.executors.jobs:double")
+    assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "node_wait": 300.0, "watch": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("study", "tinny"), "no study 'tinny'. Did you mean 'tiny'?"),
+        (("study", "plan"), "which study?"),
+        (("study", "tiny", "--executor", "proceses"), "no executor 'proceses'. Did you mean 'processes'?"),
+        (("study", "tiny", "--gpus", "0.5"), "gpus = 0.5 accelerators a run is for the executor ray; processes has no"),
+        (
+            ("study", "tiny", "--executor", "inline", "--gpus", "1"),
+            "gpus = 1 accelerators a run is for the executor ray",
+        ),
+        (("study", "tiny", "--address", "auto"), "an address is for the executor ray; processes has none"),
+        (("study", "tiny", "--storage", "mysql://x"), "--storage takes a URL like postgresql+psycopg://"),
+        (("study", "tiny", "search.trails=3"), "no key 'search.trails'. Did you mean 'trials'?"),
+        (("evaluate", "tiny", "--ensemble"), "--ensemble is for studies"),
+    ],
+)
+def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, complaint):
+    assert fairground(*words, "--home", str(tmp_path)) == 2
+    assert complaint in capsys.readouterr().err
+
+
+ROOT = Path(__file__).parents[2]
+PRETENDED = """
+from functools import partial
+from fairground.studies import run_study
+run_study.run_study = partial(run_study.run_study, run_job="tests.studies.jobs:quadratic")
+from fairground.commands.main import main
+main()
+"""
+
+
+def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(tmp_path):
+    home = tmp_path / "home"
+    words = ["study", "tiny", "--workers", "2", "--home", str(home)]
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"FAKE_SECONDS": "5", "PYTHONPATH": path}
+    driver = subprocess.Popen(
+        [sys.executable, "-c", PRETENDED, *words], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    deadline = time.monotonic() + PATIENCE
+    while not (home / "begun.log").exists():
+        assert driver.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(driver.pid, signal.SIGINT)
+    _, told = driver.communicate(timeout=PATIENCE)
+    assert driver.returncode == 130
+    assert "stopped; nothing is lost. Go on with: fairground study resume tiny --home" in told
+    assert status_of(load_study("tiny"), home=home)[0].trials["asked"] == 2
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "trials", "code"), [(1, 1, 0, 3), (0, 2, 0, 1), (1, 1, 2, 3), (0, 1, 2, 1), (2, 0, 0, 0)]
+)
+def test_a_study_says_what_failed_and_ends_accordingly(tmp_path, capsys, good, bad, trials, code):
+    words = {f"good {n}": ["loss=triplet", f"loss.margin=0.{n + 1}"] for n in range(good)}
+    # A batch of 16 cannot have 5 images of each class: every run of such a method fails, and says so.
+    words |= {f"bad {n}": ["loss=triplet", "sampler.per_class=5", f"loss.margin=0.{n + 1}"] for n in range(bad)}
+    methods = "\n".join(f"{json.dumps(label)} = {json.dumps(said)}" for label, said in words.items())
+    text = re.sub(
+        r"\[methods\].*\[search\]\ntrials = 2", f"[methods]\n{methods}\n[search]\ntrials = {trials}", STUDY, flags=re.S
+    )
+    (tmp_path / "mine.toml").write_text(text)
+    assert fairground("study", str(tmp_path / "mine.toml"), *options(tmp_path), "--quiet") == code
+    told = capsys.readouterr()
+    last = told.err.strip().splitlines()[-1] if told.err.strip() else ""
+    assert ("trials and final runs failed" in last) == (code != 0)
+    assert ("must divide the batch size" in last) == (code != 0)
+    assert ("page: " in told.out) == (code != 1)
+    assert fairground("study", "resume", "mine", *options(tmp_path), "--json") == code
+    plain = json.loads(capsys.readouterr().out)
+    assert sum(plain["failures"].values()) == (0 if code == 0 else plain["runs"] - plain["done"])
+    assert (plain["page"] is None) == (code == 1)
+
+
+def test_a_study_runs_until_settled_and_says_who_got_how_many_seeds(begun, capsys):
+    words = ("until_settled.first=2", "until_settled.wave=1", "until_settled.limit=3")
+    path = str(begun / "mine.toml")
+    assert fairground("study", "plan", path, "--until-settled", *words, *options(begun)) == 0
+    assert "8 trainings to search, at most 12 after selection" in capsys.readouterr().out
+    assert fairground("study", path, "--until-settled", *words, *options(begun), "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    home = ("--home", str(begun / "home"))
+    assert fairground("study", "status", found["hash"], *home, "--json") == 0
+    state = json.loads(capsys.readouterr().out)
+    wave = state["waves"]["toy"]
+    assert wave["state"] in ("settled", "limit")
+    n_seeds = {job["method"]: job["separated"]["map@r"]["n"] for job in found["jobs"]}
+    assert wave["seeds"] == n_seeds
+    assert fairground("study", "status", found["hash"], *home) == 0
+    said = capsys.readouterr().out
+    assert (
+        "seeds in waves until settled by map@r: 2 for every method, then 1 more for those in question, 3 at most"
+        in said
+    )
+    assert "appears in at most 5 % of such studies" in said
+    assert fairground("reproduce", found["hash"], *options(begun)) == 2
+    assert "adds seeds in waves (until_settled)" in capsys.readouterr().err
+
+
+def test_a_plan_ends_with_the_command_as_it_was_typed(tmp_path, capsys):
+    mine = tmp_path / "my study.toml"
+    mine.write_text('extends = "tiny"\n', encoding="utf-8")
+    assert fairground("study", "plan", str(mine), "repeats=2", "--home", str(tmp_path)) == 0
+    assert capsys.readouterr().out.endswith(f"command: fairground study '{mine}' repeats=2\n")
+
+
+def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, capsys):
+    words = ("study", "plan", "roth2020/table4", "--home", str(tmp_path))
+    assert fairground(*words, "--images-per-second", "350", "--gpu", "V100") == 0
+    said = capsys.readouterr().out
+    # 115 runs of 873,600 images trained on, and 906,312 evaluated, counted as a third.
+    assert "at most 135.2 million images through the network, 76 GB of disk" in said
+    assert "at most 107.3 hours on one V100 at 350 images/s, as given" in said
+    assert said.endswith("command: fairground study roth2020/table4 data.root=FOLDER/{data}\n")
+    assert fairground(*words) == 0
+    assert "give --images-per-second N --gpu NAME" in capsys.readouterr().out
+    assert fairground(*words, "--images-per-second", "350", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["gpu_seconds"] == pytest.approx(plan["images"] / 350)
+    assert plan["jobs"][0]["work"]["bytes"] > 0
+
+
+def test_json_stays_json_whatever_ray_prints(tmp_path, monkeypatch, capfd):
+    class Result:
+        failures = StudyFailures(n=1, n_done=1, reasons=Counter())
+
+        def to_dict(self):
+            return {"study": "tiny"}
+
+    def noisy(*_, **__):
+        os.write(1, b"(raylet) a node died\n")
+        print("(autoscaler) adding nodes")
+        return Result()
+
+    monkeypatch.setattr("fairground.commands.study.run_found_study", noisy)
+    run_and_print(None, tmp_path, ExecutorOptions(name="ray"), None, as_json=True, is_quiet=True)
+    found = capfd.readouterr()
+    assert json.loads(found.out) == {"study": "tiny"}
+    assert "(raylet)" in found.err
+    assert "(autoscaler)" in found.err
