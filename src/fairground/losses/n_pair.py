@@ -90,7 +90,8 @@ class NPairLoss(Loss):
         anchor, positive, exists = _first_pair_per_class(labels, tuples)
         logits = x[anchor] @ x[positive].T
         terms = weighted_logsumexp(logits, exists.to(x.dtype)) - logits.diagonal()
-        return torch.where(exists, terms, 0).sum() / exists.sum().clamp_min(1)
+        # The zero lets a diverged row that is in no pair show.
+        return torch.where(exists, terms, 0).sum() / exists.sum().clamp_min(1) + zero_of(x)
 
 
 def _first_pair_per_class(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor, Tensor]:
