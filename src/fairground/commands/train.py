@@ -39,7 +39,7 @@ from fairground.spec.run import RunSpec
 
 if TYPE_CHECKING:
     from fairground.spec.run import RunSpec
-    from fairground.training.distributed.process_group import ProcessGroup
+    from fairground.training.process_group import ProcessGroup
 
 
 def train(
@@ -127,7 +127,7 @@ def _joined() -> "AbstractContextManager[ProcessGroup | None]":
     """Join the other processes, where torchrun started several."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return nullcontext()
-    from fairground.training.distributed.torchrun import joined
+    from fairground.training.torchrun import joined
 
     return joined()
 
@@ -146,7 +146,7 @@ def _train(
     doctor: bool,
     quiet: bool,
 ) -> RunRecord:
-    from fairground.training.distributed.process_group import ALONE
+    from fairground.training.process_group import ALONE
     from fairground.training.run import run
 
     group, name = group or ALONE, name_of(spec)

@@ -8,8 +8,7 @@ import torch
 
 from fairground.contracts.table import ImageTable
 from fairground.errors import DivergedError
-from fairground.evaluation.metric_names import metric_named
-from fairground.evaluation.scores import evaluate_in_detail
+from fairground.evaluation.metric_scores import evaluate_in_detail, metric_named
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.training.adaptation import Adapter
 from fairground.training.measure import view_of_rows
@@ -40,7 +39,6 @@ class ClassFolds:
 
     @classmethod
     def of(cls, table: ImageTable, rows: np.ndarray, seed: int, *, most_folds: int = MOST_FOLDS) -> "ClassFolds":
-        """Return the folds of rows of a table."""
         return cls(rows=rows, labels=table.labels[rows], seed=seed, most_folds=most_folds)
 
     @property

@@ -18,7 +18,7 @@ from fairground.recommendation.request import Request
 from fairground.spec.load import load_run
 from fairground.spec.measurement_names import goodness
 from fairground.spec.settings import Value
-from fairground.training.weights import known_weights
+from fairground.training.published_weights import known_weights
 from fairground.training.workbench import Workbench
 
 #: images of the sample, and images of each class that it needs
