@@ -159,13 +159,6 @@ def test_decompression_bombs_are_refused_before_they_are_decoded(tmp_path: Path,
     assert before == (Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES)
 
 
-def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "folder.jpg").mkdir()
-    assert "Is a directory" in refusal(tmp_path / "folder.jpg")
-    (tmp_path / "link.jpg").symlink_to(tmp_path / "nowhere.jpg")
-    assert "no such file" in refusal(tmp_path / "link.jpg")
-
-
 def test_pixels_of_unknown_range_are_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, Image.fromarray(np.array([[0.5, 2.0]], np.float32)), "float.tiff")
     assert "kind F" in refusal(path)
