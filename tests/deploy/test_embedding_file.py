@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from fairground.commands.main import app
 from fairground.deploy.embedding_file import embed_to_file
 from fairground.deploy.inputs import read_inputs
+from fairground.deploy.model_folder import write_model
 from fairground.errors import FairgroundError
 from fairground.records.arrays import read_arrays
 
@@ -68,7 +69,7 @@ def test_what_cannot_be_embedded_is_refused_in_a_sentence(model, tmp_path):
     (tmp_path / "empty").mkdir()
     refuses("this model embeds pictures, but the data are features of width 3", tmp_path / "features.npz")
     refuses("this model embeds pictures, but the data are features of width 3", tmp_path / "bare.npy")
-    refuses("bad.npz cannot be read", tmp_path / "bad.npz")
+    refuses("cannot be read as arrays", tmp_path / "bad.npz")
     refuses("broken.png", tmp_path / "broken.png")
     refuses("is not a folder of images, an image, a table", tmp_path / "text.txt")
     refuses("no images in class folders", tmp_path / "empty")
@@ -92,3 +93,13 @@ def test_the_command_answers_with_exit_code_2_and_no_traceback(trained, pictures
     assert isinstance(bad.exception, FairgroundError)
     assert bad.exception.exit_code == 2
     assert "no run 'nobody'" in str(bad.exception)
+
+
+def test_a_folder_is_not_replaced_by_embeddings_nor_a_file_by_a_model(model, pictures, tmp_path):
+    (tmp_path / "folder.npz").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(FairgroundError, match=r"cannot write '.*folder\.npz': it is a folder"):
+        embed_to_file(model, read_inputs(pictures), tmp_path / "folder.npz")
+    with pytest.raises(FairgroundError, match="name a folder"):
+        write_model(model, tmp_path / "file")
+    assert {path.name for path in tmp_path.iterdir()} == {"folder.npz", "file"}

@@ -12,7 +12,7 @@ from fairground.deploy.model import Embedder, ResizedImages
 from fairground.deploy.model_folder import open_model, write_model
 from fairground.deploy.onnx_export import example_inputs
 from fairground.errors import FairgroundError
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 
 def copy(exported, tmp_path):

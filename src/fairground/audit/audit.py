@@ -25,7 +25,7 @@ from fairground.contracts.split import Split
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
 from fairground.files import shown, write_atomically
-from fairground.loading.photo_dataset import PhotoDataset, Photos
+from fairground.loading.image_dataset import PhotoDataset, Photos
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset, build_split
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairground.audit.image_scan import ImageScan
-from fairground.loading.threads import for_each
+from fairground.loading.decoding import for_each
 
 #: the bits of a fingerprint, and in how many two lookalikes may differ
 N_BITS = 256

@@ -24,7 +24,7 @@ from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import Images, ImageTable
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed_blocks
-from fairground.loading.photo_dataset import PhotoDataset
+from fairground.loading.image_dataset import PhotoDataset
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 

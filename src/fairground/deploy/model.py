@@ -1,7 +1,6 @@
 """A trained model ready to be used, from a run or from a model folder: pictures in, embeddings out."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +16,8 @@ from fairground.deploy.inputs import EmbeddingInputs, read_inputs
 from fairground.deploy.metadata import ModelMetadata
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import PIXELS
-from fairground.loading.colours import gray
+from fairground.loading.read_ahead import read_ahead
+from fairground.loading.transform_steps import gray
 from fairground.training.model import EmbeddingModel
 
 #: rows read at once: as many pictures as fit in memory twice, or rows of features
@@ -64,15 +64,10 @@ class UsableModel:
         def read(begin: int) -> Tensor:
             return self.transform.evaluate(wanted, np.arange(begin, min(begin + step, len(images))), self.device)
 
-        with ThreadPoolExecutor(1, thread_name_prefix="fairground-ahead") as ahead:
-            coming = ahead.submit(read, 0) if begins else None
-            for begin in begins:
-                assert coming is not None
-                inputs = coming.result()
-                coming = ahead.submit(read, begin + step) if begin + step < len(images) else None
-                pixels = inputs.shape[-2] * inputs.shape[-1] if inputs.ndim == 4 else 1
-                pieces = [embedder(piece) for piece in torch.split(inputs, max(1, PIXELS // pixels))]
-                yield begin, torch.cat(pieces).float().cpu().numpy()
+        for begin, inputs in zip(begins, read_ahead(read, begins), strict=True):
+            pixels = inputs.shape[-2] * inputs.shape[-1] if inputs.ndim == 4 else 1
+            pieces = [embedder(piece) for piece in torch.split(inputs, max(1, PIXELS // pixels))]
+            yield begin, torch.cat(pieces).float().cpu().numpy()
 
 
 class ResizedImages(Images):
