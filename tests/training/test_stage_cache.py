@@ -45,7 +45,7 @@ def test_feature_vectors_are_kept_too(tmp_path: Path) -> None:
 def test_numbers_that_float16_cannot_hold_are_refused(cache: StageCache) -> None:
     cache.missing("plain", np.arange(2))
     for number in (70000.0, float("nan")):
-        with pytest.raises(InputError, match=r"numbers that float16 cannot hold.*training.views=0"):
+        with pytest.raises(InputError, match=r"numbers that float16 cannot represent.*training.views=0"):
             cache.write("plain", np.array([1]), torch.full((1, 3, 2, 4), number))
     with pytest.raises(InputError, match=r"give \(3, 2, 2\) for training images but \(3, 2, 4\)"):
         cache.write("plain", np.array([1]), torch.zeros(1, 3, 2, 2))
@@ -74,6 +74,21 @@ def test_a_cache_removed_under_a_reader_begins_anew(cache: StageCache) -> None:
     remove_cache(entry)
     assert list_caches() == []
     assert cache.missing("plain", np.arange(3)).tolist() == [0, 1, 2]
+
+
+def test_a_damaged_row_is_computed_again(cache: StageCache) -> None:
+    cache.missing("plain", np.arange(3))
+    cache.write("plain", np.arange(3), torch.ones(3, 3, 2, 4))
+    cache.refuse("plain", 5)
+    file = cache.folder / "plain.bin"
+    data = bytearray(file.read_bytes())
+    data[cache.row_bytes + 3] ^= 1
+    file.write_bytes(data)
+    again = StageCache(folder=cache.folder, n_rows=10, shape=(3, 2, 4))
+    assert again.missing("plain", np.array([0, 1, 2, 5])).tolist() == [1]
+    again.write("plain", np.array([1]), torch.ones(1, 3, 2, 4))
+    assert again.missing("plain", np.array([0, 1, 2, 5])).tolist() == []
+    assert again.readable("plain", np.arange(10)).tolist() == [0, 1, 2]
 
 
 def test_a_damaged_index_has_no_shape(cache: StageCache) -> None:
