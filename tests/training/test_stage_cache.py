@@ -1,6 +1,5 @@
 """What frozen stages gave, kept on disk: the stated error, marks after numbers, and refusals in a sentence."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -32,14 +31,6 @@ def test_what_is_read_is_what_was_written_within_the_stated_error(cache: StageCa
     assert cache.missing("plain", np.arange(10)).tolist() == [1, 3, 4, 5, 6, 8]
     assert cache.missing("view-0000", rows).tolist() == [7, 2, 9, 0]
     assert saved_shape(cache.folder) == (3, 2, 4)
-
-
-def test_feature_vectors_are_kept_too(tmp_path: Path) -> None:
-    cache = StageCache(folder=tmp_path / "f", n_rows=3, shape=(5,))
-    outputs = torch.arange(10.0).view(2, 5)
-    assert cache.missing("plain", np.arange(3)).tolist() == [0, 1, 2]
-    cache.write("plain", np.array([2, 0]), outputs)
-    assert torch.equal(cache.laid_out(cache.read("plain", np.array([0, 2])), None), outputs.flip(0))
 
 
 def test_numbers_that_float16_cannot_hold_are_refused(cache: StageCache) -> None:
@@ -89,9 +80,3 @@ def test_a_damaged_row_is_computed_again(cache: StageCache) -> None:
     again.write("plain", np.array([1]), torch.ones(1, 3, 2, 4))
     assert again.missing("plain", np.array([0, 1, 2, 5])).tolist() == []
     assert again.readable("plain", np.arange(10)).tolist() == [0, 1, 2]
-
-
-def test_a_damaged_index_has_no_shape(cache: StageCache) -> None:
-    cache.open()
-    (cache.folder / "index.json").write_text(json.dumps({"n": 10}))
-    assert saved_shape(cache.folder) is None
