@@ -9,7 +9,7 @@ from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.errors import InputError
 from fairground.evaluation.embed import embed, embed_blocks, pretrained_embeddings
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 
 class Plain(Transform):

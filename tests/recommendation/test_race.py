@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairground.recommendation.budget import MARGIN, SHARES, Budget
+from fairground.recommendation.budget import MARGIN, SHARES, Budget, TimeUpError
 from fairground.recommendation.candidates import STEPS, Candidate, frozen_candidates
 from fairground.recommendation.decision import decide
 from fairground.recommendation.measurements import Measurement, Measurements
@@ -121,17 +121,19 @@ def test_the_time_is_kept_but_for_the_first_training(busy, limit):
     decide(found)
 
 
-def test_a_machine_that_gets_slower_is_late_by_one_training_at_most():
+def test_a_training_that_becomes_too_slow_is_given_up_and_the_others_decide():
     machine = Machine({"b": 0.6})
     measure = machine.measure
 
-    def slowing(candidate, repeat):
-        machine.busy *= 1.05
+    def slow(candidate, repeat):
+        if repeat == 0 and candidate.steps == STEPS[1]:
+            raise TimeUpError
         return measure(candidate, repeat)
 
-    machine.measure = slowing
-    race(machine, limit=120.0)
-    assert machine.time <= SHARES["race"] * 120.0
+    machine.measure = slow
+    decision = decide(race(machine, limit=400.0))
+    assert decision.chosen.candidate.name == "b"
+    assert not decision.is_confirmed
 
 
 def test_time_left_goes_into_challengers_and_repeats_and_nothing_is_measured_twice():

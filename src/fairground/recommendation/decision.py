@@ -53,11 +53,9 @@ class Decision:
 
     @property
     def is_frozen(self) -> bool:
-        """Tell whether the network is recommended as it is."""
         return self.chosen.label == self.frozen.label
 
     def against_frozen(self, method: RankedMethod) -> Pair | None:
-        """Return how a method compares with the frozen network."""
         if self.comparison is None or method.label == self.frozen.label:
             return None
         return self.comparison.pair(method.label, self.frozen.label)

@@ -97,7 +97,6 @@ class RemadeModel:
 
     @property
     def is_same(self) -> bool:
-        """Tell whether every weight is the same."""
         return self.wanted == self.found
 
 

@@ -98,6 +98,7 @@ class Recommendation:
             self.progress.news("Stopped. Ending with the best so far: model and page (Ctrl-C again leaves at once).")
             if not hasattr(self, "bench"):
                 self._open_bench("")
+        self.bench.adapter.before_step = lambda: None
         decision = decide(self.race)
         model, thresholds = self._train_final(decision)
         test = UnsealedScores() if is_stopped or not len(self.rows) else self._open_test(decision, model)
@@ -196,6 +197,7 @@ class Recommendation:
         self.progress.say(
             f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds; fresh repeats decide."
         )
+        self.bench.adapter.before_step = lambda: self.budget.check("race")
         race.run()
 
     def _deeper(self, leader: Candidate) -> list[Candidate]:
