@@ -164,7 +164,6 @@ def test_without_any_measurement_the_frozen_network_is_what_there_is() -> None:
         methods=(nothing,),
         comparison=None,
         n_tried=0,
-        n_blocks=0,
         is_confirmed=False,
     )
     assert advice(found, UnsealedScores())[0] == "Take the frozen network: nothing has been measured yet."

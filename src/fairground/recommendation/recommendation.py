@@ -83,7 +83,6 @@ class Recommendation:
             second=SECOND,
             on_measured=self._on_measured,
         )
-        self.race.finalists = [self.race.untrained[0]]
         self._best = float("-inf")
 
     def run(self) -> dict[str, Any]:
