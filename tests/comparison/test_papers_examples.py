@@ -50,7 +50,7 @@ def test_a_better_architecture(paper, ours, theirs):
     found = judge(ours, theirs)
     assert rules_of(found) == {"trunk"}, paper
     assert found.differences[0].values == {"proposed": ours["trunk__name"], "competitor": theirs["trunk__name"]}
-    assert "41.1 for GoogleNet" in found.differences[0].why
+    assert "41.1 (GoogleNet)" in found.differences[0].why
 
 
 def test_the_same_architecture_from_other_weights():

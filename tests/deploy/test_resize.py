@@ -5,7 +5,7 @@ import torch
 from PIL import Image
 
 from fairground.deploy.resize import ResizedImages
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 
 def test_gray_is_pillows_gray():

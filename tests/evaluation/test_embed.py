@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.evaluation.embed import embed, embed_blocks
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 
 class Plain(Transform):

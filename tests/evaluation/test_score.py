@@ -46,11 +46,11 @@ def test_refusals(tmp_path):
         "FILE has no array 'embeddings'; it has embedings, labels. Did you mean 'embedings'?"
     )
     objects = np.array([{"a": 1}, None], dtype=object)
-    assert refused(embeddings=np.eye(2), labels=objects).startswith("'labels' in FILE holds Python objects")
+    assert refused(embeddings=np.eye(2), labels=objects).endswith("it holds Python objects; save numbers or text")
     rows = np.eye(3)
     rows[1, 1] = np.nan
     assert "rows 1" in refused(embeddings=rows, labels=np.zeros(3, int))
-    with pytest.raises(DataError, match="there is no file"):
+    with pytest.raises(DataError, match="no such file"):
         score_file(tmp_path / "none.npz")
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(DataError, match=r"is not an \.npz file"):

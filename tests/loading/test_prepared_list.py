@@ -9,9 +9,8 @@ from typer.testing import CliRunner
 
 from fairground.commands.main import app
 from fairground.errors import InputError
-from fairground.loading.image_files import images_from_files
-from fairground.loading.prepared_cache import USED, cache_root
-from fairground.loading.prepared_list import find_cache, list_caches, remove_cache
+from fairground.loading.image_dataset import images_from_files
+from fairground.loading.resized_images import USED, cache_root, find_cache, list_caches, remove_cache
 from fairground.records.lock import held
 from tests.loading.pictures import photo_files
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairground.contracts.table import ImageTable
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 from fairground.training.measure import gallery_of
 
 N = 12

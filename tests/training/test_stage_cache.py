@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError, StoreError
-from fairground.loading.prepared_list import find_cache, list_caches, remove_cache
+from fairground.loading.resized_images import find_cache, list_caches, remove_cache
 from fairground.training.stage_cache import ABSOLUTE_ERROR, RELATIVE_ERROR, StageCache, saved_shape
 
 

@@ -15,7 +15,7 @@ from fairground.contracts.dataset import Dataset
 from fairground.contracts.split import Split
 from fairground.contracts.table import ImageTable
 from fairground.files import shown
-from fairground.loading.photo_dataset import PhotoDataset, Photos
+from fairground.loading.image_dataset import PhotoDataset, Photos
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset, build_split
 

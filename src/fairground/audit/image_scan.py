@@ -15,10 +15,8 @@ from fairground.audit.near_duplicates import fingerprint_bits
 from fairground.contracts.table import Images
 from fairground.errors import DataError
 from fairground.files import read_bytes, shown
-from fairground.loading.decoding import open_picture, picture_size
-from fairground.loading.image_files import ImageFiles
-from fairground.loading.photo_dataset import Photos
-from fairground.loading.threads import for_each
+from fairground.loading.decoding import for_each, open_picture, picture_size
+from fairground.loading.image_dataset import ImageFiles, Photos
 
 #: told how many images are done, and how many there are
 Progress = Callable[[int, int], None]

@@ -11,7 +11,7 @@ from fairground.audit.label_errors import suspect_labels
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import Images, ImageTable
 from fairground.evaluation.embed import embed_blocks
-from fairground.loading.photo_dataset import PhotoDataset
+from fairground.loading.image_dataset import PhotoDataset
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 

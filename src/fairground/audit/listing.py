@@ -9,7 +9,7 @@ from fairground.audit.audit import AuditRows
 from fairground.audit.label_suspects import LabelSuspect
 from fairground.errors import require
 from fairground.files import write_atomically
-from fairground.loading.photo_dataset import Photos
+from fairground.loading.image_dataset import Photos
 
 
 def write_findings(rows: AuditRows, suspects: Sequence[LabelSuspect], out: Path) -> int:

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from PIL import Image
 
-from fairground.loading.threads import for_each
+from fairground.loading.decoding import for_each
 
 #: the bits of a fingerprint, and in how many two lookalikes may differ
 N_BITS = 256

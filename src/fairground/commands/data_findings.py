@@ -35,7 +35,7 @@ def write_asked(
 ) -> list[str]:
     """Write the files that were asked for and return a sentence about each."""
     from fairground.audit.listing import write_clean, write_findings
-    from fairground.loading.photo_dataset import PhotoDataset
+    from fairground.loading.image_dataset import PhotoDataset
 
     said = []
     if csv is not None:

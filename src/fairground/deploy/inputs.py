@@ -8,12 +8,10 @@ import numpy as np
 
 from fairground.contracts.table import Images, ImageTable
 from fairground.errors import DataError, require
-from fairground.loading.archives import refuse_archive
-from fairground.loading.class_folders import is_image_name
+from fairground.loading.class_folders import is_image_name, refuse_archive
+from fairground.loading.csv_columns import read_parquet
 from fairground.loading.feature_rows import FeatureRows
-from fairground.loading.image_files import ImageFiles
-from fairground.loading.photo_dataset import PhotoDataset
-from fairground.loading.table_columns import read_parquet
+from fairground.loading.image_dataset import ImageFiles, PhotoDataset
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 from fairground.spec.catalogue import list_room, nearest
 from fairground.spec.declarations import settings_of

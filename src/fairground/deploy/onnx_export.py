@@ -13,7 +13,7 @@ from fairground.deploy.model import Embedder, UsableModel
 from fairground.deploy.resize import resized_images
 from fairground.errors import InputError, StoreError, require
 from fairground.files import write_atomically
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 #: how far an embedding may be from torch's
 LARGEST_DIFFERENCE = 1e-4

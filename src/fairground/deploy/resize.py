@@ -9,7 +9,7 @@ from torch import Tensor
 from fairground.contracts.table import Images
 from fairground.deploy.metadata import ModelMetadata
 from fairground.errors import DataError, require
-from fairground.loading.colours import gray
+from fairground.loading.transform_steps import gray
 
 
 class ResizedImages(Images):

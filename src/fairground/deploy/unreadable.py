@@ -7,8 +7,8 @@ import numpy as np
 
 from fairground.deploy.inputs import EmbeddingInputs
 from fairground.errors import DataError, require
-from fairground.loading.image_files import ImageFiles
-from fairground.loading.threads import for_each
+from fairground.loading.decoding import for_each
+from fairground.loading.image_dataset import ImageFiles
 
 #: pictures decoded in one go
 _BLOCK = 256

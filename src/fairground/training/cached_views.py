@@ -21,9 +21,9 @@ from torch import Tensor
 
 from fairground.contracts.model import Augmentation, PlannedTransform, Transform
 from fairground.contracts.table import Images
-from fairground.loading.prepared_cache import cache_root
+from fairground.loading.decoding import for_each
 from fairground.loading.read_ahead import read_ahead
-from fairground.loading.threads import for_each
+from fairground.loading.resized_images import cache_root
 from fairground.spec.identity import to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from fairground.errors import InputError, StoreError, require
 from fairground.files import write_atomically
-from fairground.loading.prepared_cache import USED
+from fairground.loading.resized_images import USED
 from fairground.records.lock import LockedError, held
 
 #: the largest relative error of a kept number, and the largest absolute one of those near zero

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from fairground.contracts.model import Transform, Trunk
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
-from fairground.loading.prepared_cache import cache_root
 from fairground.loading.read_ahead import read_ahead
+from fairground.loading.resized_images import cache_root
 from fairground.spec.identity import child_seed, to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.adaptation import Adapter, CachedRows

@@ -14,10 +14,9 @@ import pytest
 import torch
 
 from fairground.errors import DataError, InputError, StoreError
-from fairground.loading import prepared_build
-from fairground.loading.image_files import images_from_files
-from fairground.loading.prepared import PreparedImages
-from fairground.loading.prepared_cache import cache_root
+from fairground.loading import resized_images
+from fairground.loading.image_dataset import images_from_files
+from fairground.loading.resized_images import PreparedImages, cache_root
 from tests.loading.pictures import photo, photo_files
 
 SIZES = [(40, 60), (50, 30), (33, 33), (20, 90), (64, 64), (48, 80)]
@@ -160,7 +159,7 @@ def test_an_unreadable_image_is_named_and_leaves_no_cache(tmp_path: Path) -> Non
 def test_a_full_or_forbidden_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     photo_files(tmp_path / "set", SIZES)
     free = type("Usage", (), {"free": 10})()
-    monkeypatch.setattr(prepared_build.shutil, "disk_usage", lambda _: free)
+    monkeypatch.setattr(resized_images.shutil, "disk_usage", lambda _: free)
     with pytest.raises(StoreError, match=r"need 0\.0 GB in .*FAIRGROUND_CACHE"):
         builds(tmp_path / "set")
     (tmp_path / "file").write_text("")
@@ -172,9 +171,9 @@ def test_a_full_or_forbidden_disk_is_said(tmp_path: Path, monkeypatch: pytest.Mo
 BUILDER = """
 import sys, time
 from pathlib import Path
-from fairground.loading import prepared_build
-from fairground.loading.image_files import images_from_files
-prepared_build._CHUNK_BYTES = 1
+from fairground.loading import resized_images
+from fairground.loading.image_dataset import images_from_files
+resized_images._CHUNK_BYTES = 1
 root = Path(sys.argv[1])
 def tell(done, total):
     print(done, flush=True)
@@ -196,7 +195,7 @@ def test_a_killed_build_leaves_nothing_usable_and_is_taken_up(tmp_path: Path, mo
     child.wait()
     child.stdout.close()
     assert not list((tmp_path / "cache").glob("prepared/*/index.json"))
-    monkeypatch.setattr(prepared_build, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(resized_images, "_CHUNK_BYTES", 1)
     told = builds(tmp_path / "set")
     assert told[0] == (3, 6)
     assert told[-1] == (6, 6)
@@ -224,7 +223,7 @@ def test_a_source_changed_between_kill_and_restart_is_not_mixed(tmp_path: Path) 
 
 def test_of_two_builders_one_builds_and_the_other_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     photo_files(tmp_path / "set", SIZES)
-    monkeypatch.setattr(prepared_build, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(resized_images, "_CHUNK_BYTES", 1)
     told: list[int] = []
 
     def tell(done: int, total: int) -> None:

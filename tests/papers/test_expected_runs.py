@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from fairground.papers.expected_runs import FREE, TRAINING, ExpectedRuns, expected_runs
 from fairground.papers.published import PublishedRow, published_rows
-from fairground.reporting import published_expected
+from fairground.papers.reproduction import PublishedComparison, compare_with_published, repeats_of
 from fairground.reporting.headings import heading
-from fairground.reporting.published_comparison import PublishedComparison, compare_with_published
-from fairground.reporting.published_expected import ExpectedRuns, expected_runs
-from fairground.reporting.published_verdict import repeats_of
 from fairground.reporting.study_results import from_study
 from fairground.spec.settings import Value
 from fairground.spec.study_jobs import UNSAID
 from fairground.studies.run_study import JobResult
-from tests.reporting.published_runs import result_of
+from tests.papers.published_runs import result_of
 
 COVERED = [row for row in published_rows() if expected_runs(row)]
 STUDIES = sorted({found.study for row in COVERED for found in expected_runs(row)})
@@ -65,7 +63,7 @@ def test_the_page_of_the_study_judges_every_number_it_makes(study: str) -> None:
 
 def settings_to_change(found: ExpectedRuns) -> list[str]:
     """Settings of a job that a run could have otherwise: not what the search finds, nor what only the user can say."""
-    free = {"protocol", "data", "seed", "trunk", *published_expected._FREE}
+    free = {"protocol", "data", "seed", "trunk", *FREE}
     searched = found.procedure.ranges if found.procedure is not None else {}
     untrained = found.settings["training.epochs"] == "0"
     return [
@@ -73,7 +71,7 @@ def settings_to_change(found: ExpectedRuns) -> list[str]:
         for key, value in found.settings.items()
         if value != UNSAID
         and not (key in free or key in searched or key.startswith("data."))
-        and not (untrained and key.partition(".")[0] in published_expected._TRAINING)
+        and not (untrained and key.partition(".")[0] in TRAINING)
         and ("." in key or not any(other.startswith(f"{key}.") for other in found.settings))
     ]
 
@@ -97,7 +95,7 @@ def test_one_setting_changed_is_named() -> None:
         assert {line.outcome for line in lines} == {"not comparable"}, (found.study, key)
         # Of rows none of which fits, the page shows the nearest one.
         said = [line.sentence for line in lines]
-        assert all(f"{key} is other, the row's is" in sentence for sentence in said), (found.study, key, said)
+        assert all(f"{key} is other, the paper has" in sentence for sentence in said), (found.study, key, said)
 
 
 def test_epochs_are_held_against_the_printed_ones() -> None:
@@ -116,10 +114,10 @@ def _scores_of(row: PublishedRow) -> list[PublishedRow]:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"trials": 20}, "search.trials is 20, the row's is 50"),
-        ({"n_folds": 3}, "search.n_folds is 3, the row's is 4"),
-        ({"metric": "recall@1"}, "search.metric is recall@1, the row's is map@r"),
-        ({"ranges": {}}, "the range of loss.margin is none, the row's is Real [-0.2, 2.0]"),
+        ({"trials": 20}, "search.trials is 20, the paper has 50"),
+        ({"n_folds": 3}, "search.n_folds is 3, the paper has 4"),
+        ({"metric": "recall@1"}, "search.metric is recall@1, the paper has map@r"),
+        ({"ranges": {}}, "the range of loss.margin is none, the paper has Real [-0.2, 2.0]"),
     ],
 )
 def test_another_procedure_of_search_is_named(changes: dict[str, object], why: str) -> None:

@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from fairground.papers.expected_runs import ExpectedRuns
 from fairground.papers.published import PublishedRow
 from fairground.records.record import RunRecord, Score
-from fairground.reporting.published_expected import ExpectedRuns
 from fairground.spec.identity import to_plain
 from fairground.spec.study_jobs import UNSAID
 from fairground.studies import ensembles

@@ -5,11 +5,11 @@ import pytest
 from scipy import stats
 
 from fairground.errors import InputError
+from fairground.papers.expected_runs import expected_runs
 from fairground.papers.published import PublishedRow, published_rows
+from fairground.papers.reproduction import published_interval, repeats_of, verdict_of, verdict_on_values
 from fairground.records.record import RunRecord
-from fairground.reporting.published_expected import expected_runs
-from fairground.reporting.published_verdict import published_interval, repeats_of, verdict_of, verdict_on_values
-from tests.reporting.published_runs import record_of
+from tests.papers.published_runs import record_of
 
 # Published: 59.73 ± 0.40 over 10 runs.
 MLRC = next(
@@ -87,13 +87,13 @@ def test_a_wide_interval_of_ours_is_no_reproduction() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"protocol": "laptop"}, "the runs follow the protocol laptop, the row roth2020-cub200"),
-        ({"loss.margin": 0.3}, "loss.margin is 0.3, the row's is 0.2"),
-        ({"miner": "semihard"}, "miner is semihard, the row's is distance_weighted"),
-        ({"head.embedding_dim": 512}, "head.embedding_dim is 512, the row's is 128"),
-        ({"trunk": "small_conv"}, "trunk is small_conv, the row's is resnet50"),
-        ({"data": "cars196"}, "data is cars196, the row's is cub200"),
-        ({"loss": "triplet"}, "loss is triplet, the row's is margin"),
+        ({"protocol": "laptop"}, "protocol is laptop, the paper has roth2020-cub200"),
+        ({"loss.margin": 0.3}, "loss.margin is 0.3, the paper has 0.2"),
+        ({"miner": "semihard"}, "miner is semihard, the paper has distance_weighted"),
+        ({"head.embedding_dim": 512}, "head.embedding_dim is 512, the paper has 128"),
+        ({"trunk": "small_conv"}, "trunk is small_conv, the paper has resnet50"),
+        ({"data": "cars196"}, "data is cars196, the paper has cub200"),
+        ({"loss": "triplet"}, "loss is triplet, the paper has margin"),
     ],
 )
 def test_what_is_not_the_rows_method_is_not_comparable(changes: dict[str, object], why: str) -> None:
@@ -107,7 +107,7 @@ def test_every_reason_is_told() -> None:
     records = [run(ROTH, 0.63, seed=0, protocol="laptop", **{"loss.margin": 0.3}), run(ROTH, 0.63, seed=1)]
     unfinished = dataclasses.replace(records[1], state="diverged", failure="the loss is not finite", scores=())
     sentence = verdict_of([records[0], unfinished], ROTH).sentence
-    for why in ("1 of 2 runs did not finish", "more than seed and fold", "protocol laptop", "loss.margin is 0.3"):
+    for why in ("1 of 2 runs did not finish", "more than seed and fold", "protocol is laptop", "loss.margin is 0.3"):
         assert why in sentence
 
 
@@ -138,7 +138,7 @@ def test_a_sampler_row_wants_its_sampler_and_is_held_against_one_more_run() -> N
     assert row.setting == "sampler=distance_distribution"
     spc = published_rows("roth2020/table7", method="margin", metric="recall@1")[0]
     wrong = verdict_of([run(spc, 0.625, seed=seed) for seed in range(3)], row)
-    assert "sampler is per_class, the row's is distance_distribution" in wrong.sentence
+    assert "sampler is per_class, the paper has distance_distribution" in wrong.sentence
     near = verdict_of([run(row, row.value / 100 + 1e-3 * (seed - 1), seed=seed) for seed in range(3)], row)
     assert near.outcome == "reproduced"
     # t(0.975, 2) * 0.001 * sqrt(1 + 1/3) = 0.0050
@@ -157,7 +157,7 @@ def test_a_network_without_training_is_allowed_half_a_point() -> None:
 @pytest.mark.parametrize(
     ("table", "asked", "why"),
     [
-        ("mlrc2020/hyperparameters", {"method": "margin", "metric": "loss.margin"}, "loss.margin is no score"),
+        ("mlrc2020/hyperparameters", {"method": "margin", "metric": "loss.margin"}, "loss.margin is not a score"),
     ],
 )
 def test_what_is_no_score_is_not_comparable(table: str, asked: dict[str, str], why: str) -> None:
@@ -192,7 +192,7 @@ def test_an_untrained_row_is_that_of_the_networks_study() -> None:
     assert [found.study for found in expected_runs(row)] == ["roth2020/table1"]
     values = [row.value / 100 + 1e-3 * shift for shift in (-1, 0, 1)]
     assert verdict_of([run(row, value, seed=seed) for seed, value in enumerate(values)], row).outcome == "reproduced"
-    assert "training.epochs is 150, the row's is 0" in verdict_of([run(ROTH, 0.44, seed=0)], row).sentence
+    assert "training.epochs is 150, the paper has 0" in verdict_of([run(ROTH, 0.44, seed=0)], row).sentence
 
 
 def test_repeats_differ_in_seed_and_fold_only() -> None:
