@@ -42,7 +42,6 @@ class RecommendResult:
 
     @property
     def chosen(self) -> str:
-        """The method that was chosen."""
         return str(self.result["chosen"])
 
     @property
@@ -57,17 +56,14 @@ class RecommendResult:
 
     @property
     def is_stopped(self) -> bool:
-        """Tell whether it was stopped before its time."""
         return bool(self.result["is_stopped"])
 
     def load_model(self) -> "LoadedModel":
-        """Return the model that is handed over."""
         from fairground.commands.load_model import load_model
 
         return load_model(self.model)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-ready data."""
         return {**self.result, "page": str(self.page), "model": str(self.model), "seconds": self.seconds}
 
     def __str__(self) -> str:

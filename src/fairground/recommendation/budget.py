@@ -19,6 +19,10 @@ SHARES: dict[Phase, float] = {
 MARGIN = 1.3
 
 
+class TimeUpError(Exception):
+    """The time of the phase is over."""
+
+
 @dataclass
 class Budget:
     """Phases share the time: one that ends early leaves its time to the next, and nothing starts after its share.
@@ -35,14 +39,16 @@ class Budget:
         self.begun = self.now()
 
     def used(self) -> float:
-        """Return the seconds used so far."""
         return self.now() - self.begun
 
     def left(self, phase: Phase) -> float:
-        """Return the seconds until the share of a phase is used up."""
         kept = 0.0 if phase == "test" else self.kept
         return SHARES[phase] * (self.seconds - kept) - self.used()
 
     def has_room(self, phase: Phase, seconds: float) -> bool:
         """Tell whether work that should take so many seconds may still start in a phase."""
         return self.left(phase) > MARGIN * seconds
+
+    def check(self, phase: Phase) -> None:
+        if self.left(phase) <= 0:
+            raise TimeUpError

@@ -53,7 +53,6 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """Loss and head."""
         return ", ".join(part for part in (self.loss, self.start.name if self.start else "") if part)
 
     @property
@@ -80,7 +79,6 @@ class Candidate:
 
     @property
     def overrides(self) -> dict[str, Value]:
-        """What it changes in the protocol."""
         found: dict[str, Value] = dict(self.settings)
         if self.start is not None:
             found["head"] = self.start.head
@@ -90,7 +88,6 @@ class Candidate:
         return found
 
     def spec(self, protocol: str, base: Mapping[str, Value], seed: int) -> AdaptationSpec:
-        """Return what is to be trained."""
         return AdaptationSpec(
             run=load_run(protocol=protocol, overrides={**base, **self.overrides, "seed": seed}),
             steps=self.steps,
@@ -100,7 +97,6 @@ class Candidate:
         )
 
     def trained_for(self, steps: int) -> "Candidate":
-        """Return the same trained for another number of steps."""
         return replace(self, depth_steps=steps) if self.depth == ALL and not self.steps else replace(self, steps=steps)
 
 

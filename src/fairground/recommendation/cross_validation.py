@@ -39,7 +39,6 @@ class ClassFolds:
 
     @classmethod
     def of(cls, table: ImageTable, rows: np.ndarray, seed: int, *, most_folds: int = MOST_FOLDS) -> "ClassFolds":
-        """Return the folds of rows of a table."""
         return cls(rows=rows, labels=table.labels[rows], seed=seed, most_folds=most_folds)
 
     @property

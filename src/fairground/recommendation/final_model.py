@@ -46,7 +46,7 @@ def write_final_model(
     *,
     name: str,
     scores: Mapping[str, Mapping[str, float]],
-    thresholds: Sequence[Threshold] = (),
+    thresholds: Sequence[Threshold],
     note: str,
     rows: np.ndarray,
 ) -> str:
@@ -97,7 +97,6 @@ class RemadeModel:
 
     @property
     def is_same(self) -> bool:
-        """Tell whether every weight is the same."""
         return self.wanted == self.found
 
 

@@ -31,23 +31,19 @@ class RecommendationFolder:
 
     @classmethod
     def of(cls, root: Path, asked: Mapping[str, Any]) -> "RecommendationFolder":
-        """Return the folder for what is asked."""
         name = hashlib.sha256(canonical_json(asked).encode()).hexdigest()[:NAME_LENGTH]
         return cls(root=Path(root), name=name)
 
     @property
     def path(self) -> Path:
-        """The folder itself."""
         return self.root / "recommendations" / self.name
 
     @property
     def page(self) -> Path:
-        """The report."""
         return self.path / "report.html"
 
     @property
     def model(self) -> Path:
-        """The folder of the model."""
         return self.path / "model"
 
     @contextmanager
@@ -63,7 +59,6 @@ class RecommendationFolder:
             yield
 
     def write(self, **changes: Any) -> None:
-        """Change the plan and write it."""
         self.plan |= changes
         write_atomically(self.path / "plan.json", json.dumps(self.plan).encode())
 

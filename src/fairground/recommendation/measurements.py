@@ -45,7 +45,6 @@ class Measurements:
         return len(self._known)
 
     def get(self, method: str, repeat: int) -> Measurement | None:
-        """Return what is known of a method in a repeat."""
         return self._known.get((method, repeat))
 
     def methods(self) -> list[str]:
@@ -53,7 +52,6 @@ class Measurements:
         return list(dict.fromkeys(method for method, _ in self._known))
 
     def repeats(self, method: str) -> list[int]:
-        """Return the repeats in which a method was measured."""
         return sorted(repeat for known, repeat in self._known if known == method)
 
     def add(self, found: Measurement) -> None:

@@ -10,10 +10,11 @@ hundreds by chance has no advantage. Nothing here opens the test split, and no s
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from fairground.recommendation.budget import Budget, Phase
+from fairground.recommendation.budget import Budget, Phase, TimeUpError
 from fairground.recommendation.candidates import STEPS, Candidate, changed_leaders, started_from
 from fairground.recommendation.measurements import Measurement, Measurements
 from fairground.spec.measurement_names import goodness
@@ -31,8 +32,8 @@ MOST_REPEATS = 30
 class Race:
     """`untrained` are the ways to use the network as it is, the plain one first; `trained` are methods to train.
 
-    `measure` trains and scores a candidate on the folds of a repeat. `deeper` returns what to try beyond the leader,
-    once there is one.
+    `measure` trains and scores a candidate on the folds of a repeat, and raises `TimeUpError` where it is too slow.
+    `deeper` returns what to try beyond the leader, once there is one.
     """
 
     untrained: Sequence[Candidate]
@@ -57,11 +58,15 @@ class Race:
     _untrained_seconds: float = 0.0
 
     def run(self) -> None:
-        """Race until the time is used up or nothing is left to try."""
-        self._measure_untrained()
-        self._run_rounds()
-        self._choose_finalists()
-        self._improve()
+        """Race until the time is used up or nothing is left to try; there are finalists even after Ctrl-C."""
+        try:
+            with suppress(TimeUpError):
+                self._measure_untrained()
+                self._run_rounds()
+        finally:
+            self._choose_finalists()
+        with suppress(TimeUpError):
+            self._improve()
 
     @property
     def deciding(self) -> tuple[str, ...]:
@@ -80,7 +85,6 @@ class Race:
         return fmean([goodness(found.scores[self.metric], self.higher_is_better), *further])
 
     def _measure_untrained(self) -> None:
-        self.finalists = [self.untrained[0]]
         self._score(self.untrained[0], 0, "untrained", is_needed=True)
         for candidate in self.untrained[1:]:
             self._score(candidate, 0, "untrained")

@@ -25,7 +25,6 @@ class RaceProgress:
         self.news(sentence)
 
     def news(self, line: str) -> None:
-        """Print a line with the time."""
         if self.is_quiet:
             return
         minutes, seconds = divmod(round(self.budget.used()), 60)
@@ -59,7 +58,6 @@ class CountedImages:
         self.speed = 0.0
 
     def __call__(self, done: int, of: int) -> None:
-        """Note that so many are done of so many."""
         now = self._progress.budget.used()
         if self._begun is None:
             self._begun = (now, done)

@@ -63,12 +63,10 @@ class Request:
 
     @property
     def is_small(self) -> bool:
-        """Tell whether a small network is trained from scratch."""
         return self.choice.kind == "laptop"
 
     @property
     def is_higher(self) -> bool:
-        """Tell whether more of the metric that was asked for is better."""
         declared = declared_metric(self.by)
         return True if declared is None else declared.higher_is_better
 
@@ -79,16 +77,13 @@ class Request:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All metrics that are measured."""
         return tuple(dict.fromkeys((*ALWAYS, self.by)))
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The metrics of the table."""
         return tuple(dict.fromkeys(("recall@1", "map@r", self.by)))
 
     def methods(self) -> Sequence[MethodSpec]:
-        """Return the losses that are raced, with their settings."""
         return load_study(self.choice.study).methods
 
     def identity(self) -> dict[str, Any]:
