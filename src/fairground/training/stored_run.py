@@ -73,7 +73,7 @@ def evaluate_stored(
 
 
 def ensemble_job(job: Mapping[str, Any], tell: object = None) -> dict[str, Any]:
-    """Return the concatenated scores of `runs` under `home`, by the rules of `spec`: JSON in, JSON out; it reports nothing."""
+    """Return the concatenated scores of `runs` under `home`, by the rules of `spec`; it reports nothing."""
     del tell
     names = [str(name) for name in job["runs"]]
     found = [_embeddings(RunFolder(Path(job["home"]), name)) for name in names]
