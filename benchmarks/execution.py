@@ -12,7 +12,7 @@ from tests.records.factory import make_record
 
 from benchmarks.harness import Table
 from fairground.records.store import Store
-from fairground.studies.executors.choose import executor_named
+from fairground.studies.executors.executor import executor_named
 
 JOBS = 100
 SECONDS = 0.05

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Collection, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from fairground.spec.study_jobs import jobs_of
 from fairground.studies.folder import folder_of
 from fairground.studies.select import Seal
 from fairground.studies.status import waves_so_far
-from fairground.studies.trial import ENDED, counts
-from fairground.studies.trial_store import TrialStore
+from fairground.studies.trials import ENDED, TrialStore, counts
 
 #: seconds a look at a study may spend on finding out what its final runs are called
 _NAMING_SECONDS = 1.0
@@ -153,11 +151,8 @@ class StudyWatch:
             self._known_at = n_done
 
     def _read_trials(self, folder: Path) -> None:
-        found = TrialStore.read_only(folder, study=self.hash)
-        if found is None:
-            return
-        with closing(found) as trial_store:
-            written = Path(folder / "search.sqlite").stat().st_mtime_ns
-            if written != self._read_at:
-                self._trials = {job.label: counts(trial_store.trials(job.label)) for job in self._jobs}
-                self._read_at = written
+        trial_store = TrialStore(folder)
+        written = trial_store.path.stat().st_mtime_ns if trial_store.path.exists() else None
+        if written is not None and written != self._read_at:
+            self._trials = {job.label: counts(trial_store.trials(job.label)) for job in self._jobs}
+            self._read_at = written

@@ -17,7 +17,6 @@ from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, State
 from fairground.records.sealed_json import read_sealed, write_sealed
 from fairground.spec.identity import child_seed, method_of, name_of, to_plain
-from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
@@ -90,9 +89,9 @@ def run(
         return _record(training, state="done", scores=final_scores(training, sealed, folder), failure=None)
 
 
-def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
-    """Run one plain spec, for executors: JSON in, JSON out; what it tells carries the run's name."""
-    spec = run_from_plain(job["spec"])
+def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> RunRecord:
+    """Run one spec for an executor; its events carry the run's name."""
+    spec: RunSpec = job["spec"]
     name = name_of(spec)
     reported = 0.0
 
@@ -105,9 +104,7 @@ def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str
             tell({"run": name, **event})
 
     # The worker of a driver that was killed may still be on its way out of this run.
-    record = run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
-    result: dict[str, Any] = json.loads(record.to_json())
-    return result
+    return run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
 
 
 def share_out(parts: Assembled, group: ProcessGroup) -> Assembled:
