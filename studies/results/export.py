@@ -12,10 +12,10 @@ from pathlib import Path
 
 from studies.results.records import JOINED, ExportedRun, Key, read_runs, write_runs
 
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.metric_scores import evaluate
 from fairground.records.arrays import read_arrays
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import EpochRow, RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from fairground.spec.study import StudySpec, study_hash

@@ -148,5 +148,5 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(DataError, match="there is no file"):
         FeaturesDataset(path=str(tmp_path / "none.npz")).load()
     (tmp_path / "bad.npz").write_bytes(b"not a zip")
-    with pytest.raises(DataError, match=r"is not a readable .npz file"):
+    with pytest.raises(DataError, match=r"cannot be read as arrays: it is not a file of NumPy"):
         FeaturesDataset(path=str(tmp_path / "bad.npz")).load()

@@ -9,7 +9,7 @@ from fairground.datasets import cub200 as cub200_module
 from fairground.datasets import in_shop as in_shop_module
 from fairground.datasets import sop as sop_module
 from fairground.errors import DataError, InputError
-from fairground.loading.photo_dataset import Counts, Photos, check_counts
+from fairground.loading.image_dataset import Counts, Photos, check_counts
 from tests.datasets import pictures
 
 ALL = [

@@ -150,7 +150,7 @@ def test_a_box_outside_its_image_is_named_when_the_image_is_asked_for(home):
 
 
 def test_no_table_is_refused(tmp_path):
-    with pytest.raises(DataError, match="there is no file"):
+    with pytest.raises(DataError, match="no such file"):
         TableDataset(path=str(tmp_path / "none.csv")).load()
     with pytest.raises(InputError, match=r"table.path must be a CSV or Parquet file"):
         TableDataset(path="")

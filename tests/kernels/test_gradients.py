@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from fairground.functional.distances import distances, normalize
-from fairground.kernels.gradients import kernel_of_distances, kernel_of_products, no_gradient
+from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, no_gradient
 
 
 def _weigh(weights):

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from fairground.functional.distances import normalize
-from fairground.kernels.normalize import normalize_rows, tangent_projection
+from fairground.kernels.vector_gradients import normalize_rows, tangent_projection
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -4,11 +4,10 @@ import torch
 
 from fairground.functional import hinges as formula
 from fairground.functional.pairs import pair_masks
-from fairground.kernels import triplet_hinges as module
-from fairground.kernels.class_order import class_order
-from fairground.kernels.pair_hinges import hinge_gradient, row_hinges
-from fairground.kernels.quadruplet_hinges import quadruplet_hinges
-from fairground.kernels.triplet_hinges import looped_triplets, triplet_hinges
+from fairground.kernels import tuple_hinge_losses
+from fairground.kernels.batch_pairs import class_order
+from fairground.kernels.pair_hinge_losses import hinge_gradient, row_hinges
+from fairground.kernels.tuple_hinge_losses import looped_triplets, quadruplet_hinges, triplet_hinges
 from tests.kernels import by_loops
 
 LABELS = [0, 0, 1, 0, 2, 1, 3, 0, 2, 0]
@@ -55,7 +54,7 @@ def test_the_gradient_of_pairs_weighs_active_hinges_only():
 @pytest.mark.parametrize("margin", [-0.375, 0.0, 0.5])
 @pytest.mark.parametrize("seed", range(4))
 def test_triplets_agree_with_three_loops_and_their_gradient_with_the_formula(monkeypatch, seed, margin, many):
-    monkeypatch.setattr(module, "MANY", many)
+    monkeypatch.setattr(tuple_hinge_losses, "MANY", many)
     matrix = _symmetric(len(LABELS), seed).requires_grad_()
     found = triplet_hinges(matrix.detach().numpy(), ORDER, margin)
     assert (found.total, found.n_active) == pytest.approx(by_loops.triplets(matrix, LABELS, margin), abs=1e-12)
@@ -104,7 +103,7 @@ def test_without_quadruplets_mean_and_gradient_are_0(labels):
 @pytest.mark.parametrize("many", [0, 128])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_what_is_not_a_number_is_not_lost(monkeypatch, dtype, many):
-    monkeypatch.setattr(module, "MANY", many)
+    monkeypatch.setattr(tuple_hinge_losses, "MANY", many)
     for row in range(len(LABELS)):
         matrix = _symmetric(len(LABELS), 0).to(dtype)
         matrix[row] = matrix[:, row] = torch.nan

@@ -6,7 +6,7 @@ import torch
 from PIL import Image, ImageEnhance
 from torch import Tensor
 
-from fairground.loading.colours import brighten, contrast, gray, jitter, jitter_draws, saturate, turn_hue
+from fairground.loading.transform_steps import brighten, contrast, gray, jitter, jitter_draws, saturate, turn_hue
 from tests.loading.pictures import photo
 
 PICTURES = [photo(24, 24, seed=seed) for seed in range(3)]

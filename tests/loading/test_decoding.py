@@ -1,6 +1,5 @@
 """Every nasty kind of image file is read as a person sees it or refused in a sentence with its name."""
 
-import os
 import struct
 import zlib
 from pathlib import Path
@@ -158,15 +157,6 @@ def test_decompression_bombs_are_refused_before_they_are_decoded(tmp_path: Path,
     with pytest.raises(DataError, match=r"bomb\.png"):
         picture_size(path)
     assert before == (Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES)
-
-
-def test_what_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
-    (tmp_path / "folder.jpg").mkdir()
-    assert "is a folder" in refusal(tmp_path / "folder.jpg")
-    (tmp_path / "link.jpg").symlink_to(tmp_path / "nowhere.jpg")
-    assert "not there" in refusal(tmp_path / "link.jpg")
-    os.mkfifo(tmp_path / "pipe.jpg")
-    assert "not a plain file" in refusal(tmp_path / "pipe.jpg")
 
 
 def test_pixels_of_unknown_range_are_refused(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from fairground.errors import DataError
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 
 def numbered(n=5, channels=2):

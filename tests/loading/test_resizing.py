@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from fairground.errors import InputError
-from fairground.loading.resizing import cut
+from fairground.loading.transform_steps import cut
 
 BILINEAR = Image.Resampling.BILINEAR
 

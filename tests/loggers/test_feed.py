@@ -8,10 +8,10 @@ from fairground.errors import InputError
 from fairground.loggers import choose
 from fairground.loggers.feed import Feed, fed
 from fairground.loggers.logger import RunLogger
-from fairground.records.artefacts import RunFolder
-from tests.dashboard.watched import begin_run
+from fairground.records.run_folder import RunFolder
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
+from tests.reporting.watched import begin_run
 
 
 class _Heard(RunLogger):

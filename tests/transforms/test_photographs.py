@@ -12,7 +12,7 @@ from fairground.contracts.model import Transform
 from fairground.contracts.preprocessing import IMAGENET, Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import InputError
-from fairground.loading.image_files import images_from_files
+from fairground.loading.image_dataset import images_from_files
 from fairground.transforms.mlrc2020 import Mlrc2020Transform
 from fairground.transforms.photographs import PhotographsTransform
 from fairground.transforms.plain import PlainTransform

@@ -12,7 +12,7 @@ from fairground.commands.options import AsJson
 from fairground.commands.terminal import print_fitted
 
 if TYPE_CHECKING:
-    from fairground.loading.prepared_list import CacheEntry
+    from fairground.loading.resized_images import CacheEntry
 
 _SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -32,7 +32,7 @@ def caches(
 
     Examples: fairground data caches · fairground data caches --older-than 30d
     """
-    from fairground.loading.prepared_list import find_cache, list_caches, remove_cache
+    from fairground.loading.resized_images import find_cache, list_caches, remove_cache
 
     found = list_caches()
     # All are looked up before any is removed: a mistyped key removes nothing.

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from fairground.errors import DataError, require
-from fairground.loading.archives import refuse_archive
+from fairground.loading.class_folders import refuse_archive
 from fairground.spec.catalogue import canonical
 from fairground.spec.declarations import settings_of
 
@@ -29,7 +29,7 @@ def _kind(path: Path) -> str:
     refuse_archive(path)
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
-        from fairground.loading.table_columns import read_parquet
+        from fairground.loading.csv_columns import read_parquet
 
         names = read_parquet(path).column_names
         return "features" if {"features", "embeddings"} & set(names) else "table"

@@ -11,11 +11,10 @@ import typer
 
 from fairground.commands.options import HOME, AsJson, Home
 from fairground.commands.terminal import fitted, print_fitted, print_listed, screen_width, terminal_width
-from fairground.records.collector import without_collecting
 
 if TYPE_CHECKING:
-    from fairground.records.filters import RunSummary
     from fairground.records.record import RunRecord
+    from fairground.records.store import RunSummary
 
 
 def list_things(
@@ -56,17 +55,17 @@ def list_things(
 
 def _fairness(table: str) -> dict[str, str]:
     """Return what must agree before methods may share a table, or what a reader must know of those that do."""
-    from fairground.comparison.flags import FLAGS
-    from fairground.comparison.rules import RULES
+    from fairground.comparison.fairness_flags import FLAGS
+    from fairground.comparison.fairness_rules import RULES
 
     if table == "flags":
         return {flag.name: flag.raised_when for flag in FLAGS}
-    return {rule.name: f"{rule.compares}. Why: {rule.reason}" for rule in RULES}
+    return {rule.name: f"{rule.compares}. {rule.why}" for rule in RULES}
 
 
-@without_collecting()
 def _list_runs(home: Path, as_json: bool) -> None:
-    from fairground.records.folders import run_folders, unstored
+    from fairground.records.index import changes
+    from fairground.records.run_folder import run_folders
     from fairground.records.store import Store
     from fairground.reporting.headings import with_unit
     from fairground.spec.identity import OWN_DATA, data_name, method_name
@@ -75,7 +74,7 @@ def _list_runs(home: Path, as_json: bool) -> None:
     runs = {run.name: run for run in store.summaries()}
     kinds = {run.dataset for run in runs.values()}
     states: dict[str, str] = dict.fromkeys(run_folders(home), "unfinished")
-    states |= dict.fromkeys(unstored(home, runs), "damaged")
+    states |= dict.fromkeys(changes(home).keys() - runs.keys(), "damaged")
     states |= {name: run.state for name, run in runs.items()}
     if as_json:
         print(json.dumps(states, sort_keys=True))
@@ -94,11 +93,7 @@ def _list_runs(home: Path, as_json: bool) -> None:
         if name in runs:
             about = _about(runs[name], own.get(name), with_unit)
         else:
-            about = (
-                f"mend with: fairground store repair{where}"
-                if state == "damaged"
-                else f"go on with: fairground resume {name}{where}"
-            )
+            about = f"go on with: fairground resume {name}{where}"
         lines.append(fitted(f"{name}  {state:<10}  {about}", width, indent=26))
     # At once: twenty thousand calls would take longer than reading the store.
     print("\n".join(lines), end="\n" if lines else "")

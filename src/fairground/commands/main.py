@@ -9,7 +9,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from fairground.commands.command_start import note_start
 from fairground.commands.terminal import fitted, guard_streams, terminal_width
 from fairground.errors import FairgroundError, PictureError
 
@@ -88,7 +87,6 @@ def _fairground() -> None:
 def main() -> None:
     """Run the command line; a mistake of the user's is a sentence and exit code 2, never a traceback."""
     guard_streams()
-    note_start()
     # Looking for garbage among all that torch and numba hold takes longer than many commands do.
     atexit.register(gc.freeze)
     try:

@@ -57,7 +57,7 @@ def reproduce(
     """
     from fairground.commands.executors import ExecutorOptions
     from fairground.errors import require
-    from fairground.recommendation.remake_model import find_plan
+    from fairground.recommendation.folder import find_plan
     from fairground.studies.folder import find_begun
 
     plan = find_plan(home, what)
@@ -81,7 +81,7 @@ def reproduce(
 
 
 def _remake(plan: Path, *, as_json: bool) -> None:
-    from fairground.recommendation.remake_model import remake_model
+    from fairground.recommendation.final_model import remake_model
 
     made = remake_model(plan)
     if as_json:

@@ -9,10 +9,9 @@ from typing import Any, overload
 from fairground.commands.options import home_folder
 from fairground.commands.words import Setting, words_of
 from fairground.errors import require
-from fairground.records.artefacts import RunFolder
-from fairground.records.filters import Filters
 from fairground.records.record import EpochRow, RunRecord, State
-from fairground.records.store import Store
+from fairground.records.run_folder import RunFolder
+from fairground.records.store import Filters, Store
 from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.run import ROOM_OF
 from fairground.spec.settings import Value, parse_overrides

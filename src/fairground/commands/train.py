@@ -30,18 +30,16 @@ from fairground.commands.runs import Run
 from fairground.commands.words import Setting, words_of
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
-from fairground.records.artefacts import RunFolder
-from fairground.records.folders import resolve_run
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
 from fairground.records.store import Store
-from fairground.records.stored_spec import stored_spec
 from fairground.spec.identity import name_of
 from fairground.spec.load import COMMAND_LINE, load_run
 from fairground.spec.run import RunSpec
 
 if TYPE_CHECKING:
     from fairground.spec.run import RunSpec
-    from fairground.training.distributed.process_group import ProcessGroup
+    from fairground.training.process_group import ProcessGroup
 
 
 def train(
@@ -129,7 +127,7 @@ def _joined() -> "AbstractContextManager[ProcessGroup | None]":
     """Join the other processes, where torchrun started several."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return nullcontext()
-    from fairground.training.distributed.torchrun import joined
+    from fairground.training.torchrun import joined
 
     return joined()
 
@@ -148,7 +146,7 @@ def _train(
     doctor: bool,
     quiet: bool,
 ) -> RunRecord:
-    from fairground.training.distributed.process_group import ALONE
+    from fairground.training.process_group import ALONE
     from fairground.training.run import run
 
     group, name = group or ALONE, name_of(spec)

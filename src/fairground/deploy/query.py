@@ -12,7 +12,7 @@ from fairground.deploy.thumbnails import thumbnail
 from fairground.deploy.unknown_classes import VOTERS, DecisionRule, vote
 from fairground.errors import require
 from fairground.loading.class_folders import is_image_name
-from fairground.loading.image_files import ImageFiles
+from fairground.loading.image_dataset import ImageFiles
 
 #: queries embedded and searched at most in one go
 MOST = 10_000

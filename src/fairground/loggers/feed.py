@@ -14,9 +14,8 @@ from typing import Any
 
 from fairground.loggers.choose import checked, logger_named
 from fairground.loggers.logger import Introduction, RunLogger, introduce, numbers_of, results_of
-from fairground.records.artefacts import RunFolder
-from fairground.records.in_progress import run_in_progress
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder, run_in_progress
 
 #: seconds the loggers have to write what is left when everything else is over
 PATIENCE = 60.0

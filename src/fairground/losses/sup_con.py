@@ -25,7 +25,7 @@ from fairground.functional.distances import normalize
 from fairground.functional.logsumexp import weighted_logsumexp
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import mean_of_parts, nonzero_parts
-from fairground.kernels import sup_con
+from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
@@ -69,4 +69,4 @@ class SupConLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        return sup_con.value_and_gradient(embeddings, labels, tuples, temperature=self.temperature)
+        return log_sum_losses.sup_con(embeddings, labels, tuples, temperature=self.temperature)

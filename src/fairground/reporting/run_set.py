@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from fairground.records.artefacts import RunFolder
-from fairground.records.folders import folder_names
+from fairground.papers.expected_runs import ensemble_protocol
 from fairground.records.record import RunRecord, one_of_each_spec
+from fairground.records.run_folder import RunFolder, folder_names
 from fairground.spec.identity import data_name
 from fairground.spec.space import Range
 from fairground.studies.trials import Trial
@@ -84,8 +84,3 @@ def with_ensembles_apart(records: Iterable[RunRecord]) -> list[RunRecord]:
         else record
         for record in records
     ]
-
-
-def ensemble_protocol(protocol: str) -> str:
-    """Return what the protocol of concatenated models is called."""
-    return f"{protocol}, concatenated"

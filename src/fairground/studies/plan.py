@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.counts import Counts
 from fairground.spec.declarations import declared

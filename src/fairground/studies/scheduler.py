@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from fairground.errors import StoreError
-from fairground.records.artefacts import RunFolder
 from fairground.records.lock import LockedError, locked
 from fairground.records.provenance import begin
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.procedures import SearchProcedure, SeedProcedure

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from fairground.errors import SealError, require
-from fairground.records.filters import Event
 from fairground.records.record import RunRecord
-from fairground.records.store import Store
+from fairground.records.store import Event, Store
 from fairground.spec.identity import canonical_json
 from fairground.spec.run import RunSpec
 from fairground.spec.settings import Value

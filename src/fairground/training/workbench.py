@@ -11,13 +11,12 @@ from torch import Tensor, nn
 from fairground.contracts.model import Transform, Trunk
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
-from fairground.loading.prepared_cache import cache_root
 from fairground.loading.read_ahead import read_ahead
+from fairground.loading.resized_images import cache_root
 from fairground.spec.identity import child_seed, to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.adaptation import Adapter, CachedRows
-from fairground.training.build import build, build_split, seeded
-from fairground.training.loaded_data import load_table
+from fairground.training.build import build, build_split, load_table, seeded
 from fairground.training.seal import SealedRows
 from fairground.training.stage_cache import StageCache
 

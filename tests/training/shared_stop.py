@@ -1,0 +1,23 @@
+"""A run under torchrun that is killed in its second epoch: arguments are the home and the words of the spec."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+
+from fairground.spec.load import load_run
+from fairground.training.run import run
+from fairground.training.torchrun import joined
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    with joined() as group:
+        batches = iter(range(1, 1000))
+
+        def listen(event) -> None:
+            if event["kind"] == "batch" and next(batches) == 9 and group.is_leader:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        run(load_run(overrides=sys.argv[2:]), home=Path(sys.argv[1]), listen=listen, group=group)
