@@ -71,9 +71,9 @@ def test_what_cannot_be_embedded_is_refused_in_a_sentence(model, tmp_path):
     refuses("this model embeds pictures, but the data are features of width 3", tmp_path / "bare.npy")
     refuses("cannot be read as arrays", tmp_path / "bad.npz")
     refuses("broken.png", tmp_path / "broken.png")
-    refuses("is no folder of images, no image, no table", tmp_path / "text.txt")
+    refuses("is not a folder of images, an image, a table", tmp_path / "text.txt")
     refuses("no images in class folders", tmp_path / "empty")
-    refuses("there is nothing at 'ikons'.*Did you mean 'icons'", "ikons")
+    refuses("'ikons' is neither a file nor a built-in dataset.*Did you mean 'icons'", "ikons")
     refuses("written as .npy or .npz", "icons", "x.txt")
 
 

@@ -73,7 +73,7 @@ def check(
     """
     asked, split = _parts(path, words or [], dataset)
     from fairground.audit.audit import audit_in_detail
-    from fairground.audit.label_suspects import label_suspects, readable_table
+    from fairground.audit.label_errors import label_suspects, readable_table
     from fairground.commands.data_findings import print_suspects, print_written, write_asked
     from fairground.commands.progress import counted
     from fairground.spec.identity import data_name
@@ -82,7 +82,7 @@ def check(
     opened = build_dataset(asked)
     with counted("looking at images", is_quiet=quiet) as tell:
         found, rows = audit_in_detail(opened, split, lambda done, of: tell("", done, of))
-        table, readable = readable_table(opened, list(rows.faults))
+        table, readable = readable_table(opened, list(rows.scans.faults))
         suspects = None
         if labels or page is not None:
             suspects = label_suspects(table, readable, lambda done, of: tell("judging labels", done, of))

@@ -10,8 +10,8 @@ from fairground.errors import require
 if TYPE_CHECKING:
     import numpy as np
 
-    from fairground.audit.audit import AuditRows
-    from fairground.audit.label_suspects import LabelSuspect
+    from fairground.audit.copies import AuditRows
+    from fairground.audit.label_errors import LabelSuspect
     from fairground.contracts.dataset import Dataset
     from fairground.contracts.table import ImageTable
     from fairground.reporting.label_page import ClassExamples
@@ -34,7 +34,7 @@ def write_asked(
     clean: Path | None,
 ) -> list[str]:
     """Write the files that were asked for and return a sentence about each."""
-    from fairground.audit.listing import write_clean, write_findings
+    from fairground.audit.audit import write_clean, write_findings
     from fairground.loading.image_dataset import PhotoDataset
 
     said = []
@@ -58,7 +58,7 @@ def write_asked(
 
 def print_suspects(suspects: Sequence["LabelSuspect"] | None, n_images: int) -> None:
     """Print the first suspects, where labels were judged."""
-    from fairground.audit.label_suspects import weakness
+    from fairground.audit.label_errors import weakness
     from fairground.reporting.headings import clean
 
     if suspects is None:
@@ -85,13 +85,13 @@ def print_written(said: Sequence[str]) -> None:
 def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
     import numpy as np
 
-    from fairground.audit.label_suspects import weakness
+    from fairground.audit.label_errors import weakness
     from fairground.reporting.label_page import ShownSuspect, write_suspects
     from fairground.reporting.query_page import MOST
 
     is_suspect = np.zeros(len(table.labels), bool)
     is_suspect[[one.row for one in suspects]] = True
-    is_suspect[list(rows.faults)] = True
+    is_suspect[list(rows.scans.faults)] = True
     shown = [
         ShownSuspect(
             name=one.name,
@@ -101,7 +101,7 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
         )
         for one in suspects[:MOST]
     ]
-    n_images = len(table.labels) - len(rows.faults)
+    n_images = len(table.labels) - len(rows.scans.faults)
     weak = weakness(len(suspects), n_images)
     return write_suspects(shown, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 

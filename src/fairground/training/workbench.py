@@ -44,7 +44,7 @@ class Workbench:
         #: rows of the classes to learn from; every beginning of them has all classes
         self.seen = round_robin(rows, self.table.labels[rows], spec.seed)
         self.sealed = SealedRows(parts.test, witness=witness)
-        self.n_test, self.n_test_classes = len(parts.test), len(np.unique(self.table.labels[parts.test]))
+        self.n_test = len(parts.test)
         trunk = self.make_trunk(spec.seed)
         self.preprocessing = trunk.preprocessing
         self.transform: Transform = build("transform", spec.transform, {"preprocessing": trunk.preprocessing})

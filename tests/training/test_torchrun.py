@@ -17,10 +17,10 @@ from fairground.spec.load import load_run
 from fairground.training.run import run
 from fairground.training.torchrun import convert_batch_norms, shard_slice
 from tests.patience import PATIENCE
-from tests.training.distributed.shared_steps import METHODS, twenty_steps
+from tests.training.shared_steps import METHODS, twenty_steps
 from tests.training.tiny import tiny_words
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def torchrun(*command: str) -> subprocess.CompletedProcess:
@@ -42,7 +42,7 @@ def torchrun(*command: str) -> subprocess.CompletedProcess:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shared")
-    finished = torchrun("tests.training.distributed.shared_steps", str(folder))
+    finished = torchrun("tests.training.shared_steps", str(folder))
     assert finished.returncode == 0, finished.stderr
     return folder
 
@@ -75,7 +75,7 @@ def test_two_processes_fill_one_cache_of_frozen_stages(tmp_path: Path, monkeypat
 def test_a_run_is_stopped_resumed_and_stored_once_by_the_leader(tmp_path: Path) -> None:
     words = tiny_words("loss=triplet", "miner=distance_weighted", "evaluation.analyses=['rho']")
     # One epoch, then killed between two checkpoints by the leader itself.
-    stopped = torchrun("tests.training.distributed.shared_stop", str(tmp_path), *words)
+    stopped = torchrun("tests.training.shared_stop", str(tmp_path), *words)
     assert stopped.returncode != 0
     finished = torchrun("fairground", "train", "--home", str(tmp_path), "--json", *words)
     assert finished.returncode == 0, finished.stderr

@@ -50,20 +50,6 @@ def pretend(argument, tell):
     return json.loads(record.to_json())
 
 
-#: somebody's own metric, of which less is better
-OWN_METRIC = "my_lab.metrics:Misses"
-
-
-def pretend_lower(argument, tell):
-    """Score as `pretend` does, by a metric of which less is better."""
-    record = pretend(argument, tell)
-    for row in record.get("epochs", ()):
-        row["validation"] = {OWN_METRIC: 1 - row["validation"]["map@r"]}
-    for score in record.get("scores", ()):
-        score |= {"metric": OWN_METRIC, "value": 1 - score["value"], "higher_is_better": False}
-    return record
-
-
 def mark(home, line):
     with (home / "begun.log").open("a") as file:
         file.write(line + "\n")

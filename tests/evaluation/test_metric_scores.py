@@ -3,9 +3,12 @@ import pytest
 import torch
 from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 
+from fairground.contracts.metric import RankingMetric
 from fairground.errors import DataError, InputError
-from fairground.evaluation import EmbeddingView, evaluate, evaluate_in_detail
+from fairground.evaluation import EmbeddingView, evaluate, evaluate_in_detail, score_file
 from fairground.evaluation.bootstrap import Bootstrap
+from fairground.evaluation.metric_scores import metric_named
+from fairground.metrics import FnmrMetric, MapAtRMetric, MapMetric, NdcgMetric, RecallMetric
 from tests.metrics.oracle import average_precision, hit_lists
 
 # Fixture G8: points on a line, one class alone.
@@ -275,3 +278,113 @@ def test_the_interval_of_several_clusterings_lies_around_their_mean():
 def test_no_clustering_seed_is_refused():
     with pytest.raises(InputError, match="clustering_seeds must be at least 1; got 0"):
         evaluate(*gaussian(20, 3, 2), ["nmi"], clustering_seeds=0)
+
+
+class OutsideMetric(RankingMetric):
+    argument = "k"
+
+    def __init__(self, *, k=3):
+        self.k = k
+
+    def per_query(self, ranking):
+        return ranking.first * 0
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "settings"),
+    [
+        ("recall@5", RecallMetric, {"k": 5}),
+        ("R@10", RecallMetric, {"k": 10}),
+        ("Recall @ 2", RecallMetric, {"k": 2}),
+        ("recall_at_4", RecallMetric, {"k": 4}),
+        ("cmc@1", RecallMetric, {"k": 1}),
+        ("map", MapMetric, {"limit": None, "divisor": "relevant"}),
+        ("mAP@1000", MapMetric, {"limit": 1000, "divisor": "class_size"}),
+        ("map@r", MapAtRMetric, {}),
+        ("mean-average-precision-at-R", MapAtRMetric, {}),
+        ("ndcg@10", NdcgMetric, {"k": 10}),
+        ("fnmr@fmr=0.01", FnmrMetric, {"fmr": 0.01}),
+        ("FNMR@1e-3", FnmrMetric, {"fmr": 0.001}),
+        ("tests.evaluation.test_metric_scores:OutsideMetric@7", OutsideMetric, {"k": 7}),
+        ("tests.evaluation.test_metric_scores:OutsideMetric", OutsideMetric, {"k": 3}),
+    ],
+)
+def test_words(word, kind, settings):
+    metric = metric_named(word)
+    assert type(metric).__name__ == kind.__name__
+    assert {name: getattr(metric, name) for name in settings} == settings
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("recal@5", "no metric 'recal@5'. Did you mean 'recall@5'? `fairground list metrics` shows them all."),
+        ("nmii", "no metric 'nmii'. Did you mean 'nmi'? `fairground list metrics` shows them all."),
+        ("zzz", "no metric 'zzz'. `fairground list metrics` shows them all."),
+        ("nmi@3", "metric 'nmi@3': nmi takes nothing after @; got '3'"),
+        ("recall@many", "metric 'recall@many': 'many' is not a number"),
+        ("recall@0", "recall.k must be a whole number from 1; got 0"),
+        ("recall@1.5", "recall.k must be a whole number from 1; got 1.5"),
+        (
+            "pathlib:Path",
+            "'pathlib:Path' is not a metric: derive it from RankingMetric, ClusteringMetric, VerificationMetric or "
+            "OpenSetMetric",
+        ),
+    ],
+)
+def test_unknown_names_are_refused(word, sentence):
+    with pytest.raises(InputError) as caught:
+        metric_named(word)
+    assert str(caught.value) == sentence
+
+
+def test_a_file_scores_as_its_arrays(tmp_path):
+    draw = np.random.default_rng(0)
+    embeddings, labels = draw.normal(size=(80, 5)), draw.integers(9, size=80)
+    np.savez(tmp_path / "one.npz", embeddings=embeddings, labels=labels, something_else=np.arange(3))
+    assert score_file(tmp_path / "one.npz", ["map@r", "nmi"]) == evaluate(embeddings, labels, ["map@r", "nmi"])
+    words = np.array([f"class {label}" for label in labels])
+    np.savez_compressed(tmp_path / "two.npz", embeddings=embeddings, labels=words, groups=np.arange(80) % 4)
+    assert score_file(str(tmp_path / "two.npz")) == evaluate(embeddings, labels, groups=np.arange(80) % 4)
+
+
+def test_a_gallery_in_the_file_is_searched(tmp_path):
+    draw = np.random.default_rng(1)
+    arrays = {
+        "embeddings": draw.normal(size=(20, 5)),
+        "labels": draw.integers(4, size=20),
+        "references": draw.normal(size=(50, 5)),
+        "reference_labels": draw.integers(4, size=50),
+    }
+    np.savez(tmp_path / "both.npz", **arrays)
+    expected = evaluate(arrays["embeddings"], arrays["labels"], None, arrays["references"], arrays["reference_labels"])
+    assert score_file(tmp_path / "both.npz") == expected
+
+
+class Trap:
+    def __reduce__(self):
+        raise AssertionError("the file's code was run")
+
+
+def test_files_that_cannot_be_scored_are_refused(tmp_path):
+    path = tmp_path / "file.npz"
+
+    def refused(**arrays):
+        np.savez(path, **arrays)
+        with pytest.raises(DataError) as caught:
+            score_file(path)
+        return str(caught.value).replace(str(path), "FILE")
+
+    assert refused(embedings=np.eye(2), labels=np.arange(2)) == (
+        "FILE has no array 'embeddings'; it has embedings, labels. Did you mean 'embedings'?"
+    )
+    objects = np.array([{"a": 1}, None], dtype=object)
+    assert "FILE cannot be read as arrays of numbers or text" in refused(embeddings=np.eye(2), labels=objects)
+    rows = np.eye(3)
+    rows[1, 1] = np.nan
+    assert "rows 1" in refused(embeddings=rows, labels=np.zeros(3, int))
+    with pytest.raises(DataError, match="no such file"):
+        score_file(tmp_path / "none.npz")
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(DataError, match=r"is not an \.npz file"):
+        score_file(path)
