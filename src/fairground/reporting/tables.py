@@ -24,7 +24,7 @@ from fairground.spec.catalogue import nearest
 from fairground.spec.measurement_names import in_unit
 from fairground.spec.procedures import SeedProcedure
 from fairground.studies.final_runs import plan_of_waves, wave_of
-from fairground.studies.wave_status import WaveStatus
+from fairground.studies.status import WaveStatus
 
 #: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
 #: leader and what these runs cannot tell from it
