@@ -67,14 +67,14 @@ class Audit:
 
 
 def audit(data: ComponentSpec, split: ComponentSpec | None = None, progress: Progress = lambda *_: None) -> Audit:
-    """Look at every image of a data set, and at its parts: those `split` makes, else those the data set has."""
+    """Audit every image of a data set, and its parts: those `split` makes, else those the data set has."""
     return audit_in_detail(build_dataset(data), split, progress)[0]
 
 
 def audit_in_detail(
     dataset: Dataset, split: ComponentSpec | None = None, progress: Progress = lambda *_: None
 ) -> tuple[Audit, AuditRows]:
-    """Return the findings, and the rows they are about."""
+    """Return the findings and the rows they are about."""
     if isinstance(dataset, PhotoDataset):
         photos = dataset.photos()
         source: Photos | ImageTable = photos
