@@ -1,10 +1,13 @@
-"""What a person sees while work goes on: bars in a terminal, lines elsewhere, nothing when quiet."""
+"""What a person sees during a long command: bars in a terminal, lines elsewhere, nothing when quiet."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from fairground.commands.terminal import console
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -15,57 +18,13 @@ if TYPE_CHECKING:
 
 #: columns from which on a terminal has room for a long status next to a bar
 WIDE = 110
-Watch = Callable[[Mapping[str, Any]], None]
+Listener = Callable[[Mapping[str, Any]], None]
 OnRecord = Callable[["RunRecord"], None]
 
 
-#: signs in records of earlier versions by the words of today
-SIGN_WORDS = {"divergence": "overfitting"}
-
-
-def warn(event: Mapping[str, Any]) -> None:
-    """Say off a terminal that a worker died."""
-    if "worker_died" in event:
-        print(_loss_of(event), file=sys.stderr)
-
-
-class RunBars:
-    """Bars of runs by name; `progress` must have a column for the field `status`."""
-
-    def __init__(self, progress: "Progress") -> None:
-        self._progress = progress
-        self._tasks: dict[str, TaskID] = {}
-
-    def watch(self, event: Mapping[str, Any], title: Callable[[str], str] = str) -> None:
-        """Move the bar of the run an event is about; `title` turns a run's name into what is shown."""
-        if "worker_died" in event:
-            self._progress.console.print(_loss_of(event))
-        if event.get("kind") != "batch":
-            return
-        run = event["run"]
-        if run not in self._tasks:
-            self._tasks[run] = self._progress.add_task(title(run), total=event["of"] * event["batches"], status="")
-        done = (event["epoch"] - 1) * event["batches"] + event["batch"]
-        status = f"epoch {event['epoch']}, loss {event['loss']:.4f}"
-        self._progress.update(self._tasks[run], completed=done, status=status)
-
-    def end(self, run: str) -> None:
-        """Take the bar of a run away."""
-        if run in self._tasks:
-            self._progress.remove_task(self._tasks.pop(run))
-
-
-def signs_found(record: "RunRecord", said: set[str] | None = None) -> str:
-    """Name what the doctor found, each sign once where it is noted what was `said`; `fairground show` says it all."""
-    signs = [SIGN_WORDS.get(finding.sign, finding.sign) for finding in record.findings]
-    new = [sign for sign in dict.fromkeys(signs) if said is None or sign not in said]
-    if said is not None:
-        said.update(new)
-    return f"  doctor: {', '.join(new)}" if new else ""
-
-
-def _loss_of(event: Mapping[str, Any]) -> str:
-    return f"a worker died ({event['worker_died']}); its run goes on in the next one that is free"
+def spinner(text: str, *, is_quiet: bool) -> AbstractContextManager[Any]:
+    """Return a context that shows a text while it lasts, in a terminal."""
+    return nullcontext() if is_quiet or not sys.stderr.isatty() else console().status(text)
 
 
 @contextmanager
@@ -75,8 +34,6 @@ def counted(title: str, *, is_quiet: bool) -> Iterator[Callable[[str, int, int],
         yield lambda *_: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-
-    from fairground.commands.terminal import console
 
     screen = console()
     columns = (
@@ -93,7 +50,7 @@ def counted(title: str, *, is_quiet: bool) -> Iterator[Callable[[str, int, int],
         def tell(what: str, done: int, of: int) -> None:
             nonlocal doing
             if what != doing:
-                # What was done before, in an earlier command perhaps, says nothing about the speed of this one.
+                # Progress made before, perhaps by an earlier command, says nothing about the speed of this one.
                 bar.reset(task, completed=done, total=of, description=what or title)
                 doing = what
             bar.update(task, completed=done, total=of)
@@ -101,63 +58,62 @@ def counted(title: str, *, is_quiet: bool) -> Iterator[Callable[[str, int, int],
         yield tell
 
 
-def spinner(words: str, *, is_quiet: bool) -> AbstractContextManager[Any]:
-    """Return a context that shows the words while it lasts."""
-    if is_quiet or not sys.stderr.isatty():
-        return nullcontext()
-    from fairground.commands.terminal import console
+@dataclass(frozen=True)
+class Shown:
+    """How an event of training is shown: as a line, which a terminal prints only if `is_news`, and in the bar."""
 
-    return console().status(words)
+    line: str = ""
+    is_news: bool = False
+    bar: Mapping[str, Any] = field(default_factory=dict)
 
 
-Listener = Callable[[Mapping[str, Any]], None]
+def shown(event: Mapping[str, Any], title: str, select_by: str) -> Shown:
+    """Return how an event of training is shown."""
+    from fairground.reporting.headings import with_unit
+
+    kind, of, speed = event["kind"], event.get("of", 0), f"{event.get('images_per_second', 0):.0f}"
+    if kind in ("warning", "note"):
+        return Shown("warning: " * (kind == "warning") + event["sentence"], is_news=True)
+    if kind == "prepare":
+        bar = {"total": of, "completed": event["done"]}
+        text = title if event["done"] == of else f"preparing images, {event['done']} of {of}"
+        return Shown(f"prepared {event['done']} of {of} images", bar={**bar, "description": text})
+    if kind == "cache":
+        bar = {"total": of, "completed": event["done"], "speed": speed}
+        if event["done"] == 0:
+            size = f"{event['bytes'] / 1e6:,.1f} MB"
+            line = f"running the frozen stages once over {of:,} views of images: {size} in {event['folder']}"
+            return Shown(line, is_news=True, bar={**bar, "description": "running the frozen stages"})
+        text = title if event["done"] == of else "running the frozen stages"
+        return Shown(f"kept {event['done']:,} of {of:,} views ({speed} images/s)", bar={**bar, "description": text})
+    if kind == "measure":
+        return Shown(bar={"description": f"measuring {of:,} images"})
+    if kind == "batch":
+        done = (event["epoch"] - 1) * event["batches"] + event["batch"]
+        bar = {"total": of * event["batches"], "completed": done, "epoch": f"{event['epoch']}/{of}", "speed": speed}
+        return Shown(bar={**bar, "description": title, "loss": f"{event['loss']:.4f}"})
+    if kind == "epoch":
+        value = event["validation"].get(select_by)
+        score = "-" if value is None else with_unit(select_by, value)
+        trained = "untrained" if event["loss"] is None else f"loss {event['loss']:.4f}"
+        measured = "" if value is None else f"  validation {select_by} {score}"
+        paced = "" if event["loss"] is None else f"  {speed} images/s"
+        return Shown(f"epoch {event['epoch']}/{of}  {trained}{measured}{paced}", bar={"score": score})
+    return Shown()
 
 
 @contextmanager
 def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator[Listener]:
-    """Yield a listener for training events."""
+    """Yield a listener for the events of one training."""
     if is_quiet:
         yield lambda _: None
-    elif sys.stderr.isatty():
-        with _bar(title, select_by) as listen:
-            yield listen
-    else:
-        yield lambda event: _line(event, select_by)
-
-
-def cache_line(event: Mapping[str, Any]) -> str:
-    """Say what the outputs of frozen stages will take and where, or how far they are."""
-    if event["done"] == 0:
-        size = f"{event['bytes'] / 1e6:,.1f} MB"
-        return f"running the frozen stages once over {event['of']:,} views of images: {size} in {event['folder']}"
-    return f"kept {event['done']:,} of {event['of']:,} views ({event['images_per_second']:.0f} images/s)"
-
-
-def _line(event: Mapping[str, Any], select_by: str) -> None:
-    from fairground.reporting.headings import with_unit
-
-    if event["kind"] == "warning":
-        print(f"warning: {event['sentence']}", file=sys.stderr)
-    elif event["kind"] == "prepare":
-        print(f"prepared {event['done']} of {event['of']} images", file=sys.stderr)
-    elif event["kind"] == "cache":
-        print(cache_line(event), file=sys.stderr)
-    elif event["kind"] == "note":
-        print(event["sentence"], file=sys.stderr)
-    elif event["kind"] == "epoch":
-        score = event["validation"].get(select_by)
-        shown = "" if score is None else f"  validation {select_by} {with_unit(select_by, score)}"
-        speed = f"{event['images_per_second']:.0f} images/s"
-        print(f"epoch {event['epoch']}/{event['of']}  loss {event['loss']:.4f}{shown}  {speed}", file=sys.stderr)
-
-
-@contextmanager
-def _bar(title: str, select_by: str) -> Iterator[Listener]:
+        return
+    if not sys.stderr.isatty():
+        # Without a bar there is nothing between the lines to keep up to date.
+        yield lambda event: _print_line(shown(event, title, select_by).line)
+        return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
-
-    from fairground.commands.terminal import console
-    from fairground.reporting.headings import with_unit
 
     screen = console()
     is_wide = screen.width >= WIDE
@@ -174,43 +130,25 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
     )
     with Progress(*columns, console=screen) as progress:
         task = progress.add_task(title, total=None, epoch="0", loss="-", score="-", speed="-")
-        shown = 0.0
+        updated = 0.0
 
         def listen(event: Mapping[str, Any]) -> None:
-            nonlocal shown
-            if event["kind"] == "warning":
-                progress.console.print(f"warning: {event['sentence']}")
-            elif event["kind"] == "prepare":
-                is_ready = event["done"] == event["of"]
-                words = title if is_ready else f"preparing images, {event['done']} of {event['of']}"
-                progress.update(task, total=event["of"], completed=event["done"], description=words)
-            elif event["kind"] == "cache":
-                if event["done"] == 0:
-                    progress.console.print(cache_line(event))
-                words = title if event["done"] == event["of"] else "running the frozen stages"
-                speed = f"{event['images_per_second']:.0f}"
-                progress.update(task, total=event["of"], completed=event["done"], description=words, speed=speed)
-            elif event["kind"] == "epoch":
-                score = event["validation"].get(select_by)
-                progress.update(task, score="-" if score is None else with_unit(select_by, score), description=title)
-            elif event["kind"] == "note":
-                progress.console.print(event["sentence"])
-            elif event["kind"] == "measure":
-                progress.update(task, description=f"measuring {event['of']:,} images")
-            elif event["kind"] == "batch" and time.monotonic() - shown > 0.1:
-                shown = time.monotonic()
-                done = (event["epoch"] - 1) * event["batches"] + event["batch"]
-                progress.update(
-                    task,
-                    description=title,
-                    total=event["of"] * event["batches"],
-                    completed=done,
-                    epoch=f"{event['epoch']}/{event['of']}",
-                    loss=f"{event['loss']:.4f}",
-                    speed=f"{event['images_per_second']:.0f}",
-                )
+            nonlocal updated
+            if event["kind"] == "batch":
+                if time.monotonic() - updated <= 0.1:
+                    return
+                updated = time.monotonic()
+            news = shown(event, title, select_by)
+            if news.is_news:
+                progress.console.print(news.line)
+            progress.update(task, **news.bar)
 
         yield listen
+
+
+def _print_line(line: str) -> None:
+    if line:
+        print(line, file=sys.stderr)
 
 
 @contextmanager
@@ -221,11 +159,11 @@ def study_progress(
     is_quiet: bool,
     is_most: bool = False,
     titles: Mapping[str, str] | None = None,
-) -> Iterator[tuple[Watch, OnRecord]]:
+) -> Iterator[tuple[Listener, OnRecord]]:
     """Yield what to call with the events of runs, and with their records.
 
-    `total` is how many runs there are, or with `is_most` can be, as pruning or waves may save some; `titles` names runs
-    in progress.
+    `total` is the number of runs, or with `is_most` the largest, as pruning or waves may save some; `titles` are shown
+    instead of the names of runs in progress.
     """
     if is_quiet:
         yield lambda _: None, lambda _: None
@@ -235,24 +173,90 @@ def study_progress(
     else:
         n_done = iter(range(1, 10**9))
         most = f"at most {total}" if is_most else str(total)
-        said: set[str] = set()
-        yield warn, lambda record: _study_line(record, f"{next(n_done)} of {most}", metric, said)
+        signs: set[str] = set()
+
+        def on_record(record: "RunRecord") -> None:
+            about = f"{_title(record)}  {_outcome(record, metric)}{new_signs(record, signs)}"
+            _print_line(f"run {next(n_done)} of {most}  {record.name}  {about}")
+
+        yield lambda event: _print_line(_worker_loss(event)), on_record
 
 
-def _study_line(record: "RunRecord", number: str, metric: str, said: set[str]) -> None:
-    print(f"run {number}  {record.name}  {_title(record)}  {_result(record, metric, said)}", file=sys.stderr)
+@contextmanager
+def _study_bars(
+    total: int, metric: str, *, is_most: bool, titles: Mapping[str, str]
+) -> Iterator[tuple[Listener, OnRecord]]:
+    """Show one bar for the whole and one per run."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    screen = console()
+    is_wide = screen.width >= WIDE
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, min_width=34 if is_wide else 20)),
+        BarColumn(bar_width=40 if is_wide else 10),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[status]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+    )
+    signs: set[str] = set()
+    with Progress(*columns, console=screen) as progress:
+        overall = progress.add_task("runs, at most" if is_most else "runs", total=total, status="")
+        bars = RunBars(progress, titles)
+
+        def on_record(record: "RunRecord") -> None:
+            bars.end(record.name)
+            status = f"{_title(record)}: {_outcome(record, metric)}{new_signs(record, signs)}"
+            if is_wide:
+                progress.update(overall, advance=1, status=status)
+            else:
+                # A narrow terminal has no room for it next to a bar.
+                progress.console.print(status)
+                progress.update(overall, advance=1)
+
+        yield bars.watch, on_record
+
+
+class RunBars:
+    """One bar per run; `progress` must have a column for the field `status`."""
+
+    def __init__(self, progress: "Progress", titles: Mapping[str, str]) -> None:
+        self._progress, self._titles = progress, titles
+        self._tasks: dict[str, TaskID] = {}
+
+    def watch(self, event: Mapping[str, Any]) -> None:
+        """Move the bar of the run that an event is about."""
+        if line := _worker_loss(event):
+            self._progress.console.print(line)
+        if event.get("kind") != "batch":
+            return
+        run = event["run"]
+        if run not in self._tasks:
+            total = event["of"] * event["batches"]
+            self._tasks[run] = self._progress.add_task(self._titles.get(run, run), total=total, status="")
+        done = (event["epoch"] - 1) * event["batches"] + event["batch"]
+        status = f"epoch {event['epoch']}, loss {event['loss']:.4f}"
+        self._progress.update(self._tasks[run], completed=done, status=status)
+
+    def end(self, run: str) -> None:
+        """Remove the bar of a run."""
+        if run in self._tasks:
+            self._progress.remove_task(self._tasks.pop(run))
+
+
+def new_signs(record: "RunRecord", known: set[str]) -> str:
+    """Name what the doctor found and is not `known` yet, and add it; `fairground show` prints the findings in full."""
+    new = [sign for sign in dict.fromkeys(finding.sign for finding in record.findings) if sign not in known]
+    known.update(new)
+    return f"  doctor: {', '.join(new)}" if new else ""
 
 
 def _title(record: "RunRecord") -> str:
-    loss, split = record.spec["loss"], record.spec["split"]
-    assert isinstance(loss, Mapping)
-    assert isinstance(split, Mapping)
+    loss: Any = record.spec["loss"]
+    split: Any = record.spec["split"]
     fold = f" fold {split['fold']}" if "fold" in split else ""
     return f"{loss['name']} seed {record.spec['seed']}{fold}"
-
-
-def _result(record: "RunRecord", metric: str, said: set[str]) -> str:
-    return f"{_outcome(record, metric)}{signs_found(record, said)}"
 
 
 def _outcome(record: "RunRecord", metric: str) -> str:
@@ -265,55 +269,21 @@ def _outcome(record: "RunRecord", metric: str) -> str:
     return "done" if score is None else f"{split} {metric} {with_unit(metric, score)}"
 
 
-@contextmanager
-def _study_bars(
-    total: int, metric: str, *, is_most: bool, titles: Mapping[str, str]
-) -> Iterator[tuple[Watch, OnRecord]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-    from rich.table import Column
-
-    from fairground.commands.terminal import console
-
-    shown = console()
-    is_wide = shown.width >= WIDE
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", table_column=Column(no_wrap=True, min_width=34 if is_wide else 20)),
-        BarColumn(bar_width=40 if is_wide else 10),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[status]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
-    )
-    said: set[str] = set()
-    with Progress(*columns, console=shown) as progress:
-        words = "runs, at most" if is_most else "runs"
-        overall = progress.add_task(words, total=total, status="")
-        bars = RunBars(progress)
-
-        def on_record(record: "RunRecord") -> None:
-            bars.end(record.name)
-            status = f"{_title(record)}: {_result(record, metric, said)}"
-            if is_wide:
-                progress.update(overall, advance=1, status=status)
-            else:
-                # A narrow terminal has no room for it next to a bar.
-                progress.console.print(status)
-                progress.update(overall, advance=1)
-
-        yield lambda event: bars.watch(event, lambda run: titles.get(run, run)), on_record
+def _worker_loss(event: Mapping[str, Any]) -> str:
+    if "worker_died" not in event:
+        return ""
+    return f"a worker died ({event['worker_died']}); the next free worker continues its run"
 
 
 @contextmanager
 def race_progress(clock: "RaceClock", *, is_quiet: bool) -> Iterator["RaceProgress"]:
-    """Yield what to show progress with."""
+    """Yield what shows the progress of a recommendation."""
     from fairground.recommendation.race_progress import RaceProgress
 
     if is_quiet or not sys.stderr.isatty():
         yield RaceProgress(clock, is_quiet=is_quiet)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from fairground.commands.terminal import console
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TimeElapsedColumn())
     with Progress(*columns, console=console()) as bar:

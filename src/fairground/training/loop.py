@@ -113,6 +113,7 @@ class Training:
         self.progress.rows.append(
             EpochRow(epoch=0, step=0, loss=None, validation=self._validate(), test=self._watch_test())
         )
+        self.listen({"kind": "epoch", "of": self.spec.training.epochs, **asdict(self.progress.rows[0])})
         if self.spec.training.epochs == 0:
             # Nothing will be trained, so the weights it starts with are the ones to measure and to use.
             self.progress.best_epoch = 0
