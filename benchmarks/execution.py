@@ -64,15 +64,14 @@ def _store() -> Table:
         questions: dict[str, Callable[[], object]] = {
             "one run by the beginning of its name": lambda: store.get(one[:10]),
             "all names of one state": lambda: store.names(state="done"),
-            "one metric of every run": lambda: store.scores("map@r"),
-            "one metric of one loss": lambda: store.scores("map@r", loss="triplet"),
+            "one metric of every run": lambda: store.summaries("map@r"),
+            "one metric of one loss": lambda: store.summaries("map@r", loss="triplet"),
             "the records of one method (10 runs)": lambda: list(store.records(method=method)),
             "what did not finish": lambda: store.names(state="failed"),
             "append one record": lambda: store.append(make_record(seed=int(time.perf_counter() * 1e6))),
         }
         rows = [[what, f"{_seconds(ask) * 1e3:.1f}"] for what, ask in questions.items()]
         size = sum(file.stat().st_size for file in Path(home).iterdir()) / 2**20
-        store.close()
     return Table(
         title=f"A store of {RECORDS:,} records",
         note=f"{size:.0f} MiB on disk; each question asked three times, the best is told (goal: below 1,000 ms).",
@@ -96,7 +95,6 @@ def _fill(store: Store) -> None:
     connection.execute(f"{numbers} INSERT INTO body SELECT record + 50 * k, json FROM body, copy")
     connection.execute(f"{numbers} INSERT INTO score SELECT metric, split, record + 50 * k, value FROM score, copy")
     connection.execute("COMMIT")
-    store.close()
 
 
 def _seconds(ask: Callable[[], object]) -> float:

@@ -1,4 +1,4 @@
-"""What a home with 20,000 finished runs costs: the processor time of the commands that read it.
+"""The processor time of the commands that read a run directory with 20,000 finished runs.
 
 FAIRGROUND_BENCH_RECORDS says how many records there are (20,000 by default).
 """
@@ -9,24 +9,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from tests.records.factory import make_record
-from tests.records.many import write_many
 
 from benchmarks.harness import Table
 from fairground.records.record import RunRecord
-from fairground.records.store import Store
+from fairground.records.run_folder import RunFolder
 
 N_RECORDS = int(os.environ.get("FAIRGROUND_BENCH_RECORDS", "20000"))
-#: what the records are: so many methods, each repeated on as many seeds as there are records for
+#: numbers of methods; each is repeated on as many seeds as there are records for
 SHAPES = (20, 200)
 #: the most processor seconds that a command may take
-GOALS = {"list runs": 0.5, "show": 0.5, "compare": 10.0, "report": 10.0}
+GOALS = {"first list runs": 30.0, "list runs": 1.0, "show": 0.5, "compare": 12.0, "report": 12.0}
 
 
 def tables() -> Iterator[Table]:
-    """Yield the processor time of every command, for a home of few methods and one of many."""
+    """Yield the processor time of every command, for few methods and for many."""
     rows = []
     for n_methods in SHAPES:
         with tempfile.TemporaryDirectory() as place:
@@ -36,8 +36,9 @@ def tables() -> Iterator[Table]:
                 what = f"{n_methods} methods of {N_RECORDS // n_methods} seeds"
                 rows.append([what, command, f"{seconds:.2f}", f"{GOALS[command]:g}"])
     yield Table(
-        title=f"A home of {N_RECORDS:,} records",
-        note="Processor seconds (user and system) of the command as a process, the start of Python included.",
+        title=f"A run directory of {N_RECORDS:,} records",
+        note="Processor seconds (user and system) of the command as a process, the start of Python included. "
+        "The first command builds the index.",
         header=["records", "command", "seconds", "goal"],
         rows=rows,
     )
@@ -45,11 +46,14 @@ def tables() -> Iterator[Table]:
 
 def fill(home: Path, n_methods: int, n_records: int) -> str:
     """Write finished runs of so many methods; return the name of one."""
-    store = Store(home)
-    write_many(store, records(n_methods, n_records))
-    name = store.names()[0]
-    store.close()
-    return name
+    for number, record in enumerate(records(n_methods, n_records)):
+        # As `Store.append` writes it, without waiting for the disk 20,000 times.
+        body = record.to_json()
+        path = RunFolder(home, record.name).record
+        path.parent.mkdir(parents=True)
+        path.write_text(f'{{"sha256":"{sha256(body.encode()).hexdigest()}","body":{body}}}')
+        os.utime(path, ns=(number, number))
+    return record.name
 
 
 def records(n_methods: int, n_records: int) -> Iterator[RunRecord]:
@@ -62,6 +66,7 @@ def records(n_methods: int, n_records: int) -> Iterator[RunRecord]:
 def measured(home: Path, name: str) -> Mapping[str, float]:
     """Return the processor seconds of each command."""
     commands = {
+        "first list runs": ["list", "runs"],
         "list runs": ["list", "runs"],
         "show": ["show", name],
         "compare": ["compare"],
@@ -71,7 +76,7 @@ def measured(home: Path, name: str) -> Mapping[str, float]:
 
 
 def processor_seconds(arguments: list[str]) -> float:
-    """Return what a process takes of all processors; whatever else the machine does counts little."""
+    """Return the processor seconds of a command; other work on the machine counts little."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([sys.executable, "-m", "fairground", *arguments], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()

@@ -1,104 +1,84 @@
-"""The one way files from outside are opened: regular files alone, and every failure a sentence of ours.
-
-A pipe, a socket or a device is refused before a byte is asked of it, because reading one could wait for ever. What is
-at the path is asked of the open file, so that nobody can exchange it between the question and the answer.
-"""
+"""Read and write files: every failure is one sentence that names the file, and a write is all or nothing."""
 
 import csv
 import errno
+import hashlib
 import json
 import os
-import stat
-from collections.abc import Iterator
+import secrets
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedReader, FileIO, TextIOWrapper
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from fairground.errors import FairgroundError, InputError, require
+from fairground.errors import FairgroundError, InputError, StoreError, require
 
-#: a text that people write or we do is far smaller; JSON takes some twenty times its length once it is read
-MAX_TEXT_BYTES = 64 << 20
-#: those of a model with 800,000 classes, or of an index with 16,000 segments
-MAX_METADATA_BYTES = 16 << 20
+_TEMPORARY = ".tmp"
+_DIGEST = '{"sha256":"%s","body":'
+_DIGEST_LENGTH = len(_DIGEST % ("0" * 64))
 
 
 def shown(name: Path | str) -> str:
-    """Return a name from outside in quotes and in one line, so that it cannot pass for a line of ours."""
+    """Return a file name in quotes and on one line."""
     return "'" + str(name).replace("\n", "\\n") + "'"
 
 
-def open_regular(path: Path, *, error: type[FairgroundError] = InputError, what: str = "") -> BufferedReader:
-    """Return a regular file opened for reading; refuse all else in a sentence that names the path, or `what` it is."""
-    handle = -1
+def open_file(path: Path, *, error: type[FairgroundError] = InputError, what: str = "") -> BufferedReader:
+    """Open a file for reading; a failure names the path, or `what` it is."""
     try:
-        # Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever; to a regular file it means nothing.
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        handle = os.open(path, flags)
-        mode = os.fstat(handle).st_mode
-        require(stat.S_ISREG(mode), _complaint(path, what, f"it is {_kind(mode)}, not a plain file"), error)
-        return BufferedReader(_PlainFile(handle))
-    except FairgroundError:  # before ValueError, because our refusals are ValueErrors too
-        os.close(handle)
-        raise
+        return Path(path).open("rb")
     except (OSError, ValueError) as failure:
-        raise error(_complaint(path, what, _reason(failure))) from failure
+        raise error(_cannot_read(path, failure, what)) from failure
 
 
 @contextmanager
 def reading(path: Path, *, error: type[FairgroundError] = InputError) -> Iterator[BufferedReader]:
-    """Hold a regular file open for reading while the block lasts; what fails inside on the disk is a sentence too."""
-    with open_regular(path, error=error) as file:
+    """Open a file for reading; errors of the disk inside the block are sentences too."""
+    with open_file(path, error=error) as file:
         try:
             yield file
         except OSError as failure:
-            raise error(_complaint(path, "", _reason(failure))) from failure
+            raise error(_cannot_read(path, failure)) from failure
 
 
-def require_regular(path: Path, *, error: type[FairgroundError] = InputError) -> None:
-    """Refuse what is not a regular file, for readers that must open a file by its name themselves."""
-    open_regular(path, error=error).close()
+def require_file(path: Path, *, error: type[FairgroundError] = InputError) -> None:
+    """Refuse a path that cannot be opened as a file, for readers that open it by name themselves."""
+    open_file(path, error=error).close()
 
 
-def require_replaceable(path: Path, *, error: type[FairgroundError] = InputError) -> None:
-    """Refuse to put a file where a folder, a pipe, a socket or a device is: renaming would take its place."""
-    mode = path.stat().st_mode if path.exists() else stat.S_IFREG
-    require(stat.S_ISREG(mode), f"cannot write {shown(path)}: it is {_kind(mode)}, not a plain file", error)
-
-
-def read_bytes(path: Path, *, error: type[FairgroundError] = InputError, most: int | None = None) -> bytes:
-    """Return the content of a regular file, refusing one longer than `most` bytes."""
+def read_bytes(path: Path, *, error: type[FairgroundError] = InputError) -> bytes:
     with reading(path, error=error) as file:
-        # What the kernel calls a file may be longer than it says it is.
-        data = file.read(-1 if most is None else most + 1)
-    is_short = most is None or len(data) <= most
-    require(is_short, f"{shown(path)} has more than the {most or 0:,} bytes that are read of such a file", error)
-    return data
+        return file.read()
 
 
-def read_text(
-    path: Path,
-    *,
-    error: type[FairgroundError] = InputError,
-    encoding: str = "utf-8",
-    most: int = MAX_TEXT_BYTES,
-) -> str:
-    """Return the content of a text file."""
+def read_text(path: Path, *, error: type[FairgroundError] = InputError, encoding: str = "utf-8") -> str:
     try:
-        return read_bytes(path, error=error, most=most).decode(encoding)
+        return read_bytes(path, error=error).decode(encoding)
     except UnicodeDecodeError as failure:
         raise error(f"{shown(path)} is not text in UTF-8 (byte {failure.start})") from failure
 
 
-def read_json(path: Path, *, error: type[FairgroundError] = InputError, most: int = MAX_TEXT_BYTES) -> dict[str, Any]:
+def read_json(path: Path, *, error: type[FairgroundError] = InputError) -> dict[str, Any]:
     """Return the JSON object in a file."""
-    return parse_json(read_text(path, error=error, most=most), shown(path), error=error)
+    return parse_json(read_text(path, error=error), shown(path), error=error)
+
+
+def parse_json(text: str | bytes, origin: str, *, error: type[FairgroundError] = InputError) -> dict[str, Any]:
+    """Return the JSON object in `text`; errors say that it came from `origin`."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as failure:
+        raise error(f"{origin} is not JSON: {failure}") from failure
+    if not isinstance(found, dict):
+        raise error(f"{origin} must hold a JSON object; it holds {type(found).__name__}")
+    return found
 
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A CSV file as text: the names of its columns, its rows without blank ones, and the line that each ends in."""
+    """A CSV file as text: its column names, its rows without blank ones, and the line in which each row ends."""
 
     columns: list[str]
     rows: list[list[str]]
@@ -106,7 +86,7 @@ class CsvTable:
 
 
 def read_csv(path: Path, *, error: type[FairgroundError] = InputError) -> CsvTable:
-    """Return a CSV file whose first line names its columns, each once, and whose rows have a cell for each."""
+    """Return a CSV file whose first line names its columns and whose rows have one cell per column."""
     rows, lines = [], []
     try:
         with reading(path, error=error) as binary, TextIOWrapper(binary, encoding="utf-8-sig", newline="") as file:
@@ -123,60 +103,81 @@ def read_csv(path: Path, *, error: type[FairgroundError] = InputError) -> CsvTab
     for number, row in enumerate(rows):
         if len(row) != len(columns):
             raise error(f"{shown(path)}: row {number + 1} has {len(row)} cells for {len(columns)} columns")
-        if "\0" in "".join(row):
-            raise error(f"{shown(path)}: row {number + 1} holds a NUL character: save the table as UTF-8")
     return CsvTable(columns, rows, lines)
 
 
-def parse_json(text: str | bytes, origin: str, *, error: type[FairgroundError] = InputError) -> dict[str, Any]:
-    """Return the JSON object that `text` is; `origin` says in a refusal where it came from."""
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that a reader, or a kill at any moment, finds the old content or the new one."""
+    # In the same folder: a rename is atomic only within one file system.
+    temporary = path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{_TEMPORARY}"
     try:
-        found = json.loads(text)
-    except RecursionError as failure:
-        raise error(f"{origin} is nested too deeply to be read") from failure
-    except ValueError as failure:
-        raise error(f"{origin} is not JSON: {failure}") from failure
-    if not isinstance(found, dict):
-        raise error(f"{origin} must hold a JSON object; it holds {type(found).__name__}")
-    return found
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        settle(path.parent)
+    except OSError as failure:
+        raise StoreError(cannot_write(path, failure)) from failure
 
 
-class _PlainFile(FileIO):
-    """A file that has something to read, or its end: one that would have to be waited for is refused.
-
-    The kernel calls some files of its own regular that are none, such as /proc/kmsg.
-    """
-
-    def readinto(self, buffer: Any) -> int:
-        found: int | None = super().readinto(buffer)
-        return _waited_for() if found is None else found
-
-    def readall(self) -> bytes:
-        found: bytes | None = super().readall()
-        return _waited_for() if found is None else found
+def settle(folder: Path) -> None:
+    """Make a rename durable: it is stored in the folder, not in the file."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
-def _waited_for() -> NoReturn:
-    raise BlockingIOError(errno.EAGAIN, "it has nothing to read yet, as a plain file never does")
+def sweep(folder: Path) -> int:
+    """Remove the temporary files of killed writers and return their number; only the holder of the lock may."""
+    leftovers = [file for file in folder.glob(f".*{_TEMPORARY}") if not file.is_dir()]
+    for file in leftovers:
+        file.unlink(missing_ok=True)
+    return len(leftovers)
 
 
-def _kind(mode: int) -> str:
-    kinds = {
-        "a folder": stat.S_ISDIR,
-        "a pipe": stat.S_ISFIFO,
-        "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
-        "a socket": stat.S_ISSOCK,
-    }
-    return next((kind for kind, is_such in kinds.items() if is_such(mode)), "something else")
+def write_with_digest(path: Path, body: Mapping[str, Any]) -> None:
+    """Write a JSON object with its digest, `{"sha256": DIGEST, "body": OBJECT}`, atomically."""
+    data = json.dumps(dict(body), allow_nan=False, separators=(",", ":")).encode()
+    write_atomically(path, (_DIGEST % hashlib.sha256(data).hexdigest()).encode() + data + b"}")
 
 
-def _complaint(path: Path, what: str, reason: str) -> str:
-    return f"{what} cannot be read: {reason}" if what else f"cannot read {shown(path)}: {reason}"
+def read_with_digest(path: Path) -> dict[str, Any]:
+    """Return the object that `write_with_digest` wrote; refuse a file that does not match its digest."""
+    return parse_with_digest(read_bytes(path, error=StoreError), path)
 
 
-def _reason(failure: OSError | ValueError) -> str:
+def parse_with_digest(data: bytes, path: Path) -> dict[str, Any]:
+    """Return the object in the bytes of a file that `write_with_digest` wrote."""
+    body = data[_DIGEST_LENGTH:-1]
+    is_whole = data == (_DIGEST % hashlib.sha256(body).hexdigest()).encode() + body + b"}"
+    require(is_whole, f"{shown(path)} does not match its checksum", StoreError)
+    return parse_json(body, shown(path), error=StoreError)
+
+
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with reading(path, error=StoreError) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def cannot_write(path: Path, failure: OSError) -> str:
+    """Say why a file cannot be written."""
+    if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"cannot write {shown(path)}: the disk is full. Free some space, then resume."
+    return f"cannot write {shown(path)}: {failure.strerror or failure}"
+
+
+def _cannot_read(path: Path, failure: OSError | ValueError, what: str = "") -> str:
     if isinstance(failure, FileNotFoundError):
-        return "it is not there: there is no file of that name"
-    if isinstance(failure, OSError):
-        return failure.strerror or str(failure)
-    return f"this cannot be the name of a file ({failure})"
+        return f"{what} cannot be read: no such file" if what else f"no such file: {shown(path)}"
+    reason = getattr(failure, "strerror", None) or failure
+    return f"{what} cannot be read: {reason}" if what else f"cannot read {shown(path)}: {reason}"

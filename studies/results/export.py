@@ -14,12 +14,12 @@ from studies.results.records import JOINED, ExportedRun, Key, read_runs, write_r
 
 from fairground.evaluation.scores import evaluate
 from fairground.records.arrays import read_arrays
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import EpochRow, RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import canonical_json, name_of, to_plain
-from fairground.spec.jobs import StudyJob, jobs_of
 from fairground.spec.study import StudySpec, study_hash
+from fairground.spec.study_jobs import StudyJob, jobs_of
 from fairground.studies.folder import begun_studies, folder_of
 from fairground.studies.select import Seal
 from fairground.studies.trial_store import TrialStore

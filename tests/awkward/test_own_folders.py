@@ -138,7 +138,7 @@ def test_loops_end_and_broken_links_are_named(model: Path, fairground: Run, tmp_
     checked = fairground("data", "check", root)
     assert checked.code == 0
     assert f"{tmp_path.name}/photos (folder): 41 images of 10 classes" in checked.out
-    assert "gone.png': it is not there" in checked.out
+    assert "gone.png' cannot be read: no such file" in checked.out
     said = train(fairground, root, tmp_path / "home")
     assert said.code == 2
     assert "remove broken links" in said.err
@@ -176,15 +176,15 @@ def test_what_may_not_be_read_is_named(
 ) -> None:
     root = folders.class_folders(tmp_path / "photos", n_classes=3)
     forbidden = root / "class 1" / "2.png"
-    real = os.open
+    real = Path.open
 
-    def guarded(path: str | Path, flags: int, *words: int, **more: int | None) -> int:
-        # Whoever runs as root may read everything, so the refusal is played.
-        if Path(path) == forbidden:
+    def guarded(path: Path, *arguments: object, **more: object) -> object:
+        # Root may read everything.
+        if path == forbidden:
             raise PermissionError(13, "Permission denied", str(path))
-        return real(path, flags, *words, **more)
+        return real(path, *arguments, **more)
 
-    monkeypatch.setattr(os, "open", guarded)
+    monkeypatch.setattr(Path, "open", guarded)
     assert "Permission denied" in fairground("data", "check", root).out
     said = fairground("embed", model, root, "-o", tmp_path / "all.npz")
     assert said.code == 2

@@ -17,7 +17,7 @@ from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
 from fairground.records.record import Finding
 from fairground.reporting.methods import methods_of
-from fairground.spec.data_name import data_name
+from fairground.spec.identity import data_name
 from fairground.spec.load import load_run
 from tests.datasets.pictures import class_folders
 from tests.records.factory import make_record
@@ -231,8 +231,7 @@ def test_overfitting_is_said_once_and_in_that_word():
 
 def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
     from fairground.reporting.sections import _card
-    from fairground.spec.flatten import flatten
-    from fairground.spec.identity import to_plain
+    from fairground.spec.identity import flatten, to_plain
 
     assert "bug" not in _card([flatten(to_plain(load_run(overrides=["loss=multi_similarity"])))])["loss"]
     words = ["loss=multi_similarity", "loss.epsilon=0.1", "loss.self_positive_bug=true"]

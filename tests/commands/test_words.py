@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from fairground.commands.words import words_of
 from fairground.spec.identity import name_of
-from fairground.spec.load import load_run, parse_overrides
+from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from tests.commands.test_commands import fairground
 
 PLAIN = st.one_of(

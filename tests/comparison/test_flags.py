@@ -3,7 +3,7 @@ from dataclasses import replace
 from fairground.comparison.fairness import compare
 from fairground.comparison.run_scores import join_folds
 from fairground.records.record import KnownBug, Score
-from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.procedures import SearchProcedure
 from fairground.spec.space import Choice, Integer, LogReal, Real
 from tests.comparison.methods import ON_TEST, method, searched
 from tests.records.factory import make_provenance

@@ -17,7 +17,7 @@ from fairground.contracts.metric import (
 from fairground.evaluation import evaluate
 from fairground.evaluation.metric_names import metric_named
 from fairground.spec.catalogue import find, list_room
-from fairground.spec.metric_words import spelled
+from fairground.spec.measurement_names import spelled
 from tests.metrics.oracle import hit_lists, hits_at, ranking
 
 WORDS = [spelled(name) for name in list_room("metrics")]

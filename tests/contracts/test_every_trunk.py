@@ -8,7 +8,7 @@ import torch
 from fairground.contracts.mixing import Mixing, mix
 from fairground.contracts.model import Trunk
 from fairground.spec.catalogue import find, list_room
-from fairground.spec.declarations import weights_of
+from fairground.spec.declarations import declared
 
 #: what a trunk cannot do without
 SETTINGS: dict[str, dict[str, object]] = {
@@ -112,6 +112,6 @@ def test_the_docstring_explains(name: str) -> None:
 
 @each_trunk
 def test_the_number_of_weights_is_as_declared(name: str) -> None:
-    declared = find("trunks", name).n_weights
-    assert declared == weights_of(name)
-    assert declared is None or declared == sum(weight.numel() for weight in build(name).parameters())
+    n_weights = find("trunks", name).n_weights
+    assert n_weights == declared("trunks", name, "n_weights", None)
+    assert n_weights is None or n_weights == sum(weight.numel() for weight in build(name).parameters())

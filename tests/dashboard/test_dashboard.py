@@ -20,7 +20,7 @@ from fairground.errors import InputError, StoreError
 from fairground.records.store import Store
 from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
-from fairground.spec.jobs import jobs_of
+from fairground.spec.study_jobs import jobs_of
 from fairground.spec.study_load import load_study
 from fairground.studies.folder import folder_of
 from fairground.studies.select import Seal, Selected

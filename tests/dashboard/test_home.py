@@ -9,7 +9,7 @@ import pytest
 from fairground.dashboard import home as looking
 from fairground.dashboard.home import Home
 from fairground.dashboard.pages import overview
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.study_load import load_study
 from fairground.studies.folder import folder_of

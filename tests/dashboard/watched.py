@@ -10,8 +10,8 @@ from pathlib import Path
 from fairground.dashboard.home import choose
 from fairground.dashboard.page_cache import PageCache
 from fairground.dashboard.server import WatchServer
-from fairground.records.artefacts import RunFolder
-from fairground.records.checkpoint_files import write_state
+from fairground.files import write_with_digest
+from fairground.records.run_folder import RunFolder
 from tests.patience import PATIENCE
 from tests.records.factory import hashed, make_record, make_spec
 
@@ -45,6 +45,6 @@ def begin_run(home: Path, *, loss: str = "margin", seed: int = 31, n_epochs: int
         "seconds": 4.0 * n_epochs,
         "started": "2026-01-01T09:00",
     }
-    write_state(folder.checkpoints / f"{40 * n_epochs:08d}.json", counts)
+    write_with_digest(folder.checkpoints / f"{40 * n_epochs:08d}.json", counts)
     (folder.path / "owner.lock").write_text(f"process {os.getpid() if is_alive else 2**22 + 1}")
     return folder.name

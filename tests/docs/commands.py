@@ -19,8 +19,6 @@ from tests.docs.blocks import ROOT
 Kind = Literal["run", "dry", "parsed", "other"]
 #: commands that take minutes or never end: their words are parsed, nothing else
 LONG = ("demo", "reproduce", "recommend", "watch")
-#: these rewrite a home, where the workshop's runs are under way
-REWRITING = (("store", "repair"),)
 #: folders that nobody has unless they got them from the data sets' owners; `train --dry-run` asks for none
 NOT_HERE = (
     "CUB_200_2011",
@@ -58,12 +56,7 @@ def treat(line: str, *, is_check_only: bool = False) -> Treated:
     words = words[1:]
     if words[0] == "train":
         return Treated(line=line, kind="dry", words=(*words, "--dry-run"))
-    if (
-        is_check_only
-        or words[0] in LONG
-        or tuple(words[:2]) in REWRITING
-        or any(word.rstrip("/") in NOT_HERE for word in words)
-    ):
+    if is_check_only or words[0] in LONG or any(word.rstrip("/") in NOT_HERE for word in words):
         return Treated(line=line, kind="parsed", words=tuple(words))
     if words[0] == "study" and words[1] not in ("list", "status"):
         rest = [word for word in words[1:] if word not in ("plan", "run", "resume", "--pilot")]

@@ -6,7 +6,7 @@ from fairground.errors import InputError
 from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.scores import evaluate
 from fairground.metrics import FnmrMetric, MapAtRMetric, MapMetric, NdcgMetric, RecallMetric
-from fairground.spec.metric_words import spelled
+from fairground.spec.measurement_names import spelled
 
 
 class OutsideMetric(RankingMetric):

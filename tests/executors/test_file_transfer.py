@@ -3,7 +3,7 @@
 import pytest
 
 from fairground.errors import InputError
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.studies.executors import file_transfer, ray
 from fairground.studies.executors.file_transfer import pack, unpack
 

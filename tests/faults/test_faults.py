@@ -1,25 +1,20 @@
-"""Whatever goes wrong, nothing is lost, nothing runs twice, and the table is that of an undisturbed day."""
+"""Killed drivers and workers, two drivers at once, full and read-only disks: every run ends once, with its results."""
 
 import errno
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from fairground.errors import StoreError
-from fairground.records import provenance, rows
 from fairground.records.store import Store
 from tests.commands.test_commands import fairground
-from tests.faults.driver import digits_of_runs, records, specs
+from tests.faults.driver import digits_of_runs, records
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
 from tests.training.tiny import TINY
@@ -60,6 +55,13 @@ def test_a_driver_killed_in_the_middle_of_a_run(undisturbed: dict[str, str], tmp
     assert_whole(tmp_path, undisturbed)
 
 
+def holder_of(lock: Path) -> int:
+    """Return the process that holds a lock file."""
+    rows = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return next(int(row[4]) for row in rows if row[5].endswith(f":{lock.stat().st_ino}"))
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="this system does not list its locks")
 def test_a_worker_killed_in_the_middle_of_a_run(undisturbed: dict[str, str], tmp_path: Path) -> None:
     died: list = []
 
@@ -67,8 +69,7 @@ def test_a_worker_killed_in_the_middle_of_a_run(undisturbed: dict[str, str], tmp
         if told["kind"] == "worker_died":
             died.append(told)
         elif told["kind"] == "epoch" and not died:
-            lock = tmp_path / "runs" / told["run"] / "owner.lock"
-            os.kill(int(lock.read_text().split()[1]), signal.SIGKILL)
+            os.kill(holder_of(tmp_path / "runs" / told["run"] / "owner.lock"), signal.SIGKILL)
 
     found = records(tmp_path, RUNS, "processes", kill_once)
     assert {record.name: record.digits() for record in found} == undisturbed
@@ -94,12 +95,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=500k", "none", place], check=False, capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=200k", "none", place], check=False, capture_output=True
     )
     if mounted.returncode != 0:
         pytest.skip("a small disk can be mounted by root only")
     yield place
-    Store(place).close()
     subprocess.run(["umount", "-l", place], check=True)
 
 
@@ -132,49 +132,12 @@ def test_a_write_that_finds_the_disk_full(
     assert_whole(tmp_path, undisturbed)
 
 
-def test_a_store_held_by_another_process_is_waited_for_and_then_refused_in_a_sentence(tmp_path: Path) -> None:
-    Store(tmp_path).append(make_record(seed=1))
-    other = sqlite3.connect(tmp_path / "records.sqlite", isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreError, match=r"another process holds it locked\. Nothing was lost; try again"):
-        Store(tmp_path, patience=0.2).append(make_record(seed=2))
-    assert len(Store(tmp_path, patience=0.2).names()) == 1, "readers need not wait"
-    threading.Timer(0.4, lambda: other.execute("COMMIT")).start()
-    assert Store(tmp_path, patience=20.0).append(make_record(seed=2)) == "current"
-    other.close()
-
-
-def test_a_clock_that_goes_backwards(
-    undisturbed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ticks = iter(range(10**6))
-
-    class Backwards(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime(2030, 1, 1, tzinfo=UTC) - timedelta(days=next(ticks))
-
-    monkeypatch.setattr(time, "time", lambda: 1.9e9 - 86400.0 * next(ticks))
-    monkeypatch.setattr(rows, "datetime", Backwards)
-    monkeypatch.setattr(provenance, "datetime", Backwards)
-    found = records(tmp_path, RUNS, "inline")
-    assert {record.name: record.digits() for record in found} == undisturbed
-    assert all(record.provenance.wall_seconds > 0 for record in found)
-    assert Store(tmp_path).names() == [record.name for record in found], "order is that of writing"
-    assert_whole(tmp_path, undisturbed)
-
-
-def test_the_runs_differ_from_one_another() -> None:
-    assert len({spec.seed for spec in specs(RUNS)}) == RUNS
-
-
-@pytest.mark.parametrize("words", [("train", *TINY), ("study", "tiny", "--executor", "inline"), ("store", "repair")])
+@pytest.mark.parametrize("words", [("train", *TINY), ("study", "tiny", "--executor", "inline")])
 def test_a_home_that_can_only_be_read_is_read_and_refuses_the_rest_in_a_sentence(
     words: tuple[str, ...], small_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = Store(small_disk)
     store.append(make_record())
-    store.close()
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     assert fairground("list", "runs", "--home", str(small_disk)) == 0
     assert make_record().name in capsys.readouterr().out

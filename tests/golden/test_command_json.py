@@ -117,10 +117,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "index_remove": ("index", "remove", "index", "--path", "*class 0*"),
     "index_add": ("index", "add", "index", "more", "--quiet"),
     "query": ("query", "index", "pictures/class 1/0.png", "-k", "3", "--quiet"),
-    "store_check": ("store", "check", *HOME),
-    "store_export": ("store", "export", "home.zip", *HOME),
-    "store_import": ("store", "import", "home.zip", "--home", "other"),
-    "store_repair": ("store", "repair", "--home", "other"),
 }
 #: what differs from one time, place, machine or layout of files to the next
 LEFT_OUT = frozenset(

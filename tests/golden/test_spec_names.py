@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from fairground.spec.identity import name_of
-from fairground.spec.jobs import UNSAID, StudyJob, jobs_of
 from fairground.spec.load import load_run, protocol_names
 from fairground.spec.study import study_hash
+from fairground.spec.study_jobs import UNSAID, StudyJob, jobs_of
 from fairground.spec.study_load import load_study, study_names
 
 STORED = Path(__file__).with_name("spec_names.json")

@@ -12,7 +12,7 @@ from fairground.errors import InputError
 from fairground.loading.image_files import images_from_files
 from fairground.loading.prepared_cache import USED, cache_root
 from fairground.loading.prepared_list import find_cache, list_caches, remove_cache
-from fairground.records.lock import waited_for
+from fairground.records.lock import held
 from tests.loading.pictures import photo_files
 
 DAY = 86400
@@ -87,7 +87,7 @@ def test_an_interrupted_build_is_listed_and_removed(tmp_path):
 def test_one_that_is_being_built_is_refused(tmp_path):
     key = build(tmp_path / "birds")
     with (
-        waited_for(cache_root() / f"{key}.lock"),
+        held(cache_root() / f"{key}.lock", "the cache", patience=-1),
         pytest.raises(InputError, match=r"the cache .* is being worked on by another process"),
     ):
         remove_cache(list_caches()[0])

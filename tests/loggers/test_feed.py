@@ -10,7 +10,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.loggers import feed as feed_module
 from fairground.loggers.feed import Feed, RunLogger, fed
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
 

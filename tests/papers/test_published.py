@@ -16,7 +16,7 @@ from fairground.papers.published import (
     published_years,
 )
 from fairground.spec.catalogue import list_room
-from fairground.spec.presets import presets
+from fairground.spec.load import presets
 
 #: rows × columns of each table less its empty cells, counted on the page
 COUNTS = {

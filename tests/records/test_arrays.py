@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fairground.errors import DataError
-from fairground.records.arrays import read_arrays, write_arrays
+from fairground.records.arrays import array_names, map_array, map_npy, read_arrays, write_arrays
 
 
 def test_arrays_come_back_as_they_went(tmp_path):
@@ -31,14 +31,14 @@ def test_object_arrays_are_refused_both_ways(tmp_path):
     with pytest.raises(DataError, match="holds Python objects"):
         write_arrays(tmp_path / "a.npz", {"labels": objects})
     np.savez(tmp_path / "a.npz", labels=objects)
-    with pytest.raises(DataError, match="refused because reading them could run code"):
+    with pytest.raises(DataError, match="allow_pickle=False; save it as numbers or text"):
         read_arrays(tmp_path / "a.npz", ["labels"])
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn", b"not an archive", b"\x80\x04N."])
 def test_what_is_no_archive_is_refused(tmp_path, content):
     (tmp_path / "a.npz").write_bytes(content)
-    with pytest.raises(DataError, match=r"not a readable .npz file"):
+    with pytest.raises(DataError, match="cannot be read as arrays"):
         read_arrays(tmp_path / "a.npz", ["labels"])
 
 
@@ -46,5 +46,31 @@ def test_a_bare_array_and_a_missing_file_are_refused(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros(3))
     with pytest.raises(DataError, match="one bare array"):
         read_arrays(tmp_path / "a.npy", ["labels"])
-    with pytest.raises(DataError, match="there is no file"):
+    with pytest.raises(DataError, match="no such file"):
         read_arrays(tmp_path / "b.npz", ["labels"])
+
+
+def test_a_matrix_stays_on_disk_and_what_is_compressed_must_be_read(tmp_path):
+    arrays = {"features": np.arange(6.0).reshape(3, 2), "labels": np.arange(3)}
+    write_arrays(tmp_path / "a.npz", arrays)
+    assert array_names(tmp_path / "a.npz") == ["features", "labels"]
+    mapped = map_array(tmp_path / "a.npz", "features")
+    assert isinstance(mapped, np.memmap)
+    assert (mapped == arrays["features"]).all()
+    assert map_array(tmp_path / "a.npz", "labels") is None
+    np.save(tmp_path / "a.npy", np.asfortranarray(arrays["features"]))
+    assert (map_npy(tmp_path / "a.npy") == arrays["features"]).all()
+
+
+def test_a_file_that_cannot_stay_on_disk_is_refused(tmp_path):
+    np.save(tmp_path / "whole.npy", np.zeros((100, 10)))
+    (tmp_path / "torn.npy").write_bytes((tmp_path / "whole.npy").read_bytes()[:-8])
+    np.save(tmp_path / "objects.npy", np.array([None]))
+    np.savez(tmp_path / "objects.npz", features=np.array([[None]]))
+    for name in ("torn.npy", "objects.npy"):
+        with pytest.raises(DataError, match="cannot be read as arrays"):
+            map_npy(tmp_path / name)
+    with pytest.raises(DataError, match="holds Python objects"):
+        map_array(tmp_path / "objects.npz", "features")
+    with pytest.raises(DataError, match=r"expected one bare array \(\.npy\)"):
+        map_npy(tmp_path / "objects.npz")

@@ -1,34 +1,40 @@
-import re
+"""Records as files, the index over them, events; and what happens if the index cannot be used."""
+
+import json
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from fairground.errors import InputError, StoreError
-from fairground.records.database import STORE_VERSION, open_database
-from fairground.records.layout import digest_of
+from fairground.errors import DamageWarning, InputError, StoreError
+from fairground.records.index import FILE_NAME
 from fairground.records.record import RunRecord, Score, Selection
-from fairground.records.store import FILE_NAME, Store
+from fairground.records.run_folder import RunFolder
+from fairground.records.store import Store
 from tests.records.factory import make_record
 
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path, patience=0.2)
+    return Store(tmp_path, patience=0.1)
 
 
-def test_what_was_appended_comes_back_equal_in_another_process_connection(store, tmp_path):
+def test_what_was_appended_comes_back_equal_in_another_store(store, tmp_path):
     record = make_record(notes=["emoji 🎡 and <script>"])
     assert store.append(record) == "current"
     assert Store(tmp_path).get(record.name) == record
+    assert list(Store(tmp_path).records()) == [record]
 
 
-def test_a_folder_without_a_store_is_read_as_empty_and_left_alone(tmp_path):
+def test_a_folder_without_records_is_empty_and_left_alone(tmp_path):
     store = Store(tmp_path / "none" / "here")
-    assert store.names() == []
-    assert list(store.records()) == []
-    assert store.events() == []
+    assert (store.names(), list(store.records()), store.events(), store.since(0)) == ([], [], [], (0, []))
     assert not (tmp_path / "none").exists()
 
 
@@ -36,15 +42,13 @@ def test_filters_choose_by_what_was_asked(store):
     runs = [make_record(loss=loss, seed=seed) for loss in ("triplet", "contrastive") for seed in range(3)]
     runs.append(make_record(data="birds", protocol="roth2020", state="diverged"))
     store.append_all(runs)
-    assert len(list(store.records())) == 7
+    assert list(store.records()) == runs, "the order is that of storing"
     assert store.names(loss="triplet", dataset="icons") == [run.name for run in runs[:3]]
     assert store.names(state="diverged") == store.names(protocol="roth2020") == [runs[6].name]
-    assert store.names(method=runs[3].method, seed=1) == [runs[4].name]
-    assert [row.seed for row in store.scores("map@r", loss="contrastive")] == [0, 1, 2]
-    assert store.scores("map@r", "test", seed=2)[0].value == runs[2].score("map@r")
-
-
-def test_an_unknown_filter_is_refused_with_the_nearest(store):
+    assert store.names(method=runs[3].method, seed=1) == store.names(name=runs[4].name) == [runs[4].name]
+    assert store.names(name="absent") == []
+    assert store.specs_of(["birds"]) == {runs[6].name: runs[6].spec}
+    assert sorted(map(len, store.names_by_method(state="done").values())) == [3, 3]
     with pytest.raises(InputError, match=r"cannot be searched by 'datset'. Did you mean 'dataset'\?"):
         store.names(datset="icons")
 
@@ -52,96 +56,201 @@ def test_an_unknown_filter_is_refused_with_the_nearest(store):
 def test_a_unique_beginning_finds_the_run_and_an_ambiguous_one_is_refused(store):
     first = replace(make_record(seed=1), name="abc123")
     second = replace(make_record(seed=2), name="abd456")
-    whole = replace(make_record(seed=3), name="ab")
     store.append_all([first, second])
     assert store.get("abc").name == "abc123"
     with pytest.raises(InputError, match="'ab' could be abc123, abd456: type more of the name"):
         store.get("ab")
-    store.append(whole)
-    assert store.get("ab") == whole
+    store.append(replace(make_record(seed=3), name="ab"))
+    assert store.get("ab").name == "ab"
 
 
-@pytest.mark.parametrize("name", ["", "%", "_", "x' OR '1'='1", "zz"])
+@pytest.mark.parametrize("name", ["", "%", "../x", "zz"])
 def test_an_unknown_run_is_refused(store, name):
-    store.append(make_record())
+    with pytest.raises(InputError, match="There are no runs yet"):
+        store.get(name)
+    store.append(replace(make_record(), name="abc123def456"))
     with pytest.raises(InputError, match=r"no run '.*' in "):
         store.get(name)
-
-
-def test_an_unknown_run_is_told_the_nearest_name(store):
-    store.append(replace(make_record(), name="abc123def456"))
     with pytest.raises(InputError, match=r"Did you mean 'abc123def456'\?"):
         store.get("abc123def465")
-
-
-def test_an_empty_store_says_so(store):
-    with pytest.raises(InputError, match="There are no runs yet"):
-        store.get("abc")
 
 
 def test_done_supersedes_failed_and_failed_never_supersedes_done(store):
     failed, done = make_record(state="failed"), make_record()
     assert failed.name == done.name
-    assert store.append(failed) == "current"
-    assert store.append(make_record(state="diverged")) == "current"
-    assert store.append(done) == "current"
-    assert store.append(failed) == "history"
+    outcomes = store.append_all([failed, make_record(state="diverged"), done, failed])
+    assert outcomes == ["current", "current", "current", "history"]
     assert store.get(done.name).state == "done"
-    assert [run.state for run in store.history(done.name)] == ["failed", "diverged", "done", "failed"]
+    assert [run.state for run in store.history(done.name)] == ["failed", "diverged", "failed", "done"]
     assert len(list(store.records())) == 1
 
 
-def test_a_second_done_with_the_same_digits_is_the_same_news(store):
+def test_a_second_done_run_counts_only_with_further_scores(store):
     done = make_record()
     slower = replace(done, provenance=replace(done.provenance, wall_seconds=99.0))
-    assert [store.append(done), store.append(slower)] == ["current", "repeated"]
-    assert store.history(done.name) == [done]
-
-
-def test_further_scores_of_the_same_run_supersede(store):
-    done = make_record()
     sealed = replace(done, scores=tuple(score for score in done.scores if score.split == "validation"))
-    assert [store.append(sealed), store.append(done)] == ["current", "current"]
-    assert store.get(done.name) == done
-    assert len(store.scores("map@r", "validation")) == 1
-    assert store.append(sealed) == "history"
-
-
-def test_a_second_done_with_other_digits_is_kept_aside_and_noted(store):
-    done = make_record()
     other = replace(done, scores=(Score(metric="map@r", split="test", value=0.99),))
-    assert [store.append(done), store.append(other)] == ["current", "history"]
+    assert store.append_all([sealed, done, slower, sealed]) == ["current", "current", "repeated", "history"]
     assert store.get(done.name) == done
-    (event,) = store.events(kind="disagreement")
-    assert event.run == done.name
-    assert "other digits" in event.detail
+    store.note_event("test opened", "another")
+    assert store.append(other) == "history"
+    assert store.get(done.name) == done
+    assert [event.run for event in store.events(kind="disagreement")] == [done.name, done.name]
 
 
-def test_events_tell_who_did_what_when(store):
-    store.note_event("test split opened", "abc", "by selection")
+def test_a_list_shows_the_metric_that_selected_each_run_and_reads_no_record(store, monkeypatch):
+    selected = Selection(split="validation", metric="recall@1")
+    runs = [make_record(selection=selected), make_record(seed=1, selection=None), make_record(seed=2, state="failed")]
+    store.append_all(runs)
+    assert len(store.names()) == 3
+    monkeypatch.setattr(RunRecord, "from_plain", None)
+    shown = store.summaries()
+    assert [run.metric for run in shown] == ["recall@1", "map@r", "map@r"]
+    assert [run.score for run in shown] == [runs[0].score("recall@1"), runs[1].score("map@r"), None]
+    assert [(run.name, run.seed) for run in shown] == [(run.name, run.spec["seed"]) for run in runs]
+    assert store.summaries("recall@4", "validation")[1].score == runs[1].score("recall@4", "validation")
+
+
+def test_the_store_tells_what_came_since_a_mark(store, tmp_path):
+    store.append(make_record(state="failed"))
+    mark, found = store.since(0)
+    assert [record.state for record in found] == ["failed"]
+    assert store.since(mark) == (mark, [])
+    store.append_all([make_record(), make_record(seed=1)])
+    later, found = store.since(mark)
+    assert later > mark
+    assert [(record.state, record.spec["seed"]) for record in found] == [("done", 0), ("done", 1)]
+    (tmp_path / FILE_NAME).unlink()
+    assert len(store.since(later)[1]) == 2, "a new index counts from the beginning"
+
+
+def test_events_tell_who_did_what_when_and_a_torn_line_is_left_out(store, tmp_path):
+    store.note_event("test opened", "abc", "by selection")
     store.note_event("study begun")
-    store.note_event("test split opened", "abd")
-    assert [event.run for event in store.events(kind="test split opened")] == ["abc", "abd"]
-    assert [event.kind for event in store.events()] == ["test split opened", "study begun", "test split opened"]
-    (event,) = store.events(run="abc", kind="test split opened")
-    assert "process" in event.who
-    assert event.at.endswith("+00:00")
-    assert event.detail == "by selection"
+    assert [event.kind for event in store.events()] == ["test opened", "study begun"]
+    (event,) = store.events(run="abc", kind="test opened")
+    assert ("process" in event.who, event.at[-6:], event.detail) == (True, "+00:00", "by selection")
+    with (tmp_path / "events.jsonl").open("a") as file:
+        file.write('{"at": "2026')
+    store.note_event("later")
+    with pytest.warns(DamageWarning, match="a line is damaged"):
+        assert [event.kind for event in store.events()] == ["test opened", "study begun", "later"]
 
 
-def test_reading_goes_on_while_rows_are_appended(store):
-    store.append_all([make_record(seed=seed) for seed in range(5)])
-    seen = []
-    for record in store.records():
-        seen.append(record.name)
-        store.append(make_record(seed=100 + len(seen)))
-    assert len(seen) == 5
-    assert len(store.names()) == 10
+def test_the_index_may_be_deleted_at_any_time(store, tmp_path):
+    runs = [make_record(seed=seed) for seed in range(5)]
+    store.append_all(runs)
+    before = store.summaries()
+    (tmp_path / FILE_NAME).unlink()
+    assert (store.summaries(), list(store.records())) == (before, runs)
 
 
-def test_threads_may_share_a_store(tmp_path):
+def test_records_that_are_copied_changed_or_deleted_by_hand_are_noticed(store, tmp_path):
+    other = Store(tmp_path / "other")
+    other.append_all([make_record(seed=seed) for seed in range(3)])
+    store.append(make_record(seed=9))
+    assert len(store.names()) == 1
+    subprocess.run(["cp", "-r", tmp_path / "other" / "runs", tmp_path], check=True)
+    assert set(store.names()) == {*other.names(), make_record(seed=9).name}
+    subprocess.run(["rm", "-r", tmp_path / "runs" / make_record(seed=9).name], check=True)
+    assert set(store.names()) == set(other.names())
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut", "another run's", "not a record"])
+def test_a_damaged_record_is_named_and_left_out_and_a_new_one_takes_its_place(store, tmp_path, damage):
+    good, bad = make_record(), make_record(seed=1)
+    store.append_all([good, bad])
+    assert len(store.names()) == 2
+    path = RunFolder(tmp_path, bad.name).record
+    text = path.read_text()
+    changed = {
+        "changed": text.replace("0.2", "0.3", 1),
+        "cut": text[:-9],
+        "another run's": RunFolder(tmp_path, good.name).record.read_text(),
+        "not a record": '{"a": 1}',
+    }
+    path.write_text(changed[damage])
+    with pytest.warns(DamageWarning, match=rf"{bad.name}.record\.json.*the record is left out"):
+        assert list(store.records()) == [good]
+    if damage != "another run's":
+        with pytest.raises(StoreError, match=r"record\.json' does not match its checksum"):
+            store.get(bad.name)
+        with pytest.warns(DamageWarning, match="it is replaced"):
+            assert store.append(bad) == "current"
+        assert set(store.names()) == {good.name, bad.name}
+
+
+def junk(path: Path) -> None:
+    path.write_bytes(b"this is not a database, but it is long enough to be one " * 20)
+
+
+def older(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 9999")
+
+
+@pytest.mark.parametrize("spoil", [junk, older, Path.unlink])
+def test_an_index_that_is_damaged_old_or_missing_is_rebuilt_in_silence(store, tmp_path, spoil, recwarn):
+    store.append(make_record())
+    assert len(store.names()) == 1
+    spoil(tmp_path / FILE_NAME)
+    store.append(make_record(seed=1))
+    assert len(store.names()) == 2
+    assert len(Store(tmp_path).names()) == 2
+    assert list(recwarn) == []
+
+
+def locked_index(path: Path) -> sqlite3.Connection:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    return other
+
+
+def foreign_index(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE record (theirs)")
+
+
+def full_disk(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/dev/full")
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("spoil", [locked_index, foreign_index, full_disk, folder])
+def test_a_finished_run_is_stored_whatever_the_index_is(store, tmp_path, spoil):
+    store.append(make_record())
+    assert len(store.names()) == 1
+    kept = spoil(tmp_path / FILE_NAME)
+    assert store.append(make_record(seed=1)) == "current"
+    assert RunFolder(tmp_path, make_record(seed=1).name).record.exists()
+    with pytest.warns(DamageWarning, match=r"index\.sqlite cannot be used .*; reading every record"):
+        assert len(store.names()) == 2
+    store.append(make_record(seed=2))
+    assert [run.spec["seed"] for run in store.records()] == [0, 1, 2]
+    del kept
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path):
+    (tmp_path / "file").write_text("a file, not a folder")
+    for write in (lambda store: store.append(make_record()), lambda store: store.note_event("x")):
+        with pytest.raises(StoreError, match=r"cannot write .*file"):
+            write(Store(tmp_path / "file" / "home"))
+
+
+def test_threads_may_share_a_store_and_read_while_others_write(tmp_path):
     store = Store(tmp_path)
-    threads = [threading.Thread(target=store.append, args=(make_record(seed=seed),)) for seed in range(8)]
+
+    def work(seed: int) -> None:
+        store.append(make_record(seed=seed))
+        assert make_record(seed=seed).name in store.names()
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -149,132 +258,46 @@ def test_threads_may_share_a_store(tmp_path):
     assert len(store.names()) == 8
 
 
-def test_a_store_is_laid_out_by_one_while_all_others_open_it(tmp_path):
-    complaints = []
-
-    def open_one(path, together):
-        together.wait()
-        try:
-            open_database(path, patience=30).close()
-        except StoreError as error:
-            complaints.append(error)
-
-    for number in range(40):
-        together = threading.Barrier(8)
-        path = tmp_path / f"{number}.sqlite"
-        threads = [threading.Thread(target=open_one, args=(path, together)) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert complaints == []
+WRITER = """
+import sys
+from dataclasses import replace
+from fairground.records.store import Store
+from tests.records.factory import make_record
+root, writer, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+record, store = make_record(), Store(root)
+for row in range(count):
+    store.append(replace(record, name=f"{writer}x{row:06}"))
+    store.names(state="done")
+    print(row, flush=True)
+"""
 
 
-def test_a_newer_store_is_refused_and_untouched(store):
-    store.append(make_record())
-    store.close()
-    with sqlite3.connect(store.path) as connection:
-        connection.execute(f"PRAGMA user_version = {STORE_VERSION + 1}")
-    connection.close()
-    with pytest.raises(StoreError, match=r"written by a newer fairground \(store version 3; this one reads 2\)"):
-        store.names()
+def start_writer(root: Path, writer: str, count: int) -> subprocess.Popen:
+    command = [sys.executable, "-c", WRITER, str(root), writer, str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2], text=True)
 
 
-def test_a_record_of_a_newer_version_is_told_from_a_damaged_one(store):
-    store.append(make_record())
-    store.close()
-    with sqlite3.connect(store.path) as connection:
-        (text,) = connection.execute("SELECT json FROM body").fetchone()
-        text = re.sub(r'"version":\d+', '"version":9', text)
-        connection.execute("UPDATE body SET json = ?, digest = ?", (text, digest_of(1, text)))
-    connection.close()
-    with pytest.raises(StoreError, match="newer fairground"):
-        list(store.records())
+def test_processes_write_at_once_into_a_run_directory_none_of_them_found(tmp_path):
+    writers = [start_writer(tmp_path, f"w{i}", 15) for i in range(3)]
+    assert [writer.wait() for writer in writers if writer.communicate()] == [0] * 3
+    assert len(Store(tmp_path).names()) == 45
 
 
-def test_another_programs_database_is_refused(tmp_path):
-    connection = sqlite3.connect(tmp_path / FILE_NAME)
-    connection.execute("CREATE TABLE theirs (a)")
-    connection.commit()
-    connection.close()
-    with pytest.raises(StoreError, match=r"not a fairground store. Nothing was changed"):
-        Store(tmp_path).append(make_record())
+def test_a_killed_writer_loses_at_most_the_record_it_was_writing(tmp_path):
+    for number, kill_after in enumerate([1, 7, 16]):
+        writer = start_writer(tmp_path, f"k{number}", 100_000)
+        for _ in range(kill_after):
+            writer.stdout.readline()
+        os.kill(writer.pid, signal.SIGKILL)
+        reported = kill_after + len(writer.communicate()[0].split())
+        names = [name for name in Store(tmp_path).names() if name.startswith(f"k{number}")]
+        # One record may have been written and not yet reported.
+        assert reported <= len(names) <= reported + 1
+    assert all(run.state == "done" for run in Store(tmp_path).records())
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path):
-    (tmp_path / FILE_NAME).write_bytes(b"not a database at all, but long enough to be taken for one " * 20)
-    with pytest.raises(StoreError, match="is not a database"):
-        Store(tmp_path).names()
-
-
-def test_an_impossible_folder_is_refused(tmp_path):
-    (tmp_path / "file").write_text("a file, not a folder")
-    with pytest.raises(StoreError, match=r"cannot make the folder .*file"):
-        Store(tmp_path / "file" / "runs").append(make_record())
-
-
-def test_a_store_that_cannot_be_written_is_refused_in_a_sentence(store):
-    store.append(make_record())
-    store._connect().execute("PRAGMA query_only = 1")
-    with pytest.raises(StoreError, match=r"read-only. What was stored before is safe"):
-        store.append(make_record(seed=1))
-    assert len(store.names()) == 1
-
-
-def test_a_full_disk_loses_nothing_that_was_there(store):
-    store.append(make_record())
-    connection = store._connect()
-    pages = connection.execute("PRAGMA page_count").fetchone()[0]
-    connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(StoreError, match=r"the disk is full. What was stored before is safe"):
-        store.append_all([make_record(seed=seed) for seed in range(1, 50)])
-    assert store.names() == [make_record().name]
-    connection.execute("PRAGMA max_page_count = 1000000")
-    assert store.append(make_record(seed=1)) == "current"
-
-
-def test_a_store_locked_by_another_process_is_waited_for_and_then_refused(store, tmp_path):
-    store.append(make_record())
-    other = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreError, match=r"another process holds it locked. Nothing was lost"):
-        store.append(make_record(seed=1))
-    assert len(store.names()) == 1  # readers are never kept waiting
-    other.execute("ROLLBACK")
-    other.close()
-    assert store.append(make_record(seed=1)) == "current"
-
-
-def test_a_list_shows_the_metric_that_each_run_was_selected_by_and_reads_no_record(store, monkeypatch):
-    store.append(make_record(seed=0, selection=Selection(split="validation", metric="recall@1")))
-    store.append(make_record(seed=1, selection=None))
-    store.append(make_record(seed=2, state="failed"))
-    first, second, third = store.records()
-    monkeypatch.setattr(RunRecord, "from_json", None)
-    shown = store.summaries()
-    assert [run.metric for run in shown] == ["recall@1", "map@r", "map@r"]
-    assert [run.score for run in shown] == [first.score("recall@1"), second.score("map@r"), None]
-    assert [run.seed for run in shown] == [0, 1, 2]
-    assert third.name == shown[2].name
-    assert [run.score for run in store.summaries("recall@4", "validation")][:2] == [
-        record.score("recall@4", "validation") for record in (first, second)
-    ]
-
-
-def test_names_by_method_are_those_of_each_method(store):
-    for seed in range(3):
-        store.append(make_record(seed=seed))
-    store.append(make_record(loss="contrastive"))
-    found = store.names_by_method(state="done")
-    assert {method: set(names) for method, names in found.items()} == {
-        method: set(store.names(method=method)) for method in found
-    }
-    assert sorted(map(len, found.values())) == [1, 3]
-
-
-def test_a_stored_record_is_flushed_to_the_disk(store):
-    store.append(make_record())
-    (level,) = store._connect().execute("PRAGMA synchronous").fetchone()
-    (mode,) = store._connect().execute("PRAGMA journal_mode").fetchone()
-    # FULL: SQLite waits for the disk at every commit, so that a power cut loses nothing that was reported.
-    assert (level, mode) == (2, "wal")
+def test_a_record_is_plain_json_that_a_person_can_read(store, tmp_path):
+    record = make_record()
+    store.append(record)
+    text = RunFolder(tmp_path, record.name).record.read_text()
+    assert json.loads(text)["body"] == json.loads(record.to_json())

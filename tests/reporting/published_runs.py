@@ -7,7 +7,7 @@ from fairground.papers.published import PublishedRow
 from fairground.records.record import RunRecord, Score
 from fairground.reporting.published_expected import ExpectedRuns
 from fairground.spec.identity import to_plain
-from fairground.spec.jobs import UNSAID
+from fairground.spec.study_jobs import UNSAID
 from fairground.studies import ensembles
 from fairground.studies.run_study import JobResult
 from fairground.studies.select import Selected

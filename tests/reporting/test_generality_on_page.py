@@ -7,7 +7,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.arrays import write_arrays
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.methods import methods_of

@@ -7,7 +7,7 @@ import pytest
 
 from fairground.errors import DamageWarning
 from fairground.records.arrays import write_arrays
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
 from tests.records.factory import make_record

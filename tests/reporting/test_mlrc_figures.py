@@ -7,8 +7,8 @@ import pytest
 
 from fairground.papers.claims import claimed_gain, claims_on
 from fairground.records.arrays import write_arrays
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import EpochRow
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.figures import autocorrelation, average_improvement, over_time, toy_spaces
 from fairground.reporting.tables import ResultTable
 from tests.reporting.figure_runs import changed, inputs, run

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from fairground.errors import InputError
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.page import build_page, picture
 from fairground.reporting.run_set import RunSet, with_ensembles_apart
 from tests.records.factory import hashed, make_record

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fairground.records.arrays import write_arrays
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import Score
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
 from fairground.reporting.figures import (
     correlations,

@@ -13,8 +13,8 @@ from fairground.reporting.published_comparison import PublishedComparison, compa
 from fairground.reporting.published_expected import ExpectedRuns, expected_runs
 from fairground.reporting.published_verdict import repeats_of
 from fairground.reporting.study_results import from_study
-from fairground.spec.jobs import UNSAID
 from fairground.spec.settings import Value
+from fairground.spec.study_jobs import UNSAID
 from fairground.studies.run_study import JobResult
 from tests.reporting.published_runs import result_of
 

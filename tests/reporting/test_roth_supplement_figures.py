@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairground.records.arrays import write_arrays
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.figures import class_spectra, mixup, regularised, spectra
 from tests.reporting.figure_runs import changed, inputs, run
 

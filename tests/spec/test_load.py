@@ -1,10 +1,17 @@
-from pathlib import Path
+"""From overrides and files to a spec: layers, errors, names, seeds and the options of analyses."""
 
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
 import pytest
 
 from fairground.errors import InputError
-from fairground.spec.identity import method_of, name_of, to_plain
+from fairground.evaluation import analyse
+from fairground.spec.identity import Purpose, child_seed, method_of, name_of, to_plain
 from fairground.spec.load import load_run, protocol_names, run_from_plain
+from fairground.spec.measurement_names import AnalysisWord, read_analysis
 
 
 def refusal(*overrides: str, file: Path | None = None) -> str:
@@ -85,7 +92,7 @@ def test_a_preset_comes_before_what_is_spelt_out() -> None:
         (["loss=triplet", "loss.margin=true"], "loss.margin must be a number; got True"),
         (["seed=-1"], "seed must be at least 0; got -1"),
         (["loss"], "'loss' is not an override: write key=value"),
-        (["seed=1", "seed=2"], "'seed' is said twice"),
+        (["seed=1", "seed=2"], "'seed' is given twice"),
         (["training=3"], "training is a table; set one of its keys, like training.batch_size"),
         (["miner=none", "miner.lo=0.5"], "miner is none, so it has no settings"),
         (["loss=none"], "loss cannot be none"),
@@ -125,5 +132,60 @@ def test_a_protocol_that_is_only_a_beginning_cannot_be_named() -> None:
 
 
 def test_the_place_of_the_data_must_be_said() -> None:
-    with pytest.raises(InputError, match=r"data\.root must be said for cub200"):
+    with pytest.raises(InputError, match=r"cub200 needs data\.root"):
         load_run(protocol="mlrc2020-cub200")
+
+
+def test_a_setting_that_came_later_changes_no_name_at_its_default():
+    spec = load_run(overrides=["data=synthetic"])
+    plain = to_plain(spec)
+    assert "clustering_seeds" not in plain["evaluation"]
+    assert run_from_plain(plain) == spec
+    more = replace(spec, evaluation=replace(spec.evaluation, clustering_seeds=5))
+    assert name_of(more) != name_of(spec)
+    assert run_from_plain(to_plain(more)) == more
+
+
+def test_purposes_and_seeds_have_streams_of_their_own() -> None:
+    seeds = {child_seed(seed, purpose) for seed in range(100) for purpose in get_args(Purpose)}
+    assert len(seeds) == 100 * len(get_args(Purpose))
+    assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_a_child_seed_never_changes() -> None:
+    assert child_seed(0, "sampler") == 440412102650778695
+
+
+def test_a_word_may_carry_options():
+    assert read_analysis("rho") == AnalysisWord(name="rho")
+    assert read_analysis("rho(drop_last=1, direction=to_uniform)") == AnalysisWord(
+        name="rho", options={"drop_last": 1, "direction": "to_uniform"}
+    )
+    assert read_analysis(" pi ( distance = euclidean ) ").options == {"distance": "euclidean"}
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("['roh']", "no analysis 'roh'. Did you mean 'rho'?"),
+        ("['rho(drop_lost=1)']", "no option 'drop_lost' of rho. Did you mean 'drop_last'?"),
+        ("['rho(drop_last=much)']", "evaluation.analyses: rho.drop_last must be a whole number; got 'much'"),
+        ("['rho(1)']", "'1' of rho must be option=value"),
+        ("['rho', 'rho(drop_last=1)']", "evaluation.analyses names rho twice"),
+        ("['rho(']", "'rho(' is not an analysis"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_before_anything_starts(words, why):
+    with pytest.raises(InputError) as refused:
+        load_run(overrides=[f"evaluation.analyses={words}"])
+    assert why in str(refused.value)
+
+
+def test_the_option_reaches_the_analysis_and_the_name_stays_plain():
+    random = np.random.default_rng(0)
+    embeddings, labels = random.normal(size=(60, 8)), np.repeat(np.arange(6), 10)
+    plain = analyse(embeddings, labels, ["rho"])["rho"]
+    found = analyse(embeddings, labels, ["rho(drop_last=1)"])["rho"]
+    assert len(plain.curves["kept_singular_values"]) == 7
+    assert len(found.curves["kept_singular_values"]) == 6
+    assert found.values["rho"] < plain.values["rho"]

@@ -3,7 +3,7 @@
 import pytest
 
 from fairground.datasets.icons import IconsDataset
-from fairground.spec.jobs import UNSAID, jobs_of
+from fairground.spec.study_jobs import UNSAID, jobs_of
 from fairground.spec.study_load import load_study, study_names
 
 MINIATURES = [name for name in study_names() if name.startswith(("laptop/", "features/"))]

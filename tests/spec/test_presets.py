@@ -11,9 +11,9 @@ import pytest
 from fairground.errors import InputError
 from fairground.spec.catalogue import find, list_room
 from fairground.spec.declarations import settings_of
-from fairground.spec.presets import preset_settings, presets
+from fairground.spec.load import load_run, presets
 from fairground.spec.run import OptimiserSpec, TrainingSpec
-from fairground.spec.settings import check_value
+from fairground.spec.settings import fit
 
 TABLES = tomllib.loads(
     resources.files("fairground").joinpath("papers", "protocols", "presets.toml").read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def construct(room, name, settings):
     known = settings_of(room, name)
     assert set(settings) <= set(known)
     for key, value in settings.items():
-        assert check_value(key, known[key].annotation, value) == value
+        assert fit(key, known[key].hint, value) == value
     asked = inspect.signature(kind).parameters
     facts = {fact: value for fact, value in FACTS.items() if fact in asked and room == "losses"}
     return kind(**settings, **facts)
@@ -127,7 +127,7 @@ def test_every_loss_of_the_other_paper_has_its_data_sets():
     ],
 )
 def test_numbers_of_the_papers(loss, preset, expected):
-    settings = preset_settings(loss, preset)
+    settings = RESOLVED[loss][preset]
     assert {key: settings[key] for key in expected} == expected
 
 
@@ -143,30 +143,25 @@ def test_numbers_of_the_papers(loss, preset, expected):
 )
 def test_switching_probabilities(loss, preset, shares):
     for name, share in zip(("cub200", "cars196", "sop"), shares, strict=True):
-        settings = preset_settings(loss, f"{preset}-{name}")
+        settings = RESOLVED[loss][f"{preset}-{name}"]
         assert settings["miner"] == "rho_distance"
         assert settings["miner.p_switch"] == share
 
 
 def test_naming_another_miner_forgets_the_settings_of_the_one_before():
-    settings = preset_settings("triplet", "roth-softhard")
+    settings = RESOLVED["triplet"]["roth-softhard"]
     assert settings["miner"] == "softhard"
     assert not [key for key in settings if key.startswith("miner.")]
 
 
 def test_any_spelling_of_the_loss_will_do():
-    assert preset_settings("ArcFace", "roth") == preset_settings("arc_face", "roth")
+    assert presets("ArcFace") == presets("arc_face")
 
 
 def test_refusals():
     with pytest.raises(InputError, match=r"no preset 'mlrc-cub' for loss margin\. Did you mean 'mlrc-cub200'\?"):
-        preset_settings("margin", "mlrc-cub")
+        load_run(overrides={"loss": "margin@mlrc-cub"})
     with pytest.raises(InputError, match=r"loss circle has no presets"):
-        preset_settings("circle", "roth")
+        load_run(overrides={"loss": "circle@roth"})
     assert presets("circle") == {}
     assert set(TABLES) <= set(list_room("losses"))
-
-
-def test_a_caller_may_change_what_it_was_given():
-    preset_settings("triplet", "roth")["loss.margin"] = 9
-    assert preset_settings("triplet", "roth")["loss.margin"] == 0.2

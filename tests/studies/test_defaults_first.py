@@ -7,10 +7,10 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.store import Store
-from fairground.spec.jobs import jobs_of
-from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.procedures import SearchProcedure
 from fairground.spec.space import Choice, Integer, LogReal, Real, contains
 from fairground.spec.study import study_hash, study_to_plain
+from fairground.spec.study_jobs import jobs_of
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.choose import executor_named
 from fairground.studies.plan import cost_probes

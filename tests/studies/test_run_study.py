@@ -16,8 +16,8 @@ import pytest
 from fairground.errors import ClusterError, SealError, StoreError
 from fairground.records.store import Store
 from fairground.reporting.study_results import results_plain, results_text, write_study_page
-from fairground.spec.jobs import jobs_of
 from fairground.spec.study import study_hash
+from fairground.spec.study_jobs import jobs_of
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.choose import executor_named
 from fairground.studies.executors.inline import InlineExecutor

@@ -20,7 +20,7 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting.page import page_text
 from fairground.reporting.study_results import from_study, results_plain, tables_of
-from fairground.spec.seed_procedure import SeedProcedure, UntilSettledSpec
+from fairground.spec.procedures import SeedProcedure, UntilSettledSpec
 from fairground.spec.study import study_hash
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.choose import executor_named

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairground.errors import InputError
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.spec.load import load_run
 from fairground.training.run import run
 from tests.datasets import pictures

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run
 from fairground.training.run import run

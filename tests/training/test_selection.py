@@ -10,8 +10,8 @@ from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
 from fairground.evaluation import evaluate
 from fairground.evaluation.pretrained import pretrained_embeddings
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord, Selection
+from fairground.records.run_folder import RunFolder
 from fairground.spec.card import declaration
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import fairground
 from fairground.spec.catalogue import ROOMS, class_name, list_room
-from fairground.spec.declarations import is_learnable, settings_of, tunable_of
-from fairground.spec.presets import presets
+from fairground.spec.declarations import SUPPLIED, Setting, is_learnable, settings_of, tunable_of
+from fairground.spec.load import presets
 from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import SUPPLIED, Setting
 from fairground.spec.space import Choice, LogReal, Range, Real
 from fairground_site.markdown import block, code, parse_docstring, prose, table
 from fairground_site.mathml import formula_html

@@ -22,7 +22,7 @@ from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
 from fairground.spec.adaptation import ALL, AdaptationSpec
-from fairground.spec.seeds import child_seed
+from fairground.spec.identity import child_seed
 from fairground.training.build import build
 from fairground.training.model import EmbeddingModel
 from fairground.trunks.features import FeaturesTrunk

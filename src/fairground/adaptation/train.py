@@ -14,8 +14,8 @@ from torch import Tensor
 from fairground.adaptation.inputs import TrainingInputs
 from fairground.contracts.batch import Batch
 from fairground.contracts.loss import Loss
+from fairground.spec.identity import child_seed
 from fairground.spec.run import RunSpec
-from fairground.spec.seeds import child_seed
 from fairground.training.build import build
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import build_optimiser

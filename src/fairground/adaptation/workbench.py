@@ -17,9 +17,8 @@ from fairground.adaptation.last_stages import first_stages
 from fairground.contracts.model import Transform, Trunk
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
-from fairground.spec.identity import to_plain
+from fairground.spec.identity import child_seed, to_plain
 from fairground.spec.run import RunSpec
-from fairground.spec.seeds import child_seed
 from fairground.training.build import build, build_dataset, build_split
 from fairground.training.seal import SealedRows
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from fairground.audit.audit import AuditRows
 from fairground.audit.label_suspects import LabelSuspect
 from fairground.errors import require
+from fairground.files import write_atomically
 from fairground.loading.photo_dataset import Photos
-from fairground.records.artefacts import write_atomically
 
 
 def write_findings(rows: AuditRows, suspects: Sequence[LabelSuspect], out: Path) -> int:

@@ -16,17 +16,16 @@ from fairground.commands.runs import Run, RunList, named_records, without_trials
 from fairground.comparison.comparison_result import GeneralityKind
 from fairground.comparison.intervals import LEVEL
 from fairground.errors import InputError, require
-from fairground.records.artefacts import RunFolder
-from fairground.records.collector import passed_over, without_collecting
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.over_datasets import OverTables, over_tables
 from fairground.reporting.run_set import section_key
 from fairground.reporting.table_formats import latex
 from fairground.spec.catalogue import nearest
-from fairground.spec.data_name import data_name
 from fairground.spec.declarations import tunable_of
+from fairground.spec.identity import data_name
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Range, range_for
 
@@ -185,21 +184,19 @@ def comparison_of(
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
     keep_memory()
     folders = [RunFolder(home, record.name) for home in homes for record in kept] if generality != "seeds" else []
-    with passed_over():
-        result = ComparisonResult.from_records(
-            kept,
-            metric=metric,
-            ranges=searched_ranges(kept),
-            level=level,
-            margin=margin,
-            over=generality,
-            folders={folder.path.name: folder for folder in folders if folder.path.is_dir()},
-        )
+    result = ComparisonResult.from_records(
+        kept,
+        metric=metric,
+        ranges=searched_ranges(kept),
+        level=level,
+        margin=margin,
+        over=generality,
+        folders={folder.path.name: folder for folder in folders if folder.path.is_dir()},
+    )
     hints = (hint for home in homes for hint in _hints(Store(home), kept))
     return MethodComparison(result=result, hints=tuple(hints))
 
 
-@without_collecting()
 def records_to_compare(store: Store, names: Iterable[str], *, data: str | None = None) -> list[RunRecord]:
     """Return the runs that are named, or all that are done but trials and joined models; of one data set if said."""
     words = list(names)

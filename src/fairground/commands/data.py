@@ -76,7 +76,7 @@ def check(
     from fairground.audit.label_suspects import label_suspects, readable_table
     from fairground.commands.data_findings import print_suspects, print_written, write_asked
     from fairground.commands.progress import counted
-    from fairground.spec.data_name import data_name
+    from fairground.spec.identity import data_name
     from fairground.training.build import build_dataset
 
     opened = build_dataset(asked)

@@ -33,7 +33,7 @@ def evaluate(
     """
     from fairground.commands.progress import spinner
     from fairground.errors import require
-    from fairground.records.folders import resolve_run
+    from fairground.records.run_folder import resolve_run
     from fairground.reporting.headings import with_unit
     from fairground.studies.folder import find_begun
     from fairground.training.reopen import evaluate_stored

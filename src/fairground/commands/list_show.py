@@ -11,11 +11,10 @@ import typer
 
 from fairground.commands.options import HOME, AsJson, Home
 from fairground.commands.terminal import fitted, print_fitted, print_listed, screen_width, terminal_width
-from fairground.records.collector import without_collecting
 
 if TYPE_CHECKING:
-    from fairground.records.filters import RunSummary
     from fairground.records.record import RunRecord
+    from fairground.records.store import RunSummary
 
 
 def list_things(
@@ -64,19 +63,18 @@ def _fairness(table: str) -> dict[str, str]:
     return {rule.name: f"{rule.compares}. Why: {rule.reason}" for rule in RULES}
 
 
-@without_collecting()
 def _list_runs(home: Path, as_json: bool) -> None:
-    from fairground.records.folders import run_folders, unstored
+    from fairground.records.index import changes
+    from fairground.records.run_folder import run_folders
     from fairground.records.store import Store
     from fairground.reporting.headings import with_unit
-    from fairground.spec.data_name import OWN_DATA, data_name
-    from fairground.spec.method_name import method_name
+    from fairground.spec.identity import OWN_DATA, data_name, method_name
 
     store = Store(home)
     runs = {run.name: run for run in store.summaries()}
     kinds = {run.dataset for run in runs.values()}
     states: dict[str, str] = dict.fromkeys(run_folders(home), "unfinished")
-    states |= dict.fromkeys(unstored(home, runs), "damaged")
+    states |= dict.fromkeys(changes(home).keys() - runs.keys(), "damaged")
     states |= {name: run.state for name, run in runs.items()}
     if as_json:
         print(json.dumps(states, sort_keys=True))
@@ -95,11 +93,7 @@ def _list_runs(home: Path, as_json: bool) -> None:
         if name in runs:
             about = _about(runs[name], own.get(name), with_unit)
         else:
-            about = (
-                f"mend with: fairground store repair{where}"
-                if state == "damaged"
-                else f"go on with: fairground resume {name}{where}"
-            )
+            about = f"go on with: fairground resume {name}{where}"
         lines.append(fitted(f"{name}  {state:<10}  {about}", width, indent=26))
     # At once: twenty thousand calls would take longer than reading the store.
     print("\n".join(lines), end="\n" if lines else "")
@@ -148,8 +142,7 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
         print(record.to_json())
         return
     from fairground.reporting.headings import with_unit
-    from fairground.spec.data_name import data_name
-    from fairground.spec.method_name import method_name
+    from fairground.spec.identity import data_name, method_name
 
     about = f"{method_name(record.spec)} on {data_name(record.spec['data'])}"
     print_fitted(f"run {record.name}: {about}, seed {record.spec['seed']}, {record.state}")

@@ -40,9 +40,8 @@ def protocol(
 
 def card_of(spec: "RunSpec") -> dict[str, str]:
     """Return the declaration card of a run, with what it changes in its protocol."""
-    from fairground.spec.card import changes, declaration
+    from fairground.spec.card import changes, declaration, paper_settings
     from fairground.spec.load import load_run, protocol_names
-    from fairground.spec.paper_settings import paper_settings
 
     card = declaration(spec)
     if spec.protocol in protocol_names():

@@ -17,8 +17,7 @@ from fairground.commands.progress import spinner
 from fairground.commands.runs import Run, RunList
 from fairground.commands.terminal import print_fitted
 from fairground.errors import require
-from fairground.records.artefacts import write_atomically
-from fairground.records.collector import passed_over
+from fairground.files import write_atomically
 from fairground.reporting.audits import read_audit
 from fairground.reporting.find_runs import find_runs
 from fairground.reporting.run_set import RunSet
@@ -68,7 +67,7 @@ def report(
     found = replace(found, metric=metric, ranges=searched_ranges(found.records), title=title or found.title)
     page = folder / "report.html" if out is None else Path(out)
     keep_memory()
-    with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet), passed_over():
+    with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet):
         from fairground.reporting.page import build_page
 
         build_page(found, out=page, audits=cards)

@@ -9,14 +9,12 @@ from typing import Any, overload
 from fairground.commands.options import home_folder
 from fairground.commands.words import Setting, words_of
 from fairground.errors import require
-from fairground.records.artefacts import RunFolder
-from fairground.records.filters import Filters
 from fairground.records.record import EpochRow, RunRecord, State
-from fairground.records.store import Store
+from fairground.records.run_folder import RunFolder
+from fairground.records.store import Filters, Store
 from fairground.spec.catalogue import canonical, nearest
-from fairground.spec.load import parse_overrides
 from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import Value
+from fairground.spec.settings import Value, parse_overrides
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -59,8 +57,7 @@ class Run:
 
     def __repr__(self) -> str:
         from fairground.reporting.headings import with_unit
-        from fairground.spec.data_name import data_name
-        from fairground.spec.method_name import method_name
+        from fairground.spec.identity import data_name, method_name
 
         spec = self.record.spec
         words = f"{method_name(spec)} on {data_name(spec.get('data'))}, seed {spec.get('seed')}, {self.state}"

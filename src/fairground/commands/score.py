@@ -46,7 +46,7 @@ def score(
     from fairground.evaluation.score import score_file_in_detail
     from fairground.records.arrays import write_arrays
     from fairground.reporting.headings import unit
-    from fairground.spec.metric_words import is_share
+    from fairground.spec.measurement_names import is_share
 
     names = None if metrics is None else [name.strip() for name in metrics.split(",") if name.strip()]
     require(names != [], "--metrics names none; write some with commas, like recall@1,map@r")

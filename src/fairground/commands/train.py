@@ -30,11 +30,9 @@ from fairground.commands.runs import Run
 from fairground.commands.words import Setting, words_of
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
-from fairground.records.artefacts import RunFolder
-from fairground.records.folders import resolve_run
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
 from fairground.records.store import Store
-from fairground.records.stored_spec import stored_spec
 from fairground.spec.identity import name_of
 from fairground.spec.load import COMMAND_LINE, load_run
 from fairground.spec.run import RunSpec

@@ -8,8 +8,8 @@ from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.run_scores import seed_of
 from fairground.records.record import RunRecord, SplitName, one_of_each_spec
 from fairground.spec.declarations import declared
-from fairground.spec.flatten import flatten
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.identity import flatten
+from fairground.spec.procedures import SeedProcedure
 from fairground.spec.space import Range
 
 

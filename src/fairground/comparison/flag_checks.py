@@ -9,7 +9,7 @@ from fairground.comparison.evidence import Evidence, is_any_other, is_measured_r
 from fairground.comparison.rules import compares_samplers
 from fairground.comparison.run_scores import seed_of
 from fairground.records.record import Provenance, RunRecord, one_of_each_spec
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.procedures import SeedProcedure
 from fairground.spec.space import end_of
 
 Found = Iterator[tuple[tuple[str, ...], str, str]]

@@ -15,8 +15,8 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from fairground.errors import DataError, require
+from fairground.spec.identity import child_seed
 from fairground.spec.reference import Reference
-from fairground.spec.seeds import child_seed
 from fairground.spec.space import Range
 
 #: one whole number per image of the training split

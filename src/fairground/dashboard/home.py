@@ -7,16 +7,11 @@ from pathlib import Path
 
 from fairground.dashboard.run_view import AT_WORK, STOPPED, RunView, from_folder, from_record
 from fairground.dashboard.study_view import StudyView, StudyWatch
-from fairground.errors import FairgroundError, InputError, StoreError, require
-from fairground.records.artefacts import RunFolder
-from fairground.records.folders import folder_names, resolve_run
-from fairground.records.in_progress import run_in_progress
+from fairground.errors import FairgroundError, InputError, require
+from fairground.records.run_folder import RunFolder, folder_names, resolve_run, run_in_progress
 from fairground.records.store import Store
 from fairground.reporting.headings import clean
 from fairground.studies.folder import begun_hint, find_begun, stored_study
-
-#: which file a store is, and the number of the last record that was read
-Mark = tuple[tuple[int, int] | None, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +54,11 @@ def _run(store: Store, word: str) -> str:
 
 @dataclass
 class Home:
-    """`mark` says which store was read and up to which record; `complaints` what could not be read, and why."""
+    """`mark` says up to which record the store was read; `complaints` what could not be read, and why."""
 
     root: Path
     chosen: Chosen = field(default_factory=Chosen)
-    mark: Mark = (None, 0)
+    mark: int = 0
     runs: dict[str, RunView] = field(default_factory=dict)
     in_progress: list[RunView] = field(default_factory=list)
     studies: list[StudyView] = field(default_factory=list)
@@ -97,21 +92,12 @@ class Home:
             self.complaints.append(clean(f"{what} cannot be read: {words}") if what else words)
 
     def _read_store(self) -> None:
-        """Read the records that are new; of a store that was made anew, all."""
-        store, number = self.mark
-        found = _identity(self._store.path)
-        gone = f"the store {self._store.path} is gone: `fairground store repair` makes one from the folders of the runs"
-        require(found is not None or store is None, gone, StoreError)
-        if found != store:
-            # The file that is open is not the one at the path any more.
-            self._store.close()
-            self.runs, self.mark, number = {}, (found, 0), 0
-        number, fresh = self._store.since(number)
+        """Read the records that are new."""
+        self.mark, fresh = self._store.since(self.mark)
         for record in fresh:
             # At the end, where a run that was made again belongs too.
             self.runs.pop(record.name, None)
             self.runs[record.name] = from_record(record)
-        self.mark = found, number
 
     def _look_at_folders(self) -> None:
         wanted = set(self.chosen.runs)
@@ -150,20 +136,10 @@ class Home:
 def _unknown(names: Sequence[str]) -> str:
     some = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     have = "run has" if len(names) == 1 else "runs have"
-    advice = "`fairground store repair` takes it from the folders of the runs"
-    return f"{len(names)} finished {have} no readable record in the store ({some}): {advice}"
+    return f"{len(names)} finished {have} no readable record ({some})"
 
 
 def sentence_of(error: Exception) -> str:
     """Return what went wrong in one line; what is not ours also says its kind."""
     words = str(error) if isinstance(error, FairgroundError) else f"{type(error).__name__}: {error}"
     return clean(words.partition("\n")[0])[:600]
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return which file is at a path; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

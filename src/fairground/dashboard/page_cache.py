@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairground.dashboard.home import Chosen, Home, Mark, sentence_of
+from fairground.dashboard.home import Chosen, Home, sentence_of
 from fairground.dashboard.pages import Served, alive, failed, overview, waiting
 from fairground.errors import InputError
 from fairground.records.record import RunRecord
@@ -36,7 +36,7 @@ class _Page:
     words: tuple[str, ...] = ()
     study: str | None = None
     served: Served | None = None
-    mark: Mark | None = None
+    mark: int | None = None
     asked: float = float("-inf")
     due: float = float("-inf")
     trouble: str = ""

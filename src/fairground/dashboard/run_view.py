@@ -7,10 +7,10 @@ from math import isfinite
 from typing import Any
 
 from fairground.errors import StoreError, require
-from fairground.records.in_progress import RunInProgress
 from fairground.records.record import EpochRow, RunRecord
+from fairground.records.run_folder import RunInProgress
 from fairground.reporting.headings import clean, heading, show
-from fairground.spec.flatten import flatten
+from fairground.spec.identity import flatten
 
 #: the little drawing of a curve, in its own units
 WIDTH, HEIGHT, EDGE = 240.0, 60.0, 4.0

@@ -6,12 +6,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.records.in_progress import is_at_work
+from fairground.records.lock import is_at_work
 from fairground.records.store import Store
 from fairground.reporting.headings import clean
 from fairground.spec.identity import name_of
-from fairground.spec.jobs import jobs_of
 from fairground.spec.study import StudySpec, study_hash
+from fairground.spec.study_jobs import jobs_of
 from fairground.studies.folder import folder_of
 from fairground.studies.select import Seal
 from fairground.studies.status import waves_so_far

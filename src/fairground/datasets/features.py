@@ -23,8 +23,7 @@ from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.loading.feature_rows import FeatureRows
 from fairground.loading.table_columns import held_out, parts_from_words, read_parquet
-from fairground.records.arrays import array_names, map_array, read_arrays
-from fairground.records.npy import map_npy
+from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 
 _FEATURES = ("features", "embeddings")
 _LABELS = ("labels", "label")

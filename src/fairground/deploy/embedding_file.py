@@ -17,8 +17,7 @@ import numpy as np
 from fairground.deploy.inputs import EmbeddingInputs
 from fairground.deploy.model import UsableModel
 from fairground.errors import StoreError, require
-from fairground.files import require_replaceable
-from fairground.records.artefacts import cannot_write, write_atomically
+from fairground.files import cannot_write, write_atomically
 
 Tell = Callable[[int, int], None]
 
@@ -28,7 +27,7 @@ def embed_to_file(
 ) -> Path:
     """Write the embeddings of all rows to an .npy or .npz file and return its path; memory stays that of two blocks."""
     require(out.suffix in (".npy", ".npz"), f"embeddings are written as .npy or .npz; got '{out}'")
-    require_replaceable(out)
+    require(not out.is_dir(), f"cannot write '{out}': it is a folder")
     require(len(inputs) > 0, "there is nothing to embed")
     shape = (len(inputs), model.metadata.embedding_dim)
     rows, packed = out.with_name(f".{out.name}.partial"), out.with_name(f".{out.name}.packing")

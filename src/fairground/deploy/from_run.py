@@ -14,11 +14,9 @@ from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
 from fairground.evaluation.embed import embed
 from fairground.evaluation.scores import evaluate_in_detail
 from fairground.records.arrays import array_names, read_arrays
-from fairground.records.artefacts import RunFolder
-from fairground.records.folders import resolve_run
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
 from fairground.records.store import Store
-from fairground.records.stored_spec import stored_spec
 from fairground.spec.run import ComponentSpec, RunSpec
 from fairground.training.assemble import best_device, build_model, build_transform
 from fairground.training.input_profile import InputProfile, missing_place, profile_of, require_profile

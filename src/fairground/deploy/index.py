@@ -30,8 +30,7 @@ from fairground.deploy.model_folder import read_model, require_place, write_mode
 from fairground.deploy.search import UNIT_LENGTH, Matches, half_squared_lengths, search
 from fairground.deploy.thumbnails import thumbnails
 from fairground.errors import DataError, StoreError, require
-from fairground.files import MAX_METADATA_BYTES, read_json
-from fairground.records.artefacts import cannot_write, sweep, write_atomically
+from fairground.files import cannot_write, read_json, sweep, write_atomically
 from fairground.records.lock import held
 from fairground.spec.catalogue import nearest
 
@@ -153,7 +152,7 @@ def open_index(folder: Path | str) -> Index:
     """Return an index; what is not one, or is damaged, is refused in a sentence."""
     path = Path(folder).expanduser()
     require(path.is_dir(), f"there is no index folder '{path}'; `fairground index` makes one", DataError)
-    content = read_json(path / MARK, error=DataError, most=MAX_METADATA_BYTES)
+    content = read_json(path / MARK, error=DataError)
     require(content.pop("format", None) == _FORMAT, f"{path / MARK} is not that of a fairground index", DataError)
     is_ours = content.pop("version", None) == _VERSION
     require(is_ours, f"{path} was written by another version of fairground; build it again", DataError)

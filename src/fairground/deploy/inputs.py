@@ -14,8 +14,7 @@ from fairground.loading.feature_rows import FeatureRows
 from fairground.loading.image_files import ImageFiles
 from fairground.loading.photo_dataset import PhotoDataset
 from fairground.loading.table_columns import read_parquet
-from fairground.records.arrays import array_names, map_array, read_arrays
-from fairground.records.npy import map_npy
+from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 from fairground.spec.catalogue import list_room, nearest
 from fairground.spec.declarations import settings_of
 from fairground.spec.run import ComponentSpec

@@ -20,8 +20,7 @@ from fairground.deploy.model_card import card_of
 from fairground.deploy.onnx_export import write_onnx
 from fairground.deploy.shape_check import require_fitting
 from fairground.errors import DataError, FairgroundError, InputError, require
-from fairground.files import MAX_METADATA_BYTES, read_bytes, read_text
-from fairground.records.artefacts import write_atomically
+from fairground.files import read_bytes, read_text, write_atomically
 from fairground.spec.run import ComponentSpec, TrainingSpec
 from fairground.training.assemble import best_device, build_model, build_transform
 from fairground.training.checkpoint import from_bytes, to_bytes
@@ -64,7 +63,7 @@ def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> Mode
 
 def read_model(folder: Path) -> UsableModel:
     """Return the model in a folder, its weights checked against their checksum."""
-    text = read_text(folder / METADATA, error=DataError, most=MAX_METADATA_BYTES)
+    text = read_text(folder / METADATA, error=DataError)
     metadata = ModelMetadata.from_json(text, str(folder / METADATA))
     data = read_bytes(folder / WEIGHTS, error=DataError)
     require(

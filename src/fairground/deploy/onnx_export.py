@@ -12,8 +12,8 @@ from fairground.deploy.metadata import OnnxInput
 from fairground.deploy.model import Embedder, UsableModel
 from fairground.deploy.resize import resized_images
 from fairground.errors import InputError, StoreError, require
+from fairground.files import write_atomically
 from fairground.loading.in_memory import ImagesInMemory
-from fairground.records.artefacts import write_atomically
 
 #: how far an embedding may be from torch's
 LARGEST_DIFFERENCE = 1e-4

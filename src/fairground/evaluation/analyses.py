@@ -6,8 +6,8 @@ from fairground.contracts.analysis import Analysis, Findings
 from fairground.errors import require
 from fairground.evaluation import inputs
 from fairground.evaluation.view import EmbeddingView
-from fairground.spec.analysis_words import read_analysis
 from fairground.spec.catalogue import find, list_room
+from fairground.spec.measurement_names import read_analysis
 
 
 def analyse(

@@ -1,11 +1,11 @@
-"""From a metric's config word to the metric; `spec/metric_words.py` says what a word is."""
+"""From a metric's config word to the metric; `spec/measurement_names.py` says what a word is."""
 
 import inspect
 
 from fairground.contracts.metric import Metric
 from fairground.errors import InputError, require
 from fairground.spec.catalogue import find
-from fairground.spec.metric_words import ROOM, MetricWord, read_metric, refuse_unknown, spelled
+from fairground.spec.measurement_names import ROOM, MetricWord, read_metric, refuse_unknown, spelled
 
 #: no list of neighbours is longer
 _MOST = 10**9

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import ExifTags, Image, UnidentifiedImageError
 
 from fairground.errors import PictureError, require
-from fairground.files import open_regular
+from fairground.files import open_file
 
 # Without a handler Python prints what Pillow says of odd files; the refusal says it where it matters.
 logging.getLogger("PIL").addHandler(logging.NullHandler())
@@ -66,7 +66,7 @@ def _opened(path: Path) -> Iterator[Image.Image]:
     """Open a file and look at its head; whatever Pillow stumbles upon meanwhile becomes one sentence."""
     try:
         with (
-            open_regular(path, error=PictureError, what=f"image '{path}'") as file,
+            open_file(path, error=PictureError, what=f"image '{path}'") as file,
             Image.open(file, formats=_formats()) as image,
         ):
             _check_size(path, image.width, image.height)

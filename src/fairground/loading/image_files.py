@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fairground.contracts.table import Images
 from fairground.errors import DataError, PictureError, require
-from fairground.files import open_regular, shown
+from fairground.files import open_file, shown
 from fairground.loading.decoding import open_picture, picture_size
 from fairground.loading.prepared import PreparedImages
 from fairground.loading.resizing import cut, require_one_size, resize_shorter_side, resized_size, resized_sizes
@@ -172,7 +172,7 @@ def _shrink(ratio: float) -> int:
 def _ends(path: Path) -> bytes:
     """Return a hash of a file's length and of its first and last bytes."""
     try:
-        with open_regular(path, error=PictureError, what=f"image '{path}'") as file:
+        with open_file(path, error=PictureError, what=f"image '{path}'") as file:
             length = os.fstat(file.fileno()).st_size
             digest = hashlib.sha256(str(length).encode() + b"\0" + file.read(_END_BYTES))
             if length > _END_BYTES:

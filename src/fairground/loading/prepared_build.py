@@ -14,9 +14,8 @@ import numpy as np
 from PIL import Image
 
 from fairground.errors import DataError, StoreError, require
-from fairground.files import shown
+from fairground.files import shown, write_atomically
 from fairground.loading.threads import for_each
-from fairground.records.artefacts import write_atomically
 
 Tell = Callable[[int, int], None]
 #: about this many bytes of pixels are prepared in memory before they are written and marked as done

@@ -19,7 +19,7 @@ import numpy as np
 from fairground.errors import DataError, StoreError, require
 from fairground.loading.prepared_build import Pictures, Tell, build, file_hash, file_times, save
 from fairground.loading.threads import for_each
-from fairground.records.lock import waited_for
+from fairground.records.lock import held
 
 #: prepared images, and outputs of the stages of a trunk that do not train
 CacheKind = Literal["prepared", "stages"]
@@ -61,7 +61,7 @@ def open_cache(source: Pictures, side: int, tell: Tell | None = None) -> Cache:
         return found
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with waited_for(folder.with_suffix(".lock")):
+        with held(folder.with_suffix(".lock"), "the cache", patience=-1):
             # Another process may have built it while this one waited.
             found = _read(folder, source)
             if found is None:

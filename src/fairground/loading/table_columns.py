@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.files import read_csv, require_regular, shown
+from fairground.files import read_csv, require_file, shown
 from fairground.spec.catalogue import nearest
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> "pyarrow.T
         raise DataError(
             f"reading {path} needs pyarrow: pip install 'fairground[parquet]', or save the table as CSV"
         ) from error
-    require_regular(path, error=DataError)
+    require_file(path, error=DataError)
     try:
         return parquet.read_table(str(path), columns=None if columns is None else list(columns), memory_map=True)
     except (OSError, ValueError, MemoryError, RuntimeError, pyarrow.ArrowException) as error:

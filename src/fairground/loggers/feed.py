@@ -14,10 +14,10 @@ from typing import Any
 
 from fairground.errors import StoreError, require
 from fairground.files import read_json
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.records.record import EpochRow, RunRecord
 from fairground.spec.catalogue import nearest
-from fairground.spec.flatten import flatten
+from fairground.spec.identity import flatten
 
 #: logger -> its class; each is an extra, imported when asked for
 LOGGERS = {

@@ -18,7 +18,7 @@ from fairground.comparison.intervals import LEVEL
 from fairground.recommendation.candidates import Candidate
 from fairground.recommendation.measurements import Measurements
 from fairground.recommendation.race import Race
-from fairground.spec.metric_words import goodness
+from fairground.spec.measurement_names import goodness
 
 #: by the first metric, so much below the frozen network does not matter where the second decides
 NOT_BELOW = 0.005

@@ -17,7 +17,7 @@ from statistics import fmean
 from fairground.recommendation.candidates import STEPS, Candidate, challengers, started_from
 from fairground.recommendation.measurements import Measurement, Measurements
 from fairground.recommendation.race_clock import RaceClock, TimeUpError
-from fairground.spec.metric_words import goodness
+from fairground.spec.measurement_names import goodness
 
 #: of the time left, this share may go to what is not trained
 UNTRAINED_SHARE = 0.2

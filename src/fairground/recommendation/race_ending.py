@@ -9,6 +9,7 @@ import numpy as np
 from fairground.adaptation.adapter import AdaptedModel
 from fairground.adaptation.final_model import write_final_model
 from fairground.deploy.metadata import Threshold
+from fairground.files import write_atomically
 from fairground.recommendation.advice import (
     FoldSummary,
     UnsealedScores,
@@ -20,7 +21,6 @@ from fairground.recommendation.advice import (
 from fairground.recommendation.decision import Decision
 from fairground.recommendation.ending_rehearsal import EndingRehearsal
 from fairground.recommendation.unsealing import Unsealing
-from fairground.records.artefacts import write_atomically
 from fairground.reporting.headings import duration
 from fairground.reporting.race_page import RacePage, write_race_page
 

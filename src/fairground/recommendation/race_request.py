@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.recommendation.protocol_choice import ProtocolChoice
-from fairground.spec.metric_words import declared_metric
+from fairground.spec.measurement_names import declared_metric
 from fairground.spec.study import MethodSpec
 from fairground.spec.study_load import load_study
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import StoreError
-from fairground.files import read_json
-from fairground.records.artefacts import write_atomically
+from fairground.files import read_json, write_atomically
 from fairground.records.lock import held
 from fairground.spec.identity import NAME_LENGTH, canonical_json
 

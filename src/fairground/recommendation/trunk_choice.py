@@ -18,7 +18,7 @@ from fairground.recommendation.race_progress import RaceProgress
 from fairground.recommendation.race_request import RaceRequest
 from fairground.recommendation.race_state import RaceState
 from fairground.spec.load import load_run
-from fairground.spec.metric_words import goodness
+from fairground.spec.measurement_names import goodness
 from fairground.training.torch_threads import torch_threads
 from fairground.training.weights import known_weights
 

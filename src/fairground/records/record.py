@@ -1,7 +1,6 @@
-"""What a run left behind: frozen, self-validating, versioned, and carrying its whole spec.
+"""The record of one run: its whole spec, scores, epochs and provenance; and which record of a run is current.
 
-What the program must know of a run is a field; notes are sentences for people, and nothing reads them back.
-`digits` is the part that must be the same whenever the same spec runs on the same machine; time and memory are not.
+What the program must know about a run is a field. Notes are sentences for people; no code reads them back.
 """
 
 import dataclasses
@@ -9,31 +8,28 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from fairground.errors import StoreError, require
 from fairground.files import parse_json
-from fairground.records.older_versions import upgraded
-from fairground.spec.flatten import text_without_seed
-from fairground.spec.identity import canonical_json
-from fairground.spec.metric_words import declared_metric
-from fairground.spec.search_procedure import SearchProcedure
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.identity import canonical_json, text_without_seed
+from fairground.spec.measurement_names import declared_metric
+from fairground.spec.procedures import SearchProcedure, SeedProcedure
 from fairground.spec.settings import Value
 
-#: 2 added findings; 3 added selection, search, clustering seeds, closed set, known bugs, weights and directions;
-#: 4 added the seed procedure
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed", "pruned"]
 SplitName = Literal["train", "validation", "test"]
+#: what happened to a new record: it is the current one, it repeats the current one, or it is in the history only
+Outcome = Literal["current", "repeated", "history"]
 _STATES = get_args(State)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpochRow:
-    """One epoch: mean training loss over its batches and, when it validated, the scores. Epoch 0 is untrained.
+    """One epoch: its mean training loss and, if it validated, the scores. Epoch 0 is before training.
 
-    `test` holds the scores of a test split that was watched (`evaluation.watch_test`); they selected nothing.
+    `test` holds test scores measured per epoch (`evaluation.watch_test`); they are never used for selection.
     """
 
     epoch: int
@@ -47,7 +43,7 @@ class EpochRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """One number: which metric, of which split. `higher_is_better` is None where nobody says which way is better."""
+    """One value of a metric on a split. `higher_is_better` is None if the direction is unknown."""
 
     metric: str
     split: SplitName
@@ -55,13 +51,9 @@ class Score:
     higher_is_better: bool | None = None
 
 
-#: what a record is read into
-Part = TypeVar("Part", "EpochRow", "Score", "Provenance", "RunRecord")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which metric of which split chose the epoch; `is_best_of_each` lets every metric choose its own."""
+    """The metric and split that selected the epoch; with `is_best_of_each` every metric selects its own."""
 
     split: SplitName
     metric: str
@@ -70,7 +62,7 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownBug:
-    """A bug of published code that was reproduced on purpose: in which component, and what it does."""
+    """A bug of published code, reproduced on purpose."""
 
     component: str
     sentence: str
@@ -78,7 +70,7 @@ class KnownBug:
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainedWeights:
-    """The weights a network began with: their name in the spec, and the hash of their content."""
+    """Pretrained weights: their name in the spec and the hash of their content."""
 
     name: str
     hash: str
@@ -86,7 +78,7 @@ class PretrainedWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What the training doctor noticed: which sign, when first seen, what was seen, and what to do about it."""
+    """What the training doctor found: which sign, when first, the evidence, and the remedy."""
 
     sign: str
     epoch: int
@@ -96,16 +88,12 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """The finding as one line for a person."""
         return f"{self.sign} (epoch {self.epoch}, step {self.step}): {self.sentence}. Try: {self.remedy}."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where the numbers come from: code, packages, machine, threads, data, time and memory.
-
-    `cpu_seconds` are those of all threads, and hardly depend on what else the machine does; 0 where nobody counted.
-    """
+    """Code, packages, machine, threads, data, time and memory of a run; `cpu_seconds` are those of all threads."""
 
     fairground: str
     packages: Mapping[str, str]
@@ -121,12 +109,11 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """One finished run. `notes` are sentences for people: what was left out, what to bear in mind.
+    """The record of one run that ended.
 
-    `findings` are those of the training doctor, each sign once at most. `selection` is None where no score chose;
-    `search` says how the settings were found, None where they were given; `seed_procedure` how seeds were added to its
-    method, None where the number was fixed. `clustering_seeds` is how often k-means was started for each clustering
-    metric, `is_closed_set` that test classes were trained on.
+    `findings` are those of the training doctor, each sign at most once. `selection` is None if no score selected the
+    epoch, `search` if the settings were given, `seed_procedure` if the number of seeds was fixed. `clustering_seeds` is
+    the number of k-means starts per clustering metric; `is_closed_set` says that test classes were trained on.
     """
 
     name: str
@@ -150,37 +137,26 @@ class RunRecord:
     version: int = RECORD_VERSION
 
     def __post_init__(self) -> None:
-        _refuse_newer(self.name, self.version)
-        complaint = self._complaint()
-        require(complaint is None, f"record {self.name}: {complaint}", StoreError)
-
-    def _complaint(self) -> str | None:
-        """Return what is wrong with the record, if anything."""
         epochs = [row.epoch for row in self.epochs]
-        tables = {type(scores) for row in self.epochs for scores in (row.validation, row.test)}
         signs = [finding.sign for finding in self.findings]
-        if self.state not in _STATES:
-            return f"no state '{self.state}'"
-        if (self.failure is None) != (self.state == "done"):
-            return "a failure is told exactly when the run is not done"
-        if not all(map(math.isfinite, [score.value for score in self.scores])):
-            return "a score is not a finite number"
-        if epochs != sorted(set(epochs)):
-            return "epochs out of order"
-        if not all(issubclass(kind, Mapping) for kind in tables):
-            return _no_table(self.epochs)
-        if self.state == "done" and not self.scores:
-            return "a finished run needs scores"
-        if self.clustering_seeds < 1:
-            return "clustering needs a seed"
-        return "a sign is found once at most" if len(set(signs)) < len(signs) else None
+        checks = {
+            f"it has version {self.version}; this fairground reads {RECORD_VERSION}": self.version == RECORD_VERSION,
+            f"no state '{self.state}'": self.state in _STATES,
+            "a run has a failure exactly if it is not done": (self.failure is None) == (self.state == "done"),
+            "a score is not a finite number": all(math.isfinite(score.value) for score in self.scores),
+            "epochs are out of order": epochs == sorted(set(epochs)),
+            "a finished run needs scores": self.state != "done" or len(self.scores) > 0,
+            "clustering needs a seed": self.clustering_seeds >= 1,
+            "a sign was found twice": len(set(signs)) == len(signs),
+        }
+        for complaint, is_fine in checks.items():
+            require(is_fine, f"record {self.name}: {complaint}", StoreError)
 
     def score(self, metric: str, split: SplitName = "test") -> float | None:
-        """Return one score, or None when the run has none of that name."""
         return self._values.get((metric, split))
 
     def values(self) -> dict[tuple[str, SplitName], float]:
-        """Return every score by metric and split, in the order of the scores; of two of a name the first counts."""
+        """Return every score by metric and split; of two scores with one name the first counts."""
         found = {(score.metric, score.split): score.value for score in self.scores}
         if len(found) < len(self.scores):
             found |= {(score.metric, score.split): score.value for score in reversed(self.scores)}
@@ -192,29 +168,28 @@ class RunRecord:
 
     @cached_property
     def text_without_seed(self) -> bytes:
-        """The spec but for its seed as bytes: of all repeats of a method the same, and quicker to compare."""
+        """The spec without its seed as bytes: equal for all repeats of a method, and quick to compare."""
         return text_without_seed(self.spec)
 
     def higher_is_better(self, metric: str) -> bool | None:
-        """Return which way a metric is better: as the run's scores say, else as the metric declares."""
-        said = next((s.higher_is_better for s in self.scores if s.metric == metric), None)
-        declared = declared_metric(metric) if said is None else None
-        return said if declared is None else declared.higher_is_better
+        """Return the direction of a metric: from the run's scores, else from the metric's declaration."""
+        stored = next((s.higher_is_better for s in self.scores if s.metric == metric), None)
+        declared = declared_metric(metric) if stored is None else None
+        return stored if declared is None else declared.higher_is_better
 
     @property
     def is_trial(self) -> bool:
-        """Whether the run belongs to a search: its test split stays sealed for good."""
+        """Whether the run is a trial of a search: its test split is never opened."""
         evaluation = self.spec.get("evaluation")
         return isinstance(evaluation, Mapping) and evaluation.get("test") is False
 
     @property
     def is_untrained(self) -> bool:
-        """Whether nothing was trained: the network is measured with the weights it starts with."""
         training = self.spec.get("training")
         return isinstance(training, Mapping) and training.get("epochs") == 0
 
     def digits(self) -> str:
-        """Return everything reproducible about the run as one text: equal texts, equal runs."""
+        """Return everything reproducible about the run as one text: equal texts mean bit-identical runs."""
         rows = [
             {"epoch": r.epoch, "step": r.step, "loss": r.loss, "validation": dict(r.validation)}
             | ({"test": dict(r.test)} if r.test else {})
@@ -231,62 +206,50 @@ class RunRecord:
         return canonical_json(dataclasses.asdict(replace(self, search=None)) | {"search": search})
 
     @classmethod
-    def from_json(cls, text: str) -> "RunRecord":
-        """Read a record back, refusing what is not one."""
+    def from_json(cls, text: str | bytes) -> "RunRecord":
+        """Read a record back."""
+        return cls.from_plain(parse_json(text, "the record", error=StoreError))
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> "RunRecord":
+        """Read a record back from JSON data."""
         try:
-            data = parse_json(text, "the record", error=StoreError)
-            require(isinstance(data["spec"], dict), "the record has no spec", StoreError)
-            _refuse_newer(data["name"], data["version"])
-            if data["version"] < RECORD_VERSION:
-                data = upgraded(data, version=RECORD_VERSION)
-            data["epochs"] = _all_made(EpochRow, data["epochs"])
-            data["scores"] = _all_made(Score, data["scores"])
-            (data["provenance"],) = _all_made(Provenance, [data["provenance"]])
-            data["notes"] = tuple(data["notes"])
-            data["findings"] = tuple(Finding(**finding) for finding in data["findings"])
-            data["known_bugs"] = tuple(KnownBug(**bug) for bug in data["known_bugs"])
-            data["selection"] = None if data["selection"] is None else Selection(**data["selection"])
-            data["search"] = None if data["search"] is None else SearchProcedure.from_plain(data["search"])
-            waves = data["seed_procedure"]
-            data["seed_procedure"] = None if waves is None else SeedProcedure.from_plain(waves)
-            data["weights"] = None if data["weights"] is None else PretrainedWeights(**data["weights"])
-            (record,) = _all_made(cls, [data])
-            record.__post_init__()
-            return record
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            search, waves, selection, weights = (data[k] for k in ("search", "seed_procedure", "selection", "weights"))
+            parts = {
+                "spec": dict(data["spec"]),
+                "epochs": tuple(EpochRow(**row) for row in data["epochs"]),
+                "scores": tuple(Score(**score) for score in data["scores"]),
+                "provenance": Provenance(**data["provenance"]),
+                "notes": tuple(data["notes"]),
+                "findings": tuple(Finding(**finding) for finding in data["findings"]),
+                "known_bugs": tuple(KnownBug(**bug) for bug in data["known_bugs"]),
+                "selection": selection and Selection(**selection),
+                "search": search and SearchProcedure.from_plain(search),
+                "seed_procedure": waves and SeedProcedure.from_plain(waves),
+                "weights": weights and PretrainedWeights(**weights),
+            }
+            return cls(**{**data, **parts})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(f"this is not a fairground record: {error}") from error
 
 
 def one_of_each_spec(records: Iterable[RunRecord]) -> list[RunRecord]:
-    """Return a run of every spec, of specs that differ in the seed alone one: what a spec says it says for all."""
+    """Return one run per spec; specs that differ only in the seed count as one."""
     return list({record.text_without_seed: record for record in records}.values())
 
 
-def _no_table(epochs: Iterable[EpochRow]) -> str:
-    found = ((split, getattr(row, split)) for row in epochs for split in ("validation", "test"))
-    split, scores = next((split, scores) for split, scores in found if not isinstance(scores, Mapping))
-    return f"scores of an epoch are no table of metrics: {split} is {scores!r}"
+def outcome_of(old: RunRecord, new: RunRecord) -> Outcome:
+    """Return what happens to `new`, a further record of the run whose current record is `old`.
 
-
-def _all_made(kind: type[Part], rows: Iterable[dict[str, Any]]) -> tuple[Part, ...]:
-    """Return `kind(**row)` of each, in a fifth of the time where no field is missing: a store has thousands of rows."""
-    names, make, put = kind.__dataclass_fields__.keys(), object.__new__, object.__setattr__
-    found = []
-    for row in rows:
-        if row.keys() == names:
-            made = make(kind)
-            # Past the frozen class' own `__setattr__`, all fields at once.
-            put(made, "__dict__", row)
-        else:
-            made = kind(**row)
-        found.append(made)
-    return tuple(found)
-
-
-def _refuse_newer(name: str, version: int) -> None:
-    """A newer record may have fields this version does not know: it must be told from a damaged one."""
-    require(
-        version <= RECORD_VERSION,
-        f"record {name} was written by a newer fairground (record version {version}; this one reads {RECORD_VERSION})",
-        StoreError,
-    )
+    A done run supersedes one that is not, never the other way round; of runs that are not done the latest is current.
+    A second done run supersedes the first only if it adds scores (the test split was opened) and changes nothing else.
+    """
+    if old.state != "done":
+        return "current"
+    if new.state != "done":
+        return "history"
+    if new.digits() == old.digits():
+        return "repeated"
+    before, after = ({(score.metric, score.split, score.value) for score in run.scores} for run in (old, new))
+    is_extended = before < after and replace(new, scores=old.scores).digits() == old.digits()
+    return "current" if is_extended else "history"

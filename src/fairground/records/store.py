@@ -1,295 +1,232 @@
-"""The store on disk: every run's record, appended once, searched by what was asked, never overwritten.
+"""The records under a run directory: written as files, never overwritten, searched through the index.
 
-One SQLite file in WAL mode under the root folder (`docs/records.md` argues why). Any number of processes may read and
-write at once; a process killed at any byte loses at most the row it was writing.
-
-A run has one current record (`current_record`), the one `get` and `records` answer with; every other stays in its
-history.
+A run has one current record, `runs/<name>/record.json`; `outcome_of` decides which. Every other is in its history.
+Events, such as the opening of a test split, are lines of `events.jsonl`.
 """
 
+import getpass
 import json
 import os
-import sqlite3
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from operator import itemgetter
+import platform
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
-from fairground.errors import InputError, StoreError, require
-from fairground.records.collector import without_collecting
-from fairground.records.current_record import Outcome
-from fairground.records.database import is_writable, open_database, open_unwritable, told_in_a_sentence, transaction
-from fairground.records.filters import Event, Filters, RunSummary, ScoreRow, where
-from fairground.records.folders import unstored
-from fairground.records.integrity import (
-    ADVICE,
-    Row,
-    audit,
-    checked_rows,
-    damaged_event,
-    damaged_record,
-    warn_of_damage,
-)
-from fairground.records.layout import COLUMNS, EVENT_COLUMNS, digest_of, digest_of_row
-from fairground.records.record import RunRecord, SplitName
-from fairground.records.record_copy import write_copy
-from fairground.records.rows import (
-    CURRENT_OF_NAME,
-    SELECTED_BY,
-    USUAL_METRIC,
-    insert_event,
-    insert_event_row,
-    insert_record,
-    sound_record,
-)
+from fairground.errors import DamageWarning, StoreError, require
+from fairground.files import cannot_write, read_text, write_with_digest
+from fairground.records.index import Index, changes, read_record
+from fairground.records.record import Outcome, RunRecord, SplitName, State, outcome_of
+from fairground.records.run_folder import RunFolder, resolved
 from fairground.spec.catalogue import nearest
 
-FILE_NAME = "records.sqlite"
+EVENTS = "events.jsonl"
+_USUAL_METRIC = "map@r"
 _CHUNK = 500
 
 
-class Store:
-    """The records under `root`; reading a folder without a store finds nothing and makes nothing.
+class Filters(TypedDict, total=False):
+    """What records can be searched by; `method` is the hash of a spec without its seed."""
 
-    `patience` is how many seconds to wait for another process before giving up. Safe to share between threads.
+    name: str
+    state: State
+    method: str
+    protocol: str
+    dataset: str
+    loss: str
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Who did what (`kind`), when, and to which run or study (`run`)."""
+
+    at: str
+    who: str
+    kind: str
+    run: str | None
+    detail: str
+
+
+class RunSummary(NamedTuple):
+    """What a list shows of a run; `score` is the value of `metric`, or None."""
+
+    name: str
+    method: str
+    state: State
+    protocol: str | None
+    dataset: str | None
+    loss: str | None
+    miner: str | None
+    seed: int | None
+    metric: str
+    score: float | None
+
+
+class Store:
+    """The records under `root`; reading a folder without records finds nothing and creates nothing.
+
+    `patience` is how many seconds to wait for a process that holds the index. Threads may share a store.
     """
 
-    def __init__(self, root: Path | str, *, patience: float = 30.0) -> None:
+    def __init__(self, root: Path | str, *, patience: float = 10.0) -> None:
         self.root = Path(root)
-        self.path = self.root / FILE_NAME
-        self._patience = patience
-        self._own = threading.local()
+        self._index = Index(self.root, patience=patience)
 
     def append(self, record: RunRecord) -> Outcome:
-        """Store a record durably before returning."""
-        return self.append_all([record])[0]
+        """Store a record; it is on the disk when this returns."""
+        folder = RunFolder(self.root, record.name)
+        old = self._current(folder)
+        outcome = outcome_of(old, record) if old else "current"
+        if outcome == "current":
+            if old is not None:
+                _write_to_history(folder, old)
+            _write(folder.record, record)
+        elif outcome == "history":
+            _write_to_history(folder, record)
+            if record.state == "done":
+                self.note_event("disagreement", record.name, "a second finished run of this spec has other results")
+        return outcome
 
     def append_all(self, records: Iterable[RunRecord]) -> list[Outcome]:
-        """Store many records in one transaction: all of them or, after a failure, none."""
-        with told_in_a_sentence(self.path):
-            connection = self._connect()
-            with transaction(connection):
-                stored = [(record, insert_record(connection, record)) for record in records]
-        for record, outcome in stored:
-            if outcome == "current":
-                write_copy(self.root, record)
-        return [outcome for _, outcome in stored]
+        return [self.append(record) for record in records]
 
     def get(self, name: str) -> RunRecord:
-        """Return the current record of the run with this name or with the only name that begins so."""
-        whole = self.resolve(name)
-        for row in self._read(CURRENT_OF_NAME, (whole,)):
-            record = sound_record(row)
-            if record is None:
-                raise StoreError(f"{damaged_record(whole, row[0])} {ADVICE}")
-            return record
-        raise StoreError(f"the record of run {whole} is lost: its row is not there. {ADVICE}")
+        """Return the current record of the run with this name, or with the only name that begins so."""
+        return read_record(RunFolder(self.root, self.resolve(name)).record)
 
     def resolve(self, name: str) -> str:
-        """Return the whole name of a run from its beginning, refusing what is unknown or ambiguous."""
-        found = [row[0] for row in self._read(_NAMES_IN_RANGE, (name, name + "\U0010ffff"))]
-        if name in found:
-            return name
-        if not found or name == "":
-            raise InputError(f"no run '{name}' in {self.root}.{self._nearest(name)}")
-        some = ", ".join(found[:4]) + (", ..." if len(found) > 4 else "")
-        require(len(found) == 1, f"'{name}' could be {some}: type more of the name", InputError)
-        return str(found[0])
+        """Return the whole name of a run from its beginning; refuse an unknown or ambiguous one."""
+        return resolved(name, sorted(changes(self.root)), self.root)
 
     def history(self, name: str) -> list[RunRecord]:
-        """Return every record of a run, oldest first, superseded ones too."""
-        return self.known(self.resolve(name))
-
-    def known(self, name: str) -> list[RunRecord]:
-        """Return every record of the run with exactly this name; none where there is no such run."""
-        return list(self._sound(self._read(_HISTORY, (name,))))
-
-    def everything(self) -> tuple[list[RunRecord], list[str]]:
-        """Return every record that is as it was written, superseded ones too, and a sentence on all that is not."""
-        if not self.path.exists():
-            return [], []
-        with told_in_a_sentence(self.path):
-            rows, complaints = audit(self._connect())
-        sound = {row.number for row in rows}
-        texts = [row for row in self._read(f"{_TEXT} ORDER BY id") if row[0] in sound]
-        return list(self._sound(texts, complaints.append)), complaints
+        """Return every record of a run, the current one last."""
+        folder = RunFolder(self.root, self.resolve(name))
+        return [read_record(path) for path in (*sorted(folder.history.glob("*.json")), folder.record)]
 
     def names(self, **filters: Unpack[Filters]) -> list[str]:
         """Return the names of the runs that match, in the order they were stored."""
-        return [row.columns[0] for row in self._rows(filters)]
+        return [name for (name,) in self._rows("name", filters)]
 
     def names_by_method(self, **filters: Unpack[Filters]) -> dict[str, list[str]]:
-        """Return the names of the runs that match under their method, by one question to the database."""
+        """Return the names of the runs that match, by method."""
         found: dict[str, list[str]] = {}
-        for row in self._rows(filters):
-            found.setdefault(row.columns[_METHOD], []).append(row.columns[0])
+        for name, method in self._rows("name, method", filters):
+            found.setdefault(method, []).append(name)
         return found
 
     def records(self, **filters: Unpack[Filters]) -> Iterator[RunRecord]:
         """Yield the current records that match, in the order they were stored."""
-        rows = {row.number: row.columns[0] for row in self._rows(filters)}
-        numbers = list(rows)
-        # In pieces: a slow reader must not hold one long read open, which would keep the log of writes from shrinking.
-        for start in range(0, len(numbers), _CHUNK):
-            some = numbers[start : start + _CHUNK]
-            marks = ",".join("?" * len(some))
-            found = self._read(f"SELECT record, json, digest FROM body WHERE record IN ({marks}) ORDER BY record", some)
-            for lost in set(some) - {row[0] for row in found}:
-                warn_of_damage(self.path, damaged_record(rows[lost], lost))
-            with without_collecting():
-                read = list(self._sound((*row, rows[row[0]]) for row in found))
-            yield from read
+        names = self.names(**filters)
+        for start in range(0, len(names), _CHUNK):  # not all texts in memory at once
+            some = names[start : start + _CHUNK]
+            query = f"SELECT name, json FROM body WHERE name IN ({', '.join('?' * len(some))})"
+            texts = dict(self._index.rows(query, some, names=()))
+            for name in some:
+                if name in texts:
+                    yield RunRecord.from_plain(json.loads(texts[name])["body"])
 
     def summaries(
         self, metric: str | None = None, split: SplitName = "test", **filters: Unpack[Filters]
     ) -> list[RunSummary]:
-        """Return what a list shows of the runs that match, in the order they were stored; no record is read.
+        """Return what a list shows of the runs that match, in the order they were stored, without reading records.
 
-        Each run's score is that of `metric`, or of the metric it was selected by when that is left out.
+        The score is that of `metric`, by default of the metric that selected each run.
         """
-        rows = self._rows(filters)
-        found = {row[0]: row for row in self._read(_ONE_SCORE, (metric, split))} if rows else {}
-        summaries = []
-        for number, columns in rows:
-            _, text, digest, shown, value = found.get(number, (0, "", "", "", None))
-            if digest_of_row((number, text)) == digest:
-                summaries.append(RunSummary._make((*columns[: _SEED + 1], shown, value)))
-            else:
-                warn_of_damage(self.path, damaged_record(columns[0], number))
-        return summaries
+        columns = "name, method, state, protocol, dataset, loss, miner, seed, scores"
+        found = []
+        for *values, text in self._rows(columns, filters):
+            scores = json.loads(text)
+            shown = metric or scores["selected_by"] or _USUAL_METRIC
+            found.append(RunSummary._make((*values, shown, scores.get(split, {}).get(shown))))
+        return found
 
     def specs_of(self, kinds: Sequence[str]) -> dict[str, Any]:
-        """Return the specs of the runs made on data sets of these kinds, by the names of the runs."""
-        rows = self._read(f"{_SPEC} AND dataset IN ({', '.join('?' * len(kinds))})", tuple(kinds))
-        return {name: json.loads(spec) for name, spec in rows if spec}
-
-    def scores(self, metric: str, split: SplitName = "test", **filters: Unpack[Filters]) -> list[ScoreRow]:
-        """Return one metric of every run that matches and has it, without reading whole records."""
-        found = self.summaries(metric, split, **filters)
-        return [ScoreRow(run.name, run.method, run.seed or 0, run.score) for run in found if run.score is not None]
+        """Return the specs of the runs on data sets of these kinds, by the names of the runs."""
+        rows = self._index.rows(
+            f"""SELECT name, json_extract(json, '$.body.spec') FROM record JOIN body USING (name)
+                WHERE dataset IN ({", ".join("?" * len(kinds))}) ORDER BY changed, name""",
+            kinds,
+        )
+        return {name: json.loads(spec) for name, spec in rows}
 
     def since(self, mark: int) -> tuple[int, list[RunRecord]]:
         """Return the current records stored after `mark`, and the mark to ask with next time; begin with 0."""
-        rows = self._read(_SINCE, (mark,))
-        return (rows[-1][0] if rows else mark), list(self._sound(rows))
+        rows = self._index.rows("SELECT id, json FROM record JOIN body USING (name) WHERE id > ? ORDER BY id", (mark,))
+        if not rows:
+            ((last,),) = self._index.rows("SELECT coalesce(max(id), 0) FROM record", names=()) or [(0,)]
+            if last < mark:  # the index was rebuilt and counts from the beginning
+                return self.since(0)
+        records = [RunRecord.from_plain(json.loads(text)["body"]) for _, text in rows]
+        return (rows[-1][0] if rows else mark), records
 
     def note_event(self, kind: str, run: str | None = None, detail: str = "") -> None:
-        """Write down that somebody did something, durably before returning."""
-        with told_in_a_sentence(self.path):
-            connection = self._connect()
-            with transaction(connection):
-                insert_event(connection, kind, run, detail)
-
-    def take_over(self, events: Iterable[Event]) -> None:
-        """Write events that were noted elsewhere, as they were noted."""
-        with told_in_a_sentence(self.path):
-            connection = self._connect()
-            with transaction(connection):
-                for event in events:
-                    insert_event_row(connection, (event.at, event.who, event.kind, event.run, event.detail))
+        """Append an event; it is on the disk when this returns."""
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        event = Event(at=at, who=_who(), kind=kind, run=run, detail=detail)
+        path = self.root / EVENTS
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with path.open("ab+") as file:
+                # After a line that a full disk cut short, a new line.
+                is_torn = file.tell() > 0 and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n"
+                file.write(("\n" * is_torn + json.dumps(asdict(event)) + "\n").encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(cannot_write(path, error)) from error
 
     def events(self, *, kind: str | None = None, run: str | None = None) -> list[Event]:
-        """Return what was noted, oldest first."""
-        asked = {key: value for key, value in (("kind", kind), ("run", run)) if value is not None}
-        where = " AND ".join(["true", *(f"{key} = ?" for key in asked)])
-        sound, damaged = checked_rows(
-            self._read(f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY id", asked.values())
-        )
-        for row in damaged:
-            warn_of_damage(self.path, damaged_event(row.number))
-        return [Event(**dict(zip(EVENT_COLUMNS, row.columns, strict=True))) for row in sound]
+        """Return the events that match, oldest first."""
+        path = self.root / EVENTS
+        found = []
+        for line in read_text(path, error=StoreError).splitlines() if path.exists() else ():
+            try:
+                event = Event(**json.loads(line))
+            except (ValueError, TypeError):
+                warnings.warn(f"{path}: a line is damaged and left out: {line[:80]}", DamageWarning, stacklevel=2)
+                continue
+            if kind in (None, event.kind) and run in (None, event.run):
+                found.append(event)
+        return found
 
-    def close(self) -> None:
-        """Close this thread's connection; the next call opens another."""
-        connection = getattr(self._own, "connection", None)
-        if connection is not None and self._own.process == os.getpid():
-            connection.close()
-        self._own.connection = None
+    def _current(self, folder: RunFolder) -> RunRecord | None:
+        """Return the current record of a run; a damaged one counts as none, so that a good one takes its place."""
+        try:
+            return read_record(folder.record) if folder.record.exists() else None
+        except StoreError as error:
+            warnings.warn(f"{error}; it is replaced", DamageWarning, stacklevel=3)
+            return None
 
-    def _connect(self) -> sqlite3.Connection:
-        """Return this thread's connection. A forked child must open its own: SQLite's locks do not survive a fork."""
-        if getattr(self._own, "connection", None) is None or self._own.process != os.getpid():
-            is_readable_only = self.path.exists() and not is_writable(self.path)
-            self._own.connection = (
-                open_unwritable(self.path) if is_readable_only else open_database(self.path, patience=self._patience)
-            )
-            self._own.process, self._own.is_audited = os.getpid(), False
-        return self._own.connection  # type: ignore[no-any-return]
-
-    def _read(self, query: str, values: Iterable[object] = ()) -> list[tuple]:
-        if not self.path.exists():
-            return []
-        with told_in_a_sentence(self.path):
-            return self._connect().execute(query, tuple(values)).fetchall()
-
-    def _rows(self, filters: Filters) -> list[Row]:
-        """Return the rows of the current records that match and are undamaged."""
-        condition, values = where(filters)
-        if not self.path.exists():
-            self._warn_of_unstored(())
-            return []
-        with told_in_a_sentence(self.path):
-            connection = self._connect()
-            if not self._own.is_audited:
-                return self._audited(connection, filters)
-            # Without an index: what damage hides in one would be missed in silence, and a scan takes milliseconds.
-            query = f"SELECT id, {', '.join(COLUMNS)}, digest FROM record NOT INDEXED WHERE {condition} ORDER BY id"
-            return checked_rows(connection.execute(query, values))[0]
-
-    def _audited(self, connection: sqlite3.Connection, filters: Filters) -> list[Row]:
-        """Answer the first question by looking at every row, and say what is wrong with any."""
-        found = audit(connection)
-        for complaint in found.complaints:
-            warn_of_damage(self.path, complaint)
-        self._own.is_audited = True
-        is_current = COLUMNS.index("is_current")
-        rows = [row for row in found.records if row.columns[is_current] == 1]
-        self._warn_of_unstored(row.columns[0] for row in rows)
-        for key, value in filters.items():
-            place = COLUMNS.index(key)
-            rows = [row for row in rows if row.columns[place] == value]
-        return sorted(rows, key=_NUMBER)
-
-    def _sound(self, rows: Iterable[tuple], complain: Callable[[str], None] | None = None) -> Iterator[RunRecord]:
-        """Yield the records of (number, text, digest, name), leaving out and naming damaged ones."""
-        for number, text, digest, name in rows:
-            record = RunRecord.from_json(text) if digest_of(number, text) == digest else None
-            if record is not None and record.name == name:
-                yield record
-            else:
-                (complain or partial(warn_of_damage, self.path))(damaged_record(name, number))
-
-    def _warn_of_unstored(self, stored: Iterable[str]) -> None:
-        """Say which runs have a record in their folder and no row here: rows were lost, or all of the store was."""
-        lost = unstored(self.root, stored)
-        # Asked again: a run may have ended since its row was looked for, and damaged rows were spoken of already.
-        lost = lost and unstored(self.root, [row[0] for row in self._read("SELECT name FROM record")])
-        if lost:
-            some = ", ".join(lost[:3]) + (", ..." if len(lost) > 3 else "")
-            warn_of_damage(self.path, f"{len(lost)} runs have a record in their folder that is not here: {some}.")
-
-    def _nearest(self, name: str) -> str:
-        if name and any(run.startswith(name) for run in unstored(self.root, ())):
-            return f" Its folder has a record that the store has not. {ADVICE}"
-        latest = self._read("SELECT name FROM record WHERE is_current = 1 ORDER BY id DESC LIMIT 2000")
-        return nearest(name, [row[0] for row in latest]) or (" There are no runs yet." if not latest else "")
+    def _rows(self, columns: str, filters: Filters) -> list[tuple]:
+        known = Filters.__annotations__
+        for key in filters:
+            hint = f"{nearest(key, known)} Use {', '.join(known)}."
+            require(key in known, f"records cannot be searched by '{key}'.{hint}")
+        condition = " AND ".join(["true", *(f"{key} = ?" for key in filters)])
+        query = f"SELECT {columns} FROM record WHERE {condition} ORDER BY changed, name"
+        names = [filters["name"]] if "name" in filters else None
+        return self._index.rows(query, filters.values(), names=names)
 
 
-_NAMES_IN_RANGE = "SELECT name FROM record WHERE is_current = 1 AND name BETWEEN ? AND ? ORDER BY name LIMIT 6"
-_TEXT = "SELECT id, json, body.digest, name FROM record LEFT JOIN body ON body.record = record.id"
-_HISTORY = f"{_TEXT} WHERE name = ? ORDER BY id"
-_SINCE = f"{_TEXT} WHERE is_current = 1 AND id > ? ORDER BY id"
-# Asked of SQLite, which reads one number out of a text faster than we could read all.
-_ONE_SCORE = f"""SELECT record, json, digest, metric,
-                        CASE WHEN json_valid(json)
-                             THEN json_extract(json, '$.' || json_quote(?2) || '.' || json_quote(metric)) END
-                 FROM (SELECT record, json, digest, CAST(coalesce(?1, CASE WHEN json_valid(json)
-                              THEN json_extract(json, '$.{SELECTED_BY}') END, '{USUAL_METRIC}') AS TEXT) AS metric
-                       FROM scores)"""
-_SPEC = """SELECT name, CASE WHEN json_valid(json) THEN json_extract(json, '$.spec') END
-           FROM record JOIN body ON body.record = record.id WHERE is_current = 1"""
-_NUMBER = itemgetter(0)
-_METHOD, _SEED = COLUMNS.index("method"), COLUMNS.index("seed")
-_EVENT = f"id, {', '.join(EVENT_COLUMNS)}, digest"
+def _write(path: Path, record: RunRecord) -> None:
+    write_with_digest(path, json.loads(record.to_json()))
+    # Records are in the order of their times, and the clock of a file system ticks every few milliseconds only.
+    now = time.time_ns()
+    os.utime(path, ns=(now, now))
+
+
+def _write_to_history(folder: RunFolder, record: RunRecord) -> None:
+    n = len(list(folder.history.glob("*.json")))
+    _write(folder.history / f"{n + 1:04d}.json", record)
+
+
+def _who() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a number that has no name
+        user = "unknown"
+    return f"{user}@{platform.node()} process {os.getpid()}"

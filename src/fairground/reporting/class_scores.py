@@ -14,8 +14,8 @@ from fairground.comparison.generality import Generality, generality_of
 from fairground.comparison.run_scores import fold_groups, seed_of
 from fairground.errors import FairgroundError, require
 from fairground.records.arrays import array_names, read_arrays
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.left_out import leave_out
 from fairground.reporting.methods import Method
 

@@ -17,8 +17,8 @@ from fairground.comparison.sequential import Wave, compare_in_waves
 from fairground.errors import require
 from fairground.reporting.class_scores import ClassScores, PerClassScores
 from fairground.reporting.methods import Method
-from fairground.spec.metric_words import in_unit
-from fairground.spec.seed_procedure import SeedProcedure
+from fairground.spec.measurement_names import in_unit
+from fairground.spec.procedures import SeedProcedure
 from fairground.studies.final_runs import plan_of_waves, wave_of
 from fairground.studies.wave_status import WaveStatus
 

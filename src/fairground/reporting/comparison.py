@@ -16,8 +16,8 @@ from fairground.comparison.intervals import LEVEL
 from fairground.comparison.run_scores import join_folds
 from fairground.comparison.sentences import sentence_of
 from fairground.errors import require
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.headings import heading, shorten, show, unit
 from fairground.reporting.methods import methods_of

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairground.errors import require
-from fairground.records.artefacts import write_atomically
+from fairground.files import write_atomically
 from fairground.reporting.headings import shorten, squeeze
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from fairground.reporting.headings import clean, shorten
 from fairground.reporting.methods import Method
 from fairground.reporting.run_set import RunSet, SectionKey
 from fairground.reporting.tables import ResultTable
-from fairground.spec.flatten import flatten
-from fairground.spec.metric_words import is_share
+from fairground.spec.identity import flatten
+from fairground.spec.measurement_names import is_share
 from fairground.studies.trial import Trial
 
 #: inches of a page's column

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground.errors import InputError, require
-from fairground.records.collector import without_collecting
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting.run_set import RunSet, with_ensembles_apart
@@ -17,7 +16,6 @@ from fairground.studies.run_study import JobResult
 from fairground.studies.status import results_so_far
 
 
-@without_collecting()
 def find_runs(words: Sequence[str], home: Path) -> RunSet:
     """Return what the words name: one begun study, or runs and methods by hash; all runs but trials for no word."""
     store = Store(home)

@@ -1,7 +1,7 @@
 """How names and numbers are written for readers: headings, units, lengths, durations, sizes."""
 
 from fairground.comparison.intervals import Interval
-from fairground.spec.metric_words import declared_metric, is_share
+from fairground.spec.measurement_names import declared_metric, is_share
 
 
 def heading(metric: str) -> str:

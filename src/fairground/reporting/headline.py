@@ -7,7 +7,7 @@ from fairground.comparison.generality import Generality
 from fairground.comparison.sentences import no_verdict_on
 from fairground.reporting.headings import heading, show, show_interval, unit
 from fairground.reporting.tables import ResultTable, TableRow
-from fairground.spec.metric_words import is_share
+from fairground.spec.measurement_names import is_share
 
 #: which models of a study's folds a table is about; nothing where there is no choice
 Models = Literal["separated", "concatenated", ""]

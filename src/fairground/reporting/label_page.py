@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.records.artefacts import write_atomically
+from fairground.files import write_atomically
 from fairground.reporting.headings import clean, shorten
 from fairground.reporting.query_page import MOST, Shown, rendered_page
 

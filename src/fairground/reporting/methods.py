@@ -7,7 +7,7 @@ from functools import cached_property
 
 from fairground.comparison.run_scores import seed_of
 from fairground.records.record import RunRecord, SplitName
-from fairground.spec.flatten import differing, flatten
+from fairground.spec.identity import differing, flatten
 
 
 @dataclass(frozen=True, kw_only=True)

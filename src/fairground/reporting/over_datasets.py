@@ -16,7 +16,7 @@ from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figures import critical_difference, profiles
 from fairground.reporting.headings import heading, shorten, show, unit
 from fairground.reporting.tables import ResultTable
-from fairground.spec.metric_words import goodness, in_unit
+from fairground.spec.measurement_names import goodness, in_unit
 
 
 @dataclass(frozen=True, kw_only=True)

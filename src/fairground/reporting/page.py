@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairground.errors import DataError, require
-from fairground.records.artefacts import write_atomically
+from fairground.files import write_atomically
 from fairground.records.record import RunRecord
 from fairground.reporting.audits import AuditCard
 from fairground.reporting.comparison import UNFAIR

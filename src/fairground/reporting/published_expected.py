@@ -11,11 +11,10 @@ from functools import cache, cached_property
 from fairground.papers.published import PublishedRow, PublishedTable, published_tables
 from fairground.records.record import RunRecord
 from fairground.reporting.run_set import ensemble_protocol
-from fairground.spec.flatten import flatten
-from fairground.spec.identity import to_plain
-from fairground.spec.jobs import UNSAID, StudyJob, jobs_of
-from fairground.spec.search_procedure import SearchProcedure
+from fairground.spec.identity import flatten, to_plain
+from fairground.spec.procedures import SearchProcedure
 from fairground.spec.space import Range, range_to_plain
+from fairground.spec.study_jobs import UNSAID, StudyJob, jobs_of
 from fairground.spec.study_load import load_study
 
 #: settings that decide no digit of a score that is there: which fold, and what else is measured

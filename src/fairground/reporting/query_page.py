@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from fairground.errors import require
-from fairground.records.artefacts import write_atomically
+from fairground.files import write_atomically
 from fairground.reporting.drawing import DARK, LIGHT, css_variables
 from fairground.reporting.headings import clean, shorten
 

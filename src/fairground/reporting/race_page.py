@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.records.artefacts import write_atomically
+from fairground.files import write_atomically
 from fairground.reporting.drawing import DARK, LIGHT, css_variables
 from fairground.reporting.headings import clean
 from fairground.reporting.page import TEMPLATES, environment, hash_of

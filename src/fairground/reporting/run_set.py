@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from fairground.records.artefacts import RunFolder
-from fairground.records.folders import folder_names
 from fairground.records.record import RunRecord, one_of_each_spec
-from fairground.spec.data_name import data_name
+from fairground.records.run_folder import RunFolder, folder_names
+from fairground.spec.identity import data_name
 from fairground.spec.space import Range
 from fairground.studies.trial import Trial
 

@@ -22,7 +22,7 @@ from fairground.reporting.published_verdict import repeats_of
 from fairground.reporting.run_set import RunSet, SectionKey, ensemble_protocol, names_of_joined
 from fairground.reporting.table_formats import caption
 from fairground.reporting.tables import ResultTable
-from fairground.spec.flatten import flatten, shared
+from fairground.spec.identity import flatten, shared
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined, se
 from fairground.reporting.table_formats import folded
 from fairground.reporting.table_formats import text as table_text
 from fairground.reporting.tables import ResultTable, TableRow
-from fairground.spec.metric_words import declared_metric
+from fairground.spec.measurement_names import declared_metric
 from fairground.studies.run_study import JobResult
 from fairground.studies.search_analysis import expected_best, importance, on_bounds
 from fairground.studies.trial import Trial, counts

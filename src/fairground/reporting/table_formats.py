@@ -8,7 +8,7 @@ import textwrap
 from fairground.comparison.sentences import no_verdict_on
 from fairground.reporting.headings import clean, heading, shorten, show, show_interval, unit
 from fairground.reporting.tables import ResultTable, TableCell, TableRow
-from fairground.spec.metric_words import is_share
+from fairground.spec.measurement_names import is_share
 
 MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}
 LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$", "": ""}

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, FairgroundError, InputError, require
-from fairground.files import reading, require_regular
+from fairground.files import reading, require_file
 from fairground.records.arrays import read_arrays
 
 
@@ -69,7 +69,7 @@ def _read(path: Path) -> np.ndarray:
     """Return the tuples (m, t) listed in a file."""
     require(path.exists(), f"sampler.file must be a file that can be read; there is none at '{path}'")
     require(path.suffix in (".csv", ".txt", ".npz"), f"sampler.file must end in .csv, .txt or .npz; got '{path.name}'")
-    require_regular(path)
+    require_file(path)
     try:
         tuples = _read_npz(path) if path.suffix == ".npz" else _read_text(path)
     except (FairgroundError, ValueError, OSError) as error:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import require
-from fairground.look_ahead import require_class
 
 #: room -> the word its classes end with
 ROOMS = {
@@ -140,7 +139,6 @@ def _find_outside(path: str) -> type[Any]:
         _DOTTED.fullmatch(path) is not None,
         f"'{path}' is not a dotted path: write package.module:Class",
     )
-    require_class(path)
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:

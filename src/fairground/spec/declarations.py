@@ -1,91 +1,97 @@
 """What a component declares about itself, read from its file without importing it.
 
-This is the only place that reads source text, for one reason: the ground and the paper wing never import torch, yet a
-mistyped `loss.marginn` must be refused before anything starts, a search must know its ranges, and a page must know the
-year of a method and which way a metric is better. A component writes what it declares as literals in its class body,
-and its settings as keyword-only arguments with typed literal defaults; a test holds what is read here to what each
-imported class says. Of a part named by dotted path nothing is read: what must be known of it, its records say.
+A component writes what it declares as literals in its class body, its settings as keyword-only arguments with typed
+literal defaults, and the values it allows as `require(...)` at the beginning of its constructor. Reading the file keeps
+torch out of every command that only looks something up, and refuses a wrong setting before anything starts. Of a part
+that is named by dotted path nothing is read.
 """
 
 import ast
+import builtins
 import math
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import CodeType, SimpleNamespace
+from typing import Any, Literal
 
-from fairground.errors import InputError, require
+from fairground.errors import require
 from fairground.spec import catalogue
 from fairground.spec.counts import Counts
 from fairground.spec.reference import Reference
-from fairground.spec.settings import SUPPLIED, Setting, plain_value
+from fairground.spec.settings import Value, plain_value
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real
 
-#: the words a declaration may call
-_WORDS: Mapping[str, Callable[..., object]] = {
-    "Real": Real,
-    "LogReal": LogReal,
-    "Integer": Integer,
-    "Choice": Choice,
-    "Reference": Reference,
-    "Counts": Counts,
+#: constructor arguments that training supplies by name or, like a sampler's seed, leaves out; a spec may not set them
+SUPPLIED: Mapping[str, frozenset[str]] = {
+    "losses": frozenset({"n_classes", "embedding_dim"}),
+    "samplers": frozenset({"labels", "batch_size", "super_labels", "seed"}),
+    "heads": frozenset({"n_features"}),
+    "trunks": frozenset({"channels"}),
+    "transforms": frozenset({"preprocessing"}),
 }
-_OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
+#: the names that a declaration may use
+_NAMES: Mapping[str, Any] = {
+    **{kind.__name__: kind for kind in (Real, LogReal, Integer, Choice, Reference, Counts, Sequence, Mapping)},
+    **{"Literal": Literal, "Any": Any, "Path": str, "pi": math.pi},
 }
+#: the functions that the check of a setting may call
+_CHECKS: Mapping[str, Any] = {
+    **{call.__name__: call for call in (abs, all, any, float, int, isinstance, len, max, min, range, set, sum)},
+    **{"require": require, "radians": math.radians, "isfinite": math.isfinite, "pi": math.pi},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One constructor argument: its annotation as written and as a type, and its default if it has one."""
+
+    annotation: str
+    hint: Any
+    default: Value = None
+    is_required: bool = False
 
 
 @cache
 def settings_of(room: str, name: str) -> Mapping[str, Setting]:
     """Return the settings of a component of ours, without those that training supplies."""
-    body = _class_body(room, name)
-    constructor = next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    constructor = _constructor(room, name)
+    found: dict[str, Setting] = {}
     if constructor is None:
-        return {}
-    found = {}
-    arguments = constructor.args
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        if argument.arg in SUPPLIED.get(room, ()):
-            continue
-        annotation = ast.unparse(argument.annotation) if argument.annotation else "object"
-        if default is None:
-            found[argument.arg] = Setting(annotation=annotation, is_required=True)
-        else:
-            found[argument.arg] = Setting(annotation=annotation, default=plain_value(ast.literal_eval(default)))
+        return found
+    for argument, default in zip(constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True):
+        assert argument.annotation is not None, f"{room}/{name}.py: {argument.arg} needs a type"
+        if argument.arg not in SUPPLIED.get(room, ()):
+            found[argument.arg] = Setting(
+                annotation=ast.unparse(argument.annotation),
+                hint=_evaluated(argument.annotation, f"{room}.{name}"),
+                default=None if default is None else plain_value(ast.literal_eval(default)),
+                is_required=default is None,
+            )
     return found
 
 
+def check_settings(room: str, name: str, settings: Mapping[str, Value]) -> None:
+    """Run those checks of a component's constructor that need its settings alone."""
+    names = {**_CHECKS, **settings, "self": SimpleNamespace()}
+    for check in _checks(room, name):
+        # About an attribute that only a real object has.
+        with suppress(AttributeError):
+            exec(check, names)
+
+
 def tunable_of(room: str, name: str) -> Mapping[str, Range]:
-    """Return the search ranges of a component; nothing for one that has none or lives outside."""
-    ranges = declared(room, name, "tunable", {})
-    assert isinstance(ranges, dict), f"{room}/{name}.py: tunable must be written as a dict"
-    return ranges
+    """Return the search ranges of a component."""
+    found: Mapping[str, Range] = declared(room, name, "tunable", {})
+    return found
 
 
 def reference_of(room: str, name: str) -> Reference | None:
-    """Return where a component was published; None for one that was not, or lives outside."""
-    reference = declared(room, name, "reference", None)
-    assert reference is None or isinstance(reference, Reference), f"{room}/{name}.py: reference must be a Reference"
-    return reference
-
-
-def counts_of(dataset: str) -> Counts | None:
-    """Return how large a published data set is; None for one of the user's own."""
-    counts = declared("datasets", dataset, "official", None)
-    assert counts is None or isinstance(counts, Counts), f"datasets/{dataset}.py: official must be Counts"
-    return counts
-
-
-def weights_of(trunk: str) -> int | None:
-    """Return how many weights a trunk has; None where its settings decide."""
-    n_weights = declared("trunks", trunk, "n_weights", None)
-    assert n_weights is None or isinstance(n_weights, int), f"trunks/{trunk}.py: n_weights must be a number"
-    return n_weights
+    """Return where a component was published."""
+    found: Reference | None = declared(room, name, "reference", None)
+    return found
 
 
 def is_learnable(loss: str) -> bool:
@@ -93,56 +99,63 @@ def is_learnable(loss: str) -> bool:
     return bool(declared("losses", loss, "is_learnable", False))
 
 
-def declared(room: str, name: str, attribute: str, default: object) -> object:
-    """Return a literal of a component's class body; `default` where it writes none, or lives outside."""
-    written = _assignments(room, name).get(attribute) if name in _names(room) else None
-    return default if written is None else _value(written)
+def declared(room: str, name: str, attribute: str, default: Any) -> Any:
+    """Return a literal of a component's class body; `default` where it has none, or is not one of ours."""
+    written = _assignments(room, name).get(attribute) if name in catalogue.list_names(room) else None
+    return default if written is None else _evaluated(written, f"{room}.{name}")
 
 
 @cache
 def _assignments(room: str, name: str) -> Mapping[str, ast.expr]:
-    """Return what a component's class body assigns, by name, as it is written."""
     nodes = [node for node in _class_body(room, name) if isinstance(node, ast.AnnAssign)]
     return {n.target.id: n.value for n in nodes if isinstance(n.target, ast.Name) and n.value is not None}
 
 
 @cache
-def _names(room: str) -> frozenset[str]:
-    return frozenset(catalogue.list_names(room))
+def _checks(room: str, name: str) -> list[CodeType]:
+    """Return the statements of a constructor that use nothing but its settings and what follows from them."""
+    constructor = _constructor(room, name)
+    known = {*_CHECKS, *settings_of(room, name), "self"}
+    found = []
+    for statement in constructor.body if constructor is not None else []:
+        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        is_plain = isinstance(statement, ast.Expr | ast.Assign | ast.For | ast.If)
+        if is_plain and {node.id for node in names} <= known | stored:
+            known |= stored
+            found.append(compile(ast.Module([statement], []), f"{room}/{name}.py", "exec"))
+    return found
+
+
+def _constructor(room: str, name: str) -> ast.FunctionDef | None:
+    body = _class_body(room, name)
+    return next((node for node in body if isinstance(node, ast.FunctionDef) and node.name == "__init__"), None)
+
+
+def _class_body(room: str, name: str) -> list[ast.stmt]:
+    wanted = catalogue.class_name(room, name).lower()
+    body = _tree(f"{room}.{name}").body
+    return next((n.body for n in body if isinstance(n, ast.ClassDef) and n.name.lower() == wanted), [])
 
 
 @cache
-def _class_body(room: str, name: str) -> list[ast.stmt]:
-    wanted = catalogue.class_name(room, name).lower()
-    path = Path(catalogue.__file__).parents[1] / room / f"{name}.py"
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return next((n.body for n in tree.body if isinstance(n, ast.ClassDef) and n.name.lower() == wanted), [])
+def _tree(module: str) -> ast.Module:
+    path = Path(catalogue.__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _value(node: ast.expr) -> object:
-    """Return what a literal says: constants, containers of them, arithmetic with `pi`, and calls of known words."""
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.Tuple):
-        return tuple(_value(item) for item in node.elts)
-    if isinstance(node, ast.Dict):
-        return {_value(key): _value(value) for key, value in zip(node.keys, node.values, strict=True) if key}
-    if isinstance(node, ast.Name) and node.id == "pi":
-        return math.pi
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _WORDS:
-        return _WORDS[node.func.id](**{str(word.arg): _value(word.value) for word in node.keywords})
-    return _arithmetic(node)
+def _evaluated(node: ast.expr, module: str) -> Any:
+    """Return the value of an expression in a module, whose other names are aliases of types."""
+    used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} - set(_NAMES)
+    aliases = {name: _alias(module, name) for name in used if not hasattr(builtins, name)}
+    return eval(compile(ast.Expression(node), module, "eval"), {**_NAMES, **aliases})
 
 
-def _arithmetic(node: ast.expr) -> object:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return operator.neg(_number(node.operand))
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-        return _OPERATIONS[type(node.op)](_number(node.left), _number(node.right))
-    raise InputError(f"'{ast.unparse(node)}' is no literal: a component writes out what it declares")
-
-
-def _number(node: ast.expr) -> Any:
-    value = _value(node)
-    require(isinstance(value, int | float), f"'{ast.unparse(node)}' is no number: a component writes out its ranges")
-    return value
+def _alias(module: str, name: str) -> Any:
+    """Return the type that a module means by a name: `Mine = Literal[...]`, its own or imported from another."""
+    for node in _tree(module).body:
+        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in node.targets):
+            return _evaluated(node.value, module)
+        if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names):
+            return _alias(str(node.module).removeprefix("fairground."), name)
+    raise AssertionError(f"{module}: the type {name} must be a Literal")

@@ -1,19 +1,26 @@
-"""The name of a run: the hash of its spec in canonical JSON.
+"""What a spec is called, which seeds its parts get, and its settings in a flat list.
 
-Every default is spelt out before hashing, so that a spec and the same spec with a default written down are one run. A
-setting that came later than runs that are named already is left out at its default: they keep their names.
+A run's name is the hash of its spec in canonical JSON. Every default is spelt out before hashing, so that a spec and
+the same spec with a default written down are one run. A setting that was added after runs had been named is left out
+at its default: they keep their names.
 """
 
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Literal
 
 from fairground.spec.run import LATER, ComponentSpec, RunSpec
 from fairground.spec.settings import Value
 
 NAME_LENGTH = 12
+Purpose = Literal["init_trunk", "init_head", "init_loss", "sampler", "augment", "miner", "global", "clusters"]
+#: data sets that are read from a path of the user's
+OWN_DATA = ("folder", "table", "features")
+#: names that say nothing without the folder above
+_BARE = ("images", "image", "photos", "pictures", "data", "train", "all")
 
 
 def to_plain(spec: RunSpec) -> dict[str, Value]:
@@ -26,15 +33,86 @@ def canonical_json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
 
 
+def hash_of(data: Mapping[str, Any]) -> str:
+    """Return the first twelve hex digits of the hash of plain data."""
+    return hashlib.sha256(canonical_json(data).encode()).hexdigest()[:NAME_LENGTH]
+
+
 def name_of(spec: RunSpec) -> str:
-    """Return the run's name everywhere: the first twelve hex digits of the hash of its canonical JSON."""
-    return hashlib.sha256(canonical_json(to_plain(spec)).encode()).hexdigest()[:NAME_LENGTH]
+    """Return the run's name everywhere."""
+    return hash_of(to_plain(spec))
 
 
 def method_of(spec: RunSpec) -> str:
     """Return the same hash with the seed left out: runs that share it are repeats of one method."""
-    plain = to_plain(spec) | {"seed": 0}
-    return hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH]
+    return hash_of(to_plain(spec) | {"seed": 0})
+
+
+def child_seed(seed: int, purpose: Purpose) -> int:
+    """Return a seed in [0, 2**63) for one purpose.
+
+    Each purpose has its own stream, so that another miner does not change which batches are drawn, nor another sampler
+    the first weights of the network: two methods with one seed differ in what is compared and in nothing else.
+    """
+    digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return a spec as dotted settings without the seed: `loss` is the loss' name, `loss.margin` a setting of it."""
+    found: dict[str, str] = {}
+    for key, value in spec.items():
+        if prefix == "" and key == "seed":
+            continue
+        dotted = prefix if key == "name" and prefix else f"{prefix}.{key}".removeprefix(".")
+        if isinstance(value, Mapping):
+            found |= flatten(value, dotted)
+        else:
+            found[dotted] = _text(value)
+    return found
+
+
+def text_without_seed(spec: Mapping[str, Any]) -> bytes:
+    """Return the same bytes for specs that differ in the seed alone."""
+    return canonical_json({key: value for key, value in spec.items() if key != "seed"}).encode()
+
+
+def differing(flat: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the settings that are not the same everywhere, in the order of their first appearance."""
+    specs = list(flat)
+    keys = dict.fromkeys(key for spec in specs for key in spec)
+    return [key for key in keys if len({spec.get(key) for spec in specs}) > 1]
+
+
+def shared(flat: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the settings that are the same everywhere."""
+    specs = list(flat)
+    apart = set(differing(specs))
+    return {key: value for key, value in (specs[0] if specs else {}).items() if key not in apart}
+
+
+def method_name(spec: Mapping[str, Any]) -> str:
+    """Return what a list calls a run's method: its loss and miner, or the network where nothing was trained."""
+    parts = {key: part if isinstance(part, Mapping) else {} for key, part in spec.items()}
+    names = {key: str(part.get("name", "none")) for key, part in parts.items()}
+    if parts.get("training", {}).get("epochs") == 0:
+        head = names.get("head", "none")
+        return f"frozen {names.get('trunk', 'none')}" + ("" if head in ("identity", "none") else f" + {head}")
+    miner = names.get("miner", "none")
+    return names.get("loss", "none") + ("" if miner == "none" else f" {miner}")
+
+
+def data_name(part: Value | Mapping[str, Any]) -> str:
+    """Return what a reader calls a data set: one of the user's own by its folder or file, others by their name."""
+    if not isinstance(part, Mapping):
+        return str(part)
+    name = str(part.get("name", "?"))
+    place = part.get("root") or part.get("path")
+    if name not in OWN_DATA or not isinstance(place, str) or not place:
+        return name
+    path = PurePath(place)
+    shown = path.stem if name != "folder" else path.name
+    return f"{path.parent.name}/{shown}" if shown in _BARE and path.parent.name else shown or name
 
 
 def _plain(value: object) -> Value:
@@ -51,3 +129,13 @@ def _plain(value: object) -> Value:
 
 def _is_left_out(field: "dataclasses.Field[Any]", value: object) -> bool:
     return field.metadata == LATER and value == field.default
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_text(item) for item in value)
+    return value if isinstance(value, str) else canonical_json({"": value})[4:-1]

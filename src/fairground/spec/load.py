@@ -1,36 +1,32 @@
-"""From TOML and `key=value` overrides to a checked RunSpec, with nothing dropped and nothing guessed.
+"""From TOML and overrides to a checked RunSpec: nothing is dropped and nothing is guessed.
 
 Layers, later ones winning: the protocol (with what it `extends`), the user's file, the overrides. Inside a layer a
-preset (`loss=margin@mlrc-cub200`) comes before what the layer spells out. Naming another component forgets the settings
-of the one it replaces, save how many images of a class a batch holds. A key nobody knows is refused with its origin and
-the nearest right name.
+preset (`loss=margin@mlrc-cub200`) comes before what the layer spells out. Naming another component drops the settings
+of the one it replaces, except how many images per class a batch has. An unknown key is refused with its origin and the
+nearest right name, and a value that its component does not allow before anything starts.
 """
 
 import dataclasses
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from fairground.errors import InputError, require
 from fairground.files import read_text
-from fairground.spec.analysis_words import check_analyses
 from fairground.spec.catalogue import canonical, nearest
-from fairground.spec.declarations import settings_of
-from fairground.spec.presets import preset_settings
+from fairground.spec.declarations import check_settings, settings_of
+from fairground.spec.measurement_names import check_analyses
 from fairground.spec.run import OPTIONAL, ROOM_OF, ComponentSpec, EvaluationSpec, OptimiserSpec, RunSpec, TrainingSpec
-from fairground.spec.settings import Value, check_value, parse_value
+from fairground.spec.settings import Overrides, Value, fit, from_mapping, typed
 
 DEFAULT_PROTOCOL = "laptop"
-#: where words come from, unless the caller says otherwise; refusals begin with it
+#: where overrides come from unless the caller says otherwise; errors begin with it
 COMMAND_LINE = "the command line"
-#: a dozen times the longest file that comes with fairground
-_MAX_BYTES = 256 << 10
-#: the time and memory that a key takes grow with the square of its parts, all of which are on one line
-_MAX_DOTS = 200
 _SECTIONS: Mapping[str, type[Any]] = {
     "optimiser": OptimiserSpec,
     "training": TrainingSpec,
@@ -43,25 +39,28 @@ _KEPT: Mapping[str, tuple[str, ...]] = {"sampler": ("per_class",)}
 
 @dataclass
 class _Draft:
-    """A spec under construction: names of parts, and dotted settings each with where it was said."""
+    """A spec under construction: names of parts, and dotted settings, each with its origin."""
 
     names: dict[str, str] = field(default_factory=dict)
     values: dict[str, tuple[Value, str]] = field(default_factory=dict)
     unsaid: str | None = None
+
+    def section(self, key: str) -> dict[str, tuple[Value, str]]:
+        return {d.removeprefix(f"{key}."): value for d, value in self.values.items() if d.startswith(f"{key}.")}
 
 
 def load_run(
     *,
     protocol: str | None = None,
     file: Path | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides | Sequence[str] = (),
     unsaid: str | None = None,
     origin: str = COMMAND_LINE,
 ) -> RunSpec:
-    """Return the spec said by a protocol, a TOML file and `key=value` overrides, in that order.
+    """Return the spec of a protocol, a TOML file and overrides, in that order.
 
-    `origin` is where the overrides come from, for refusals.
-    What must be said and is not is refused or, to show a spec that is not to be run, stands as `unsaid`.
+    `origin` is where the overrides come from, for errors. A required setting that is missing is refused or, to show a
+    spec that is not to be run, stands as `unsaid`.
     """
     said = read_toml(file) if file else {}
     chosen = protocol or str(said.pop("protocol", DEFAULT_PROTOCOL))
@@ -70,26 +69,47 @@ def load_run(
         _apply(draft, layer, layer_origin)
     if file:
         _apply(draft, _flatten(said, str(file)), str(file))
-    _apply(draft, parse_overrides(overrides), origin)
+    _apply(draft, typed(overrides), origin)
     draft.values["protocol"] = (chosen, origin)
     return _build(draft)
 
 
-def run_from_plain(data: Mapping[str, Value], overrides: Sequence[str] = (), *, origin: str = COMMAND_LINE) -> RunSpec:
-    """Return the spec that `to_plain` wrote down, with what `key=value` overrides change."""
+def run_from_plain(
+    data: Mapping[str, Value], overrides: Overrides | Sequence[str] = (), *, origin: str = COMMAND_LINE
+) -> RunSpec:
+    """Return the spec that `to_plain` wrote down, with what the overrides change."""
     draft = _Draft()
     _apply(draft, _flatten(data, "the stored spec"), "the stored spec")
-    _apply(draft, parse_overrides(overrides), origin)
+    _apply(draft, typed(overrides), origin)
     return _build(draft)
+
+
+def shipped_files() -> Traversable:
+    """Return the folder of the protocols, presets and studies that come with the package."""
+    return resources.files("fairground").joinpath("papers", "protocols")
 
 
 @cache
 def protocol_names() -> Mapping[str, str]:
-    """Return the protocols that can be named, each with the first sentence said about it."""
+    """Return the protocols that can be named, each with the first sentence of its description."""
     texts = {name: _protocol_text(name) for name in _protocol_files()}
     return {
         name: _first_sentence(text) for name, text in texts.items() if not tomllib.loads(text).get("abstract", False)
     }
+
+
+def presets(loss: str) -> dict[str, dict[str, Value]]:
+    """Return the published hyperparameters of a loss by the preset's name, each as dotted settings of a run."""
+    name = canonical("losses", loss)
+    return {preset: _resolve_preset(name, preset) for preset in _presets().get(name, {})}
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a TOML file says."""
+    try:
+        return tomllib.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not TOML: {error}") from error
 
 
 def _protocol_layers(name: str, *, is_parent: bool = False) -> list[tuple[str, dict[str, Value]]]:
@@ -104,19 +124,13 @@ def _protocol_layers(name: str, *, is_parent: bool = False) -> list[tuple[str, d
 
 @cache
 def _protocol_files() -> list[str]:
-    entries = resources.files("fairground").joinpath("papers", "protocols").iterdir()
-    names = sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
-    return [name for name in names if name != "presets"]
+    names = sorted(entry.name for entry in shipped_files().iterdir() if entry.name.endswith(".toml"))
+    return [name.removesuffix(".toml") for name in names if name != "presets.toml"]
 
 
 @cache
 def _protocol_text(name: str) -> str:
-    return (
-        resources.files("fairground")
-        .joinpath("papers", "protocols")
-        .joinpath(f"{name}.toml")
-        .read_text(encoding="utf-8")
-    )
+    return shipped_files().joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 
 def _first_sentence(text: str) -> str:
@@ -124,15 +138,29 @@ def _first_sentence(text: str) -> str:
     return said.partition(". ")[0].rstrip(".") + "."
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return what a TOML file says, or refuse in a sentence."""
-    text = read_text(path, most=_MAX_BYTES)
-    n_dots = max(line.count(".") for line in text.split("\n"))
-    require(n_dots <= _MAX_DOTS, f"{path} is not read: a line has {n_dots:,} dots, more than {_MAX_DOTS}; break it up")
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not TOML: {error}") from error
+@cache
+def _presets() -> dict[str, dict[str, dict[str, Value]]]:
+    return tomllib.loads(shipped_files().joinpath("presets.toml").read_text(encoding="utf-8"))
+
+
+def _preset_settings(loss: str, preset: str) -> dict[str, Value]:
+    known = _presets().get(loss, {})
+    require(len(known) > 0, f"loss {loss} has no presets; write loss={loss}")
+    require(
+        preset in known, f"no preset '{preset}' for loss {loss}.{nearest(preset, known)} There are: {', '.join(known)}."
+    )
+    return _resolve_preset(loss, preset)
+
+
+def _resolve_preset(loss: str, preset: str) -> dict[str, Value]:
+    said = dict(_presets()[loss][preset])
+    parent = said.pop("extends", None)
+    settings = {} if parent is None else _resolve_preset(loss, str(parent))
+    for part in ("miner", "regulariser", "sampler"):
+        if part in said and said[part] != settings.get(part):
+            settings = {key: value for key, value in settings.items() if not key.startswith(f"{part}.")}
+    # TOML cannot write None.
+    return settings | {key: None if value == "none" else value for key, value in said.items()}
 
 
 def _flatten(data: Mapping[str, Any], origin: str) -> dict[str, Value]:
@@ -145,21 +173,8 @@ def _flatten(data: Mapping[str, Any], origin: str) -> dict[str, Value]:
             flat.update({f"{key}.{inner}": item for inner, item in value.items() if inner != "name"})
         elif isinstance(value, Mapping):
             flat.update({f"{key}.{inner}": item for inner, item in value.items()})
-        elif value is None and key in OPTIONAL:
-            flat[key] = "none"
         else:
             flat[key] = value
-    return flat
-
-
-def parse_overrides(overrides: Iterable[str]) -> dict[str, Value]:
-    """Return `key=value` words as values by key, refusing a key that is said twice."""
-    flat: dict[str, Value] = {}
-    for text in overrides:
-        key, equals, value = text.partition("=")
-        require(bool(equals) and bool(key), f"'{text}' is not an override: write key=value, like loss.margin=0.1")
-        require(key not in flat, f"'{key}' is said twice")
-        flat[key.strip()] = parse_value(value.strip())
     return flat
 
 
@@ -189,7 +204,7 @@ def _name_part(draft: _Draft, key: str, value: Value, origin: str) -> None:
             del draft.values[stale]
     if preset:
         require(key == "loss", f"{origin}: presets are for losses; write {key}={name}")
-        _apply(draft, preset_settings(name, preset), f"preset {name}@{preset}")
+        _apply(draft, _preset_settings(name, preset), f"preset {name}@{preset}")
 
 
 def _set(draft: _Draft, key: str, value: Value, origin: str) -> None:
@@ -211,18 +226,26 @@ def _set(draft: _Draft, key: str, value: Value, origin: str) -> None:
 def _build(draft: _Draft) -> RunSpec:
     missing = [key for key in ROOM_OF if key not in draft.names]
     missing += ["protocol"] if "protocol" not in draft.values else []
-    require(not missing, f"the spec does not say: {', '.join(missing)}")
-    parts = {key: _part(draft, key) for key in ROOM_OF}
-    sections = {key: _section(draft, key) for key in _SECTIONS}
+    require(not missing, f"the spec does not have: {', '.join(missing)}")
     seed, origin = draft.values.get("seed", (0, ""))
-    seed = check_value(f"{origin}: seed", "int", seed)
-    complete: dict[str, Any] = {**parts, **sections, "seed": seed, "protocol": str(draft.values["protocol"][0])}
+    complete: dict[str, Any] = {
+        **{key: _part(draft, key) for key in ROOM_OF},
+        **{key: _section(draft, key) for key in _SECTIONS},
+        "seed": fit(f"{origin}: seed", int, seed),
+        "protocol": str(draft.values["protocol"][0]),
+    }
+    check_analyses(complete["evaluation"].analyses)
     return RunSpec(**complete)
 
 
+def _section(draft: _Draft, key: str) -> Any:
+    said = draft.section(key)
+    values = {inner: value for inner, (value, _) in said.items()}
+    return from_mapping(_SECTIONS[key], values, section=key, origin=lambda inner: said[inner][1])
+
+
 def _part(draft: _Draft, key: str) -> ComponentSpec | None:
-    name = draft.names[key]
-    said = {dotted.partition(".")[2]: value for dotted, value in draft.values.items() if dotted.startswith(f"{key}.")}
+    name, said = draft.names[key], draft.section(key)
     if name == "none":
         require(not said, f"{key} is none, so it has no settings; {next(iter(said), '')} was set")
         return None
@@ -232,33 +255,13 @@ def _part(draft: _Draft, key: str) -> ComponentSpec | None:
     for inner, (_, origin) in said.items():
         takes = f"{name} takes {', '.join(settings)}" if settings else f"{name} has no settings"
         require(inner in settings, f"{origin}: no setting '{key}.{inner}'.{nearest(inner, settings)} ({takes}.)")
+    missing = [inner for inner, setting in settings.items() if setting.is_required and inner not in said]
+    require(not missing or draft.unsaid is not None, f"{name} needs {', '.join(f'{key}.{inner}' for inner in missing)}")
     complete: dict[str, Value] = {}
     for inner, setting in settings.items():
-        is_unsaid = inner not in said and setting.is_required
-        require(not is_unsaid or draft.unsaid is not None, f"{key}.{inner} must be said for {name}")
-        value, origin = said.get(inner, (draft.unsaid if is_unsaid else setting.default, ""))
-        prefix = f"{origin}: " if origin else ""
-        complete[inner] = check_value(f"{prefix}{key}.{inner}", setting.annotation, value)
+        default = draft.unsaid if inner in missing else setting.default
+        value, origin = said.get(inner, (default, ""))
+        complete[inner] = fit(f"{origin}: {key}.{inner}".removeprefix(": "), setting.hint, value)
+    if not missing:
+        check_settings(ROOM_OF[key], name, complete)
     return ComponentSpec(name=name, settings=complete)
-
-
-def _section(draft: _Draft, key: str) -> Any:
-    kind = _SECTIONS[key]
-    hints = get_type_hints(kind)
-    said = {dotted.partition(".")[2]: value for dotted, value in draft.values.items() if dotted.startswith(f"{key}.")}
-    arguments: dict[str, Any] = {}
-    for inner, (value, origin) in said.items():
-        require(
-            inner in hints, f"{origin}: no key '{key}.{inner}'.{nearest(inner, hints)} {key} has {', '.join(hints)}."
-        )
-        checked = check_value(f"{origin}: {key}.{inner}", _annotation(hints[inner]), value)
-        arguments[inner] = tuple(checked) if isinstance(checked, list) else checked
-        if (key, inner) == ("evaluation", "analyses"):
-            check_analyses([str(word) for word in arguments[inner]])
-    return kind(**arguments)
-
-
-def _annotation(hint: Any) -> str:
-    return (
-        hint.__name__ if isinstance(hint, type) and not hasattr(hint, "__args__") else str(hint).replace("typing.", "")
-    )

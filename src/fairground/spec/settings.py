@@ -1,90 +1,48 @@
-"""What a setting is: a plain value that fits its annotation, or a refusal in a sentence."""
+"""Settings: plain typed values by dotted name, the `key=value` text people write, and the check against a type hint."""
 
-import ast
+import json
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from fairground.errors import require
+from fairground.spec.catalogue import nearest
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
+#: what changes a run: values by dotted name, such as {"loss": "triplet", "loss.margin": 0.2}
+Overrides = Mapping[str, Value]
+Kind = TypeVar("Kind")
 
-#: constructor arguments that training supplies by name or, like a sampler's seed, does without; a spec may not set them
-SUPPLIED: Mapping[str, frozenset[str]] = {
-    "losses": frozenset({"n_classes", "embedding_dim"}),
-    "samplers": frozenset({"labels", "batch_size", "super_labels", "seed"}),
-    "heads": frozenset({"n_features"}),
-    "trunks": frozenset({"channels"}),
-    "transforms": frozenset({"preprocessing"}),
+_WANTED: Mapping[Any, str] = {
+    float: "a number",
+    int: "a whole number",
+    bool: "true or false",
+    str: "text",
+    NoneType: "none",
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """One constructor argument: its annotation as written, and its default if it has one."""
-
-    annotation: str
-    default: Value = None
-    is_required: bool = False
+def parse_override(text: str) -> tuple[str, Value]:
+    """Return the name and the value that `key=value` sets."""
+    key, equals, value = text.partition("=")
+    require(bool(equals) and bool(key), f"'{text}' is not an override: write key=value, like loss.margin=0.1")
+    return key.strip(), parse_value(value.strip())
 
 
-def check_value(key: str, annotation: str, value: Value) -> Value:
-    """Return `value` as the annotation wants it (1 becomes 1.0 for a float), or refuse it in a sentence."""
-    fits, result = _fit(ast.parse(annotation, mode="eval").body, value)
-    require(fits, f"{key} must be {_words(annotation)}; got {value!r}")
-    return result
+def parse_overrides(texts: Iterable[str]) -> dict[str, Value]:
+    """Return the overrides of a command line; a name may be given once."""
+    found: dict[str, Value] = {}
+    for text in texts:
+        key, value = parse_override(text)
+        require(key not in found, f"'{key}' is given twice")
+        found[key] = value
+    return found
 
 
-def _fit(annotation: ast.expr, value: Value) -> tuple[bool, Value]:
-    """Match a value against the few shapes of annotation that settings use; shapes unknown here accept anything."""
-    if isinstance(annotation, ast.BinOp):
-        for side in (annotation.right, annotation.left):
-            fits, result = _fit(side, value)
-            if fits:
-                return fits, result
-        return False, value
-    if isinstance(annotation, ast.Constant):
-        return (value is None if annotation.value is None else True), value
-    if isinstance(annotation, ast.Name):
-        return _fit_name(annotation.id, value)
-    if isinstance(annotation, ast.Subscript):
-        return _fit_subscript(annotation, value)
-    return True, value
-
-
-def _fit_name(name: str, value: Value) -> tuple[bool, Value]:
-    if name == "float":
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return is_number, float(value) if isinstance(value, int) and is_number else value
-    if name == "int":
-        return isinstance(value, int) and not isinstance(value, bool), value
-    kinds: dict[str, type] = {"bool": bool, "str": str, "Path": str}
-    return (isinstance(value, kinds[name]) if name in kinds else True), value
-
-
-def _fit_subscript(annotation: ast.Subscript, value: Value) -> tuple[bool, Value]:
-    outer = ast.unparse(annotation.value)
-    if outer.endswith("Literal"):
-        options = ast.literal_eval(annotation.slice)
-        options = options if isinstance(options, tuple) else (options,)
-        if value is None and "none" in options:
-            # On a command line `none` is nothing, which these settings have a word for.
-            return True, "none"
-        return any(value == option and type(value) is type(option) for option in options), value
-    if outer in {"tuple", "list", "Sequence"}:
-        return isinstance(value, list), value
-    if outer in {"dict", "Mapping"}:
-        return isinstance(value, dict), value
-    return True, value
-
-
-def _words(annotation: str) -> str:
-    words = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text", "None": "none"}
-    if annotation in words:
-        return words[annotation]
-    if annotation.startswith("Literal[") and annotation.endswith("]") and "|" not in annotation:
-        return "one of " + annotation[len("Literal[") : -1]
-    return " or ".join(_words(part.strip()) for part in annotation.split("|")) if "|" in annotation else annotation
+def typed(overrides: "Overrides | Sequence[str]") -> Overrides:
+    """Return overrides as typed values, those of a command line parsed."""
+    return overrides if isinstance(overrides, Mapping) else parse_overrides(overrides)
 
 
 def parse_value(text: str) -> Value:
@@ -98,11 +56,75 @@ def parse_value(text: str) -> Value:
     return value if isinstance(value, str | int | float | bool | list | dict) else text
 
 
+def override_text(key: str, value: Value) -> str:
+    """Return the `key=value` that `parse_override` reads as this; a study's file has its overrides in this form."""
+    if value is None:
+        return f"{key}=none"
+    is_bare = isinstance(value, str) and value == value.strip() and parse_value(value) == value
+    return f"{key}={value if is_bare else _toml(value)}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
 def plain_value(value: object) -> Value:
-    """Return a literal as JSON would have it: tuples become lists."""
+    """Return a literal as JSON has it: tuples become lists."""
     if isinstance(value, tuple | list):
         return [plain_value(item) for item in value]
     if isinstance(value, dict):
         return {str(key): plain_value(item) for key, item in value.items()}
-    assert value is None or isinstance(value, str | int | float | bool), f"{value!r} is no plain default"
+    assert value is None or isinstance(value, str | int | float | bool), f"{value!r} is not a plain value"
     return value
+
+
+def from_mapping(
+    kind: type[Kind], data: Mapping[str, Any], *, section: str, origin: Callable[[str], str] = lambda _: ""
+) -> Kind:
+    """Return the dataclass that a table describes; `origin` says where a key was given, for errors."""
+    hints = get_type_hints(kind)
+    values = {}
+    for key, value in data.items():
+        where = f"{origin(key)}: " if origin(key) else ""
+        dotted = f"{section}.{key}".removeprefix(".")
+        require(key in hints, f"{where}no key '{dotted}'.{nearest(key, hints)} There are: {', '.join(hints)}.")
+        values[key] = fit(f"{where}{dotted}", hints[key], value)
+    return kind(**values)
+
+
+def fit(where: str, hint: Any, value: Any) -> Any:
+    """Return `value` as the type hint wants it: 1 becomes 1.0 for a float, a list a tuple for a tuple."""
+    fits, result = _fit(hint, value)
+    require(fits, f"{where} must be {_wanted(hint)}; got {value!r}")
+    return result
+
+
+def _fit(hint: Any, value: Any) -> tuple[bool, Any]:
+    kind, options = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        # The last option first: `none` before text, and text before a number.
+        return next((found for option in reversed(options) if (found := _fit(option, value))[0]), (False, value))
+    if kind is Literal:
+        if value is None and "none" in options:
+            return True, "none"  # which a command line reads as nothing
+        return any(value == option and type(value) is type(option) for option in options), value
+    if kind in (tuple, list, Sequence):
+        is_list = isinstance(value, list | tuple) and all(_fit(options[0], item)[0] for item in value)
+        return is_list, tuple(value) if kind is tuple and is_list else value
+    if kind in (dict, Mapping):
+        return isinstance(value, Mapping), value
+    if kind is float and type(value) is int:
+        return True, float(value)
+    return kind is Any or type(value) is kind, value
+
+
+def _wanted(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_wanted, get_args(hint)))
+    return _WANTED.get(hint) or str(hint).replace("typing.", "").replace("collections.abc.", "")

@@ -1,11 +1,13 @@
-"""The vocabulary of search ranges: what a component's `tunable` says about each of its settings."""
+"""Search ranges, as a component's `tunable` declares them for its settings, and the grid over several of them."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count, product
 from typing import Any, Literal
 
 from fairground.errors import require
+from fairground.spec.settings import Value
 
 Unit = Literal["radians", "degrees"]
 #: how many radians each unit is
@@ -62,6 +64,8 @@ class Choice:
 Range = Real | LogReal | Integer | Choice
 _KINDS: Mapping[str, type[Range]] = {kind.__name__: kind for kind in (Real, LogReal, Integer, Choice)}
 
+#: significant digits of a grid's settings
+_DIGITS = 6
 #: as a share of the range: a search rarely lands on the edge to the last digit
 NEAR = 0.01
 
@@ -123,3 +127,43 @@ def range_from_plain(data: Mapping[str, Any]) -> Range:
     if "options" in values:
         values["options"] = tuple(values["options"])
     return _KINDS[data["kind"]](**values)
+
+
+def grid_of(ranges: Mapping[str, Range], trials: int) -> list[dict[str, Value]]:
+    """Return the points of the largest grid of at most `trials` points, the last range varying fastest.
+
+    A range has the same number of levels as any other, from end to end, evenly or evenly in the logarithm; a choice has
+    all its options, and whole numbers have no more levels than there are numbers.
+    """
+    if not ranges:
+        return [{}] if trials else []
+    fewest = math.prod(len(_levels(span, 2)) for span in ranges.values())
+    require(
+        trials >= fewest,
+        f"search.trials must be at least {fewest} for a grid over {', '.join(ranges)}, two levels of each range and "
+        f"all options of a choice; got {trials}",
+    )
+    size = 2
+    for more in count(3):
+        n = math.prod(len(_levels(span, more)) for span in ranges.values())
+        if n > trials or n == math.prod(len(_levels(span, more - 1)) for span in ranges.values()):
+            break
+        size = more
+    levels = [_levels(span, size) for span in ranges.values()]
+    return [dict(zip(ranges, point, strict=True)) for point in product(*levels)]
+
+
+def _levels(span: Range, n: int) -> list[Value]:
+    if isinstance(span, Choice):
+        return list(span.options)
+    shares = [i / (n - 1) for i in range(n)]
+    if isinstance(span, Integer):
+        n = min(n, span.high - span.low + 1)
+        return [span.low + round(i * (span.high - span.low) / (n - 1)) for i in range(n)]
+    if isinstance(span, LogReal):
+        low, high = math.log(span.low), math.log(span.high)
+        inner = [math.exp(low + share * (high - low)) for share in shares]
+    else:
+        inner = [span.low + share * (span.high - span.low) for share in shares]
+    # The ends are exactly those of the range, whatever exp and log make of them.
+    return [float(span.low), *(float(f"{value:.{_DIGITS}g}") for value in inner[1:-1]), float(span.high)]

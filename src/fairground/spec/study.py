@@ -6,15 +6,15 @@ could change once results are known would be no rule.
 """
 
 import dataclasses
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fairground.errors import require
 from fairground.spec.catalogue import nearest
-from fairground.spec.identity import NAME_LENGTH, canonical_json
-from fairground.spec.seed_procedure import SeedProcedure, UntilSettledSpec
+from fairground.spec.identity import hash_of
+from fairground.spec.procedures import SeedProcedure, UntilSettledSpec
+from fairground.spec.settings import Value, parse_override
 from fairground.spec.space import Range, range_to_plain
 
 #: more folds than any data set has classes to share out
@@ -43,6 +43,11 @@ class MethodSpec:
     words: tuple[str, ...]
     on: tuple[str, ...] = ()
     ranges: Mapping[str, Range] = field(default_factory=dict)
+
+    @property
+    def overrides(self) -> dict[str, Value]:
+        """What the method changes, as typed values by dotted name."""
+        return dict(map(parse_override, self.words))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +221,7 @@ def study_hash(study: StudySpec) -> str:
         for key, value in study_to_plain(study).items()
         if key not in ("name", "question", "follows", "differs", "repeats")
     }
-    return hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH]
+    return hash_of(plain)
 
 
 def _plain(value: Any) -> Any:

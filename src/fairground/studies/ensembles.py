@@ -25,7 +25,8 @@ def join(
     """Return a record for every repeat whose folds are all done, and a sentence for each that could not be joined."""
     complete = [runs for runs in repeats if all(run.state == "done" for run in runs)]
     wanted = {_name(runs): runs for runs in complete}
-    stored = {name: store.get(name) for name in wanted if name in set(store.names(state="done"))}
+    done = set(store.names(state="done"))
+    stored = {name: store.get(name) for name in wanted if name in done}
     jobs = {json.dumps([run.name for run in runs]): (name, runs) for name, runs in wanted.items() if name not in stored}
     complaints = []
     for outcome in executor.run(_argument(runs, store) for _, runs in jobs.values()):

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fairground.errors import DamageWarning, FairgroundError, StoreError, require
-from fairground.files import read_json
-from fairground.records.artefacts import sweep, write_atomically
+from fairground.files import read_json, sweep, write_atomically
 from fairground.records.lock import held
 from fairground.spec.catalogue import nearest
 from fairground.spec.study import StudySpec, study_hash, study_to_plain
-from fairground.spec.study_load import build_study
+from fairground.spec.study_load import study_from_plain
 
 
 @dataclass(frozen=True)
@@ -92,37 +90,3 @@ def stored_study(path: Path) -> StudySpec:
         raise StoreError(f"{path} is damaged: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"{path} is damaged: it is not a study ({type(error).__name__} {error})") from error
-
-
-def study_from_plain(data: dict[str, Any]) -> StudySpec:
-    """Return the study that `study_to_plain` wrote down."""
-    said = {key: value for key, value in data.items() if key not in ("name", "data", "methods")}
-    said["search"] = {**said["search"], "ranges": _ranges(said["search"]["ranges"])}
-    said["data"] = {
-        entry["label"]: {
-            "protocol": entry["protocol"],
-            "words": entry["words"],
-            "ranges": {method: _ranges(spans) for method, spans in entry.get("ranges", {}).items()},
-        }
-        for entry in data["data"]
-    }
-    said["methods"] = {
-        entry["label"]: {"words": entry["words"], "on": entry["on"], "ranges": _ranges(entry["ranges"])}
-        for entry in data["methods"]
-    }
-    return build_study(said, name=data["name"], origin="the stored study")
-
-
-def _ranges(plain: dict[str, Any]) -> dict[str, Any]:
-    """Return stored ranges as a study's TOML would say them."""
-    said: dict[str, Any] = {}
-    for key, span in plain.items():
-        kind = None if span is None else span["kind"]
-        if kind is None:
-            said[key] = "fixed"
-        elif kind == "Choice":
-            said[key] = {"options": span["options"]}
-        else:
-            extra: dict[str, dict[str, Any]] = {"LogReal": {"scale": "log"}, "Integer": {"whole": True}}
-            said[key] = {"low": span["low"], "high": span["high"], **extra.get(kind, {})}
-    return said

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
-from fairground.spec.jobs import UNSAID, StudyJob, jobs_of
 from fairground.spec.run import RunSpec
 from fairground.spec.study import StudySpec
+from fairground.spec.study_jobs import UNSAID, StudyJob, jobs_of
 from fairground.studies.speed import RunSpeed, measured_speeds
 from fairground.studies.suggest import suggest
 from fairground.studies.work import RunWork, work_of

@@ -8,9 +8,9 @@ from pathlib import Path
 from fairground.errors import InputError, require
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.spec.jobs import StudyJob, jobs_of
-from fairground.spec.metric_words import declared_metric
+from fairground.spec.measurement_names import declared_metric
 from fairground.spec.study import StudySpec, study_hash
+from fairground.spec.study_jobs import StudyJob, jobs_of
 from fairground.studies import ensembles
 from fairground.studies.executors.executor import Executor
 from fairground.studies.final_runs import run_finals

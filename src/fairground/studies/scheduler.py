@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from fairground.errors import StoreError
-from fairground.records.artefacts import RunFolder
 from fairground.records.lock import LockedError, locked
 from fairground.records.provenance import begin
 from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import canonical_json, method_of, name_of, to_plain
+from fairground.spec.procedures import SearchProcedure, SeedProcedure
 from fairground.spec.run import RunSpec
-from fairground.spec.search_procedure import SearchProcedure
-from fairground.spec.seed_procedure import SeedProcedure
 from fairground.studies.executors.executor import Executor, Outcome
 
 #: trains one spec; named, never imported, so that this wing stays free of torch

@@ -10,9 +10,9 @@ from statistics import median
 
 from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
-from fairground.spec.jobs import StudyJob
-from fairground.spec.metric_words import goodness
+from fairground.spec.measurement_names import goodness
 from fairground.spec.run import RunSpec
+from fairground.spec.study_jobs import StudyJob
 from fairground.studies.scheduler import Request, Requests
 from fairground.studies.suggest import suggest
 from fairground.studies.trial import Trial, TrialState

@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from fairground.errors import SealError, require
-from fairground.records.filters import Event
 from fairground.records.record import RunRecord
-from fairground.records.store import Store
+from fairground.records.store import Event, Store
 from fairground.spec.identity import canonical_json
-from fairground.spec.jobs import StudyJob
 from fairground.spec.run import RunSpec
 from fairground.spec.settings import Value
 from fairground.spec.study import StudySpec, study_hash
+from fairground.spec.study_jobs import StudyJob
 from fairground.studies.trial import Trial
 
 SELECTED = "settings selected"

@@ -8,8 +8,8 @@ from pathlib import Path
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
-from fairground.spec.jobs import StudyJob, jobs_of
 from fairground.spec.study import StudySpec, study_hash
+from fairground.spec.study_jobs import StudyJob, jobs_of
 from fairground.studies.final_runs import FinalRuns, waves_of
 from fairground.studies.folder import folder_of
 from fairground.studies.run_study import JobResult, open_trial_store

@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from fairground.spec.grid import grid_of
 from fairground.spec.settings import Value
-from fairground.spec.space import Choice, Integer, LogReal, Range, Real
+from fairground.spec.space import Choice, Integer, LogReal, Range, Real, grid_of
 from fairground.studies.trial import Trial, TrialState
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fairground.spec.metric_words import goodness
+from fairground.spec.measurement_names import goodness
 from fairground.spec.settings import Value
 
 #: asked until it has ended; a diverged trial has no score, least of all zero

@@ -13,7 +13,8 @@ sooner: what is said is the most.
 
 from dataclasses import dataclass
 
-from fairground.spec.declarations import counts_of, weights_of
+from fairground.spec.counts import Counts
+from fairground.spec.declarations import declared
 from fairground.spec.run import RunSpec
 
 #: a forward pass against a training step
@@ -32,7 +33,8 @@ class RunWork:
 
 def work_of(spec: RunSpec) -> RunWork | None:
     """Return how much work a run is; None where its data set or trunk does not say its size."""
-    counts, weights = counts_of(spec.data.name), weights_of(spec.trunk.name)
+    counts: Counts | None = declared("datasets", spec.data.name, "official", None)
+    weights: int | None = declared("trunks", spec.trunk.name, "n_weights", None)
     if counts is None or weights is None:
         return None
     training, evaluation = spec.training, spec.evaluation

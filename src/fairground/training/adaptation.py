@@ -28,8 +28,8 @@ from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
 from fairground.spec.adaptation import ALL, AdaptationSpec
+from fairground.spec.identity import child_seed
 from fairground.spec.run import RunSpec
-from fairground.spec.seeds import child_seed
 from fairground.training.assemble import build_loss, build_miner, build_regulariser
 from fairground.training.build import build, seeded
 from fairground.training.loader import Loader

@@ -19,8 +19,8 @@ from fairground.contracts.split import SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, InputError, require
 from fairground.records.record import KnownBug, PretrainedWeights
+from fairground.spec.identity import Purpose, child_seed
 from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
-from fairground.spec.seeds import Purpose, child_seed
 from fairground.training.build import build, build_split, seeded
 from fairground.training.external import ExternalLoss, ExternalMiner
 from fairground.training.frozen_stages import n_frozen_stages, require_stage_to_mix

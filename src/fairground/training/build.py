@@ -17,8 +17,8 @@ from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.split import Split
 from fairground.errors import require
 from fairground.spec.catalogue import find, nearest
+from fairground.spec.identity import Purpose, child_seed
 from fairground.spec.run import ROOM_OF, ComponentSpec
-from fairground.spec.seeds import Purpose, child_seed
 
 #: what pytorch-metric-learning calls the arguments that we supply
 _SUPPLIED_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}

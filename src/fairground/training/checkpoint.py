@@ -1,6 +1,6 @@
 """Everything that makes resume exact, on disk: tensors in safetensors, the rest in sealed JSON, written atomically.
 
-`records/checkpoint_files.py` says which files these are and how one digest covers them all. The two newest checkpoints
+`records/run_folder.py` says which files these are. The two newest checkpoints
 are kept, so that a damaged one costs a little time and no run. The best weights so far are a file of their own, written
 when they change.
 """
@@ -17,9 +17,8 @@ import safetensors.torch
 from torch import Tensor
 
 from fairground.errors import StoreError, require
-from fairground.files import read_bytes
-from fairground.records.artefacts import write_atomically
-from fairground.records.checkpoint_files import files_of, newest_first, read_state, write_state
+from fairground.files import read_bytes, read_with_digest, write_atomically, write_with_digest
+from fairground.records.run_folder import checkpoints_newest_first, files_of
 
 KEPT = 2
 
@@ -49,7 +48,7 @@ class Checkpoints:
         path = self.folder / f"{step:08d}.safetensors"
         digest = _write_tensors(path, snapshot.tensors)
         committed = path.with_suffix(".json")
-        write_state(committed, {**snapshot.facts, "run": self.run, "tensors": path.name, "sha256": digest})
+        write_with_digest(committed, {**snapshot.facts, "run": self.run, "tensors": path.name, "sha256": digest})
         self._damaged.discard(committed)
         self._drop_old()
 
@@ -60,7 +59,7 @@ class Checkpoints:
 
     def load(self) -> Snapshot | None:
         """Return the newest checkpoint that is undamaged, or None when there is none."""
-        paths = newest_first(self.folder)
+        paths = checkpoints_newest_first(self.folder)
         for path in paths:
             try:
                 return self._read(path)
@@ -79,7 +78,7 @@ class Checkpoints:
         return _read_tensors(self.folder / best["file"], best["sha256"])
 
     def _read(self, path: Path) -> Snapshot:
-        state = read_state(path)
+        state = read_with_digest(path)
         require(isinstance(state.get("sha256"), str) and "best" in state, "it names no weights", StoreError)
         # One of an earlier version does not say whose it is.
         owner = state.get("run", self.run)
@@ -93,14 +92,14 @@ class Checkpoints:
         return Snapshot(tensors=tensors, facts=state)
 
     def _drop_old(self) -> None:
-        paths = [path for path in newest_first(self.folder) if path not in self._damaged]
+        paths = [path for path in checkpoints_newest_first(self.folder) if path not in self._damaged]
         needed: set[Path] = set()
         for path in paths[:KEPT]:
             try:
-                needed.update(files_of(path, read_state(path)))
+                needed.update(files_of(path, read_with_digest(path)))
             except StoreError:  # damaged since it was written; `load` says so when it is asked for
                 needed.update((path, path.with_suffix(".safetensors")))
-        for path in (*newest_first(self.folder), *self.folder.glob("*.safetensors")):
+        for path in (*checkpoints_newest_first(self.folder), *self.folder.glob("*.safetensors")):
             if path not in needed and not path.is_dir():
                 path.unlink(missing_ok=True)
 

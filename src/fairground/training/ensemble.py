@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairground.errors import DataError, StoreError, require
+from fairground.errors import DataError, require
 from fairground.evaluation.ensemble import concatenate
 from fairground.records.arrays import read_arrays
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.spec.load import run_from_plain
 from fairground.training.assemble import assemble
 from fairground.training.loop import Listener
@@ -41,11 +41,6 @@ def _embeddings(folder: RunFolder) -> tuple[np.ndarray, np.ndarray]:
         folder.embeddings.is_file(),
         f"run {folder.name} left no embeddings under {folder.root}; several machines need a --home they share",
         DataError,
-    )
-    require(
-        folder.embeddings.name not in folder.damaged(),
-        f"{folder.embeddings} no longer has the checksum it was written with; train run {folder.name} again",
-        StoreError,
     )
     arrays = read_arrays(folder.embeddings, ["embeddings", "rows"])
     return arrays["embeddings"], arrays["rows"]

@@ -9,8 +9,8 @@ from fairground.evaluation.analyses import analyse
 from fairground.evaluation.metric_names import metric_named
 from fairground.evaluation.view import EmbeddingView
 from fairground.records.arrays import write_arrays
-from fairground.records.artefacts import RunFolder
 from fairground.records.record import Score, SplitName
+from fairground.records.run_folder import RunFolder
 from fairground.training.gallery import gallery_of
 from fairground.training.loop import Training
 from fairground.training.measure import measure
@@ -59,7 +59,6 @@ def _judge_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder
     pictures = gallery_of(parts.table, rows, arrays["embeddings"])
     if pictures is not None:
         write_arrays(folder.gallery, pictures)
-    folder.sign()
     if spec.evaluation.report == "selected":
         return dict(found.scores)
     looks = [row.validation for row in training.progress.rows if row.epoch > 0 and row.validation]

@@ -10,8 +10,8 @@ import numpy as np
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import StoreError, require
-from fairground.files import read_json
-from fairground.records.artefacts import RunFolder, write_atomically
+from fairground.files import read_json, write_atomically
+from fairground.records.run_folder import RunFolder
 from fairground.spec.run import ComponentSpec, RunSpec
 from fairground.training.assemble import Assembled
 

@@ -10,9 +10,8 @@ from torch import Tensor
 from fairground.errors import StoreError, require
 from fairground.evaluation.embed import embed
 from fairground.evaluation.scores import evaluate_in_detail
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder, stored_spec
 from fairground.records.store import Store
-from fairground.records.stored_spec import stored_spec
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.checkpoint import Checkpoints

@@ -12,14 +12,13 @@ import torch
 
 from fairground.allocator import keep_memory
 from fairground.errors import DivergedError, StoreError
-from fairground.records.artefacts import RunFolder, write_atomically
+from fairground.files import read_with_digest, write_atomically, write_with_digest
 from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, State
-from fairground.records.sealed_json import read_sealed, write_sealed
-from fairground.spec.identity import method_of, name_of, to_plain
+from fairground.records.run_folder import RunFolder
+from fairground.spec.identity import child_seed, method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
-from fairground.spec.seeds import child_seed
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
 from fairground.training.distributed.process_group import ALONE, ProcessGroup
@@ -129,7 +128,7 @@ def _owned(folder: RunFolder, spec: RunSpec, group: ProcessGroup, patience: floa
         folder.sweep()
         # Before the spec, by which others can take the run up.
         if not folder.threads.exists():
-            write_sealed(folder.threads, {"threads": torch.get_num_threads()})
+            write_with_digest(folder.threads, {"threads": torch.get_num_threads()})
         write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         yield
 
@@ -151,7 +150,7 @@ def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is
 def _begun_with(folder: RunFolder) -> int:
     """Return how many threads a run without a checkpoint began with."""
     try:
-        found = int(read_sealed(folder.threads)["threads"])
+        found = int(read_with_digest(folder.threads)["threads"])
     except (StoreError, KeyError, TypeError, ValueError) as error:
         raise StoreError(
             f"{folder.threads} is damaged, and no step was kept yet: delete the run to start anew"

@@ -25,8 +25,8 @@ import torch
 from torch import Tensor
 
 from fairground.errors import InputError, StoreError, require
+from fairground.files import write_atomically
 from fairground.loading.prepared_cache import USED
-from fairground.records.artefacts import write_atomically
 from fairground.records.lock import LockedError, held
 
 #: the largest relative error of a kept number, and the largest absolute one of those near zero

@@ -10,8 +10,7 @@ import safetensors.torch
 from fairground.contracts.model import Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.errors import InputError, require
-from fairground.files import read_bytes
-from fairground.records.artefacts import write_atomically
+from fairground.files import read_bytes, write_atomically
 from fairground.spec.catalogue import find, list_names
 from fairground.trunks._tensorflow_js import convert_resnet50
 from fairground.trunks._weights import find_published, weights_folder

@@ -13,9 +13,8 @@ from fairground.contracts.table import Images
 from fairground.errors import DataError, require
 from fairground.loading.prepared_cache import cache_root
 from fairground.loading.read_ahead import read_ahead
-from fairground.spec.identity import to_plain
+from fairground.spec.identity import child_seed, to_plain
 from fairground.spec.run import RunSpec
-from fairground.spec.seeds import child_seed
 from fairground.training.adaptation import Adapter, CachedRows
 from fairground.training.build import build, build_split, seeded
 from fairground.training.loaded_data import load_table

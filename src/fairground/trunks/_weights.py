@@ -18,7 +18,7 @@ from torch import Tensor
 from fairground.contracts.model import Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.errors import InputError, require
-from fairground.files import read_bytes, require_regular
+from fairground.files import read_bytes, require_file
 
 
 def stripped(name: str) -> str:
@@ -71,7 +71,7 @@ def _locate(name: str, weights: str, sha256: str, published: Sequence[PublishedW
     known = {entry.file: entry.sha256 for entry in published}
     words = "none, imagenet or the path of a file" if published else "none or the path of a file"
     require(path.exists(), f"trunk.weights of {name} must be {words}; there is no file {path}")
-    require_regular(path)
+    require_file(path)
     wanted = sha256 or known.get(path.name, "")
     require(
         bool(wanted) or path.suffix == ".safetensors",

@@ -24,7 +24,7 @@ from fairground.reporting.figure import FigureInputs, ReportFigure, count, facto
 from fairground.reporting.figures.regularised import is_changed
 from fairground.reporting.headings import heading
 from fairground.reporting.tables import ResultTable
-from fairground.spec.flatten import flatten
+from fairground.spec.identity import flatten
 
 PAGE_ORDER = 94
 #: not part of the averages, as in the paper: a poor outlier, and the baselines

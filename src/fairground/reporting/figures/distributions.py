@@ -16,7 +16,7 @@ import numpy as np
 from fairground.reporting.drawing import Bar, Line, Panel, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.headings import shorten
-from fairground.spec.flatten import differing
+from fairground.spec.identity import differing
 from fairground.spec.run import ROOM_OF
 
 PAGE_ORDER = 30

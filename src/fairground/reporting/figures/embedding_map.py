@@ -13,7 +13,7 @@ import numpy as np
 
 from fairground.errors import DataError
 from fairground.records.arrays import read_arrays
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.reporting.drawing import N_SERIES, Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure
 from fairground.reporting.headings import shorten, squeeze

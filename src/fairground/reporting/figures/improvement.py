@@ -17,7 +17,7 @@ from fairground.reporting.drawing import Bar, Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.figures.regularised import is_changed
 from fairground.reporting.headings import heading
-from fairground.spec.metric_words import goodness
+from fairground.spec.measurement_names import goodness
 
 PAGE_ORDER = 95
 BASELINES = ("contrastive", "triplet")

@@ -11,7 +11,7 @@ from statistics import fmean
 from fairground.reporting.drawing import N_SERIES, Key, Line, Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.headings import heading
-from fairground.spec.metric_words import goodness, is_share
+from fairground.spec.measurement_names import goodness, is_share
 
 PAGE_ORDER = 80
 

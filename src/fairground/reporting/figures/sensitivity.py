@@ -7,8 +7,8 @@ from statistics import fmean
 from fairground.reporting.drawing import Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure, count, factor_of
 from fairground.reporting.headings import heading, shorten, unit
-from fairground.spec.flatten import differing
-from fairground.spec.metric_words import goodness
+from fairground.spec.identity import differing
+from fairground.spec.measurement_names import goodness
 
 PAGE_ORDER = 105
 _MOST = 8

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from fairground.errors import StoreError
-from fairground.records.artefacts import RunFolder, write_atomically
-from fairground.records.checkpoint_files import files_of, newest_first, read_state
+from fairground.files import read_with_digest, write_atomically
+from fairground.records.run_folder import RunFolder, checkpoints_newest_first, files_of
 from fairground.spec.identity import name_of
 from fairground.spec.load import run_from_plain
 from fairground.studies.executors.executor import Plain
@@ -56,17 +56,21 @@ def unpack(files: Files, home: Path, folders: list[RunFolder]) -> None:
 
 
 def _finished(folder: RunFolder) -> list[Path]:
-    signed: list[str] = []
-    with suppress(StoreError):
-        signed = [folder.manifest.name, *folder.signed()]
-    files = dict.fromkeys((folder.spec, *(folder.path / name for name in signed)))
+    files = (
+        folder.spec,
+        folder.embeddings,
+        folder.queries,
+        folder.gallery,
+        folder.analyses,
+        folder.path / "inputs.json",
+    )
     return [path for path in files if path.exists()]
 
 
 def _newest_checkpoint(folder: RunFolder) -> list[Path]:
-    for path in newest_first(folder.checkpoints):
+    for path in checkpoints_newest_first(folder.checkpoints):
         with suppress(StoreError):
-            return files_of(path, read_state(path))
+            return files_of(path, read_with_digest(path))
     return []
 
 

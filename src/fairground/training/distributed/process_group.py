@@ -14,7 +14,7 @@ from fairground.contracts.mixing import Mixing
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.evaluation.embed import embed
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.training.checkpoint import Checkpoints
 
 

@@ -23,7 +23,7 @@ from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
-from fairground.records.artefacts import RunFolder
+from fairground.records.run_folder import RunFolder
 from fairground.training.assemble import best_device
 from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
 from fairground.training.distributed.all_gather import all_gather

@@ -17,7 +17,7 @@ Remedy
 
 from fairground.evaluation.metric_names import metric_named
 from fairground.records.record import EpochRow
-from fairground.spec.metric_words import declared_metric, goodness
+from fairground.spec.measurement_names import declared_metric, goodness
 from fairground.training.doctor.history import Diagnosis, Sign, WatchedRun, slower
 
 N_EPOCHS = 3

@@ -1,20 +1,23 @@
-"""From the word for a metric to its file and to what that file declares: `recall@5`, `R@1`, `MAP@R`, `fnmr@fmr=0.01`.
+"""Metrics and analyses by the names that a spec has for them: `recall@5`, `MAP@R`, `fnmr@fmr=0.01`, `rho(drop_last=1)`.
 
-A word is `name` or `name@argument`. The name is a file in the metrics room or one of the aliases its class lists; case,
-hyphens and underscores do not matter, and `_at_` may stand for `@`. Where `name@argument` is itself a file
-(`map@r` is `map_at_r.py`), that file is meant. A dotted path to somebody's own metric is no word of ours.
+A metric is `name` or `name@argument`. The name is a file in the metrics room or one of the aliases its class lists;
+case, hyphens and underscores do not matter, and `_at_` may stand for `@`. Where `name@argument` is itself a file
+(`map@r` is `map_at_r.py`), that file is meant. A metric of the user's own, by dotted path, is not found here.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
 from fairground.errors import require
-from fairground.spec.catalogue import list_names, nearest
-from fairground.spec.declarations import declared
+from fairground.spec.catalogue import canonical, list_names, nearest
+from fairground.spec.declarations import declared, settings_of
+from fairground.spec.settings import Value, fit, parse_value
 
 ROOM = "metrics"
+_ANALYSIS = re.compile(r"\s*([\w.:]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 class MetricWord(NamedTuple):
@@ -111,3 +114,41 @@ def _aliases() -> dict[str, str]:
         assert isinstance(aliases, tuple), f"metrics/{name}.py: aliases must be written as a tuple"
         found |= {_plain(alias): name for alias in aliases}
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisWord:
+    """An analysis by name, and the options that were given."""
+
+    name: str
+    options: dict[str, Value] = field(default_factory=dict)
+
+
+def read_analysis(word: str) -> AnalysisWord:
+    """Return the analysis a word names, its options checked, or refuse in a sentence."""
+    match = _ANALYSIS.fullmatch(word)
+    require(
+        match is not None, f"'{word}' is not an analysis: write a name like rho, or with options like rho(drop_last=1)"
+    )
+    assert match is not None
+    name = canonical("analysis", match[1])
+    options = dict(_option(name, text) for text in (match[2] or "").split(",") if text.strip())
+    return AnalysisWord(name=name, options=options)
+
+
+def check_analyses(words: Sequence[str]) -> None:
+    """Refuse unknown analyses and options, and an analysis that is named twice: their values would share a name."""
+    names = [read_analysis(word).name for word in words]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    require(not twice, f"evaluation.analyses names {twice} twice; a run has room for one set of its values")
+
+
+def _option(name: str, text: str) -> tuple[str, Value]:
+    key, equals, value = (part.strip() for part in text.partition("="))
+    require(bool(equals) and bool(key), f"evaluation.analyses: '{text.strip()}' of {name} must be option=value")
+    if ":" in name:
+        return key, parse_value(value)
+    settings = settings_of("analysis", name)
+    takes = f"{name} takes {', '.join(settings)}" if settings else f"{name} has no options"
+    require(key in settings, f"evaluation.analyses: no option '{key}' of {name}.{nearest(key, settings)} ({takes}.)")
+    return key, fit(f"evaluation.analyses: {name}.{key}", settings[key].hint, parse_value(value))

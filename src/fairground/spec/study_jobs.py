@@ -1,17 +1,15 @@
 """The cells of a study, one for each data set and method, and the runs each of them asks for."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from fairground.errors import StoreError, require
+from fairground.errors import require
 from fairground.spec.declarations import is_learnable, tunable_of
-from fairground.spec.grid import grid_of
 from fairground.spec.load import load_run
+from fairground.spec.procedures import SearchProcedure
 from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec
-from fairground.spec.search_procedure import SearchProcedure
-from fairground.spec.settings import Value
-from fairground.spec.space import LogReal, Range, contains, range_for
+from fairground.spec.settings import Value, parse_override
+from fairground.spec.space import LogReal, Range, contains, grid_of, range_for
 from fairground.spec.study import DataSpec, MethodSpec, StudySpec
 
 #: as MLRC searched the rate of a loss' own weights
@@ -49,19 +47,18 @@ class StudyJob:
 
         `unsaid` stands for what only the user can say (where the images are), in a spec that is not to be run.
         """
-        self._require_searched(settings or {})
-        budget = self.study.budget
-        words = [
-            *self._placed(self.study.overrides),
-            *self._placed(self.data.words),
-            *self._placed(self.method.words),
-            *([f"training.epochs={budget.epochs}"] if budget.epochs else []),
-            *([f"training.batches_per_epoch={budget.batches_per_epoch}"] if budget.batches_per_epoch else []),
-            *self._fold_words(fold),
-            *(f"{key}={_word(value)}" for key, value in (settings or {}).items()),
-            f"seed={seed}",
-        ]
-        spec = load_run(protocol=self.data.protocol or self.study.protocol, overrides=_last_wins(words), unsaid=unsaid)
+        study, budget = self.study, self.study.budget
+        overrides = {
+            **self._placed(study.overrides),
+            **self._placed(self.data.words),
+            **self._placed(self.method.words),
+            **({"training.epochs": budget.epochs} if budget.epochs else {}),
+            **({"training.batches_per_epoch": budget.batches_per_epoch} if budget.batches_per_epoch else {}),
+            **self._fold_overrides(fold),
+            **(settings or {}),
+            "seed": seed,
+        }
+        spec = load_run(protocol=self.data.protocol or study.protocol, overrides=overrides, unsaid=unsaid)
         if test:
             return spec
         # A protocol that selects on the test split has no other split to be judged on.
@@ -71,24 +68,15 @@ class StudyJob:
         )
         return replace(spec, evaluation=replace(spec.evaluation, test=False, watch_test=False))
 
-    def _require_searched(self, settings: Mapping[str, Value]) -> None:
-        """Refuse settings that no search of the cell tries: the trials may be a stranger's, and name code of theirs."""
-        spoken = [key for key, value in settings.items() if isinstance(value, str) or not re.fullmatch(r"[\w.]+", key)]
-        ranges = self.ranges() if spoken else {}
-        for key in spoken:
-            is_searched = key in ranges and contains(ranges[key], settings[key])
-            complaint = f"{self.label}: a trial has {key}={settings[key]!r}, which this study does not search"
-            require(is_searched, complaint, StoreError)
+    def _placed(self, words: Iterable[str]) -> dict[str, Value]:
+        return dict(parse_override(word.replace("{data}", self.data.label)) for word in words)
 
-    def _placed(self, words: Iterable[str]) -> list[str]:
-        return [word.replace("{data}", self.data.label) for word in words]
-
-    def _fold_words(self, fold: int | None) -> list[str]:
+    def _fold_overrides(self, fold: int | None) -> dict[str, Value]:
         folds = self.study.folds
         if fold is None or (folds.n == 1 and not folds.split):
-            return []
-        named = [f"split={folds.split}"] if folds.split else []
-        return [*named, f"split.fold={fold}", f"split.n_folds={folds.n}"]
+            return {}
+        named: dict[str, Value] = {"split": folds.split} if folds.split else {}
+        return {**named, "split.fold": fold, "split.n_folds": folds.n}
 
     def ranges(self) -> dict[str, Range]:
         """Return the ranges searched, by dotted setting, in a fixed order."""
@@ -175,17 +163,3 @@ def _unit_of(spec: RunSpec, key: str) -> str | None:
     component = getattr(spec, part, None)
     unit = component.settings.get(f"{setting}_unit") if isinstance(component, ComponentSpec) else None
     return None if unit is None else str(unit)
-
-
-def _last_wins(words: Iterable[str]) -> list[str]:
-    """Return the words with one for each key: what is said later is nearer to the run."""
-    said: dict[str, str] = {}
-    for word in words:
-        key = word.partition("=")[0]
-        said.pop(key, None)
-        said[key] = word
-    return list(said.values())
-
-
-def _word(value: Value) -> str:
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -1,0 +1,194 @@
+"""The folder of one run: which files it has, which runs were begun, and how far a run is.
+
+<root>/runs/<name>/
+    spec.json         what was asked
+    record.json       the current record, with its digest
+    history/          records that the current one superseded, or that disagree with it
+    checkpoints/      what resume needs: 00000600.safetensors the tensors at step 600, 00000600.json everything else,
+                      written last, with a digest that covers all of it; best-000003.safetensors the selected weights
+    threads.json      the number of threads the run began with, until a checkpoint has it
+    inputs.json       what the network takes
+    gallery.npz       queries and their nearest neighbours, as images
+    embeddings.npz    embeddings and labels of an evaluated split
+    queries.npz       scores per query and per class
+    analyses.npz      curves of the training split: spectra, densities of distances
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairground.errors import FairgroundError, StoreError, require
+from fairground.files import cannot_write, read_json, read_with_digest, sweep
+from fairground.records.lock import is_at_work
+from fairground.records.record import EpochRow
+from fairground.spec.catalogue import nearest
+from fairground.spec.identity import NAME_LENGTH, canonical_json
+from fairground.spec.load import COMMAND_LINE, run_from_plain
+from fairground.spec.run import RunSpec
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one run and the paths of its files. Only `make` creates anything."""
+
+    root: Path
+    name: str
+
+    def __post_init__(self) -> None:
+        # The name may come from the command line or a file: it must not lead out of the run directory.
+        require(
+            re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", self.name) is not None,
+            f"the name of a run has only letters, digits, '-' and '_', at most 100; got {self.name[:120]!r}",
+        )
+
+    @property
+    def path(self) -> Path:
+        return Path(self.root) / "runs" / self.name
+
+    @property
+    def spec(self) -> Path:
+        return self.path / "spec.json"
+
+    @property
+    def record(self) -> Path:
+        return self.path / "record.json"
+
+    @property
+    def history(self) -> Path:
+        return self.path / "history"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def threads(self) -> Path:
+        return self.path / "threads.json"
+
+    @property
+    def gallery(self) -> Path:
+        return self.path / "gallery.npz"
+
+    @property
+    def embeddings(self) -> Path:
+        return self.path / "embeddings.npz"
+
+    @property
+    def analyses(self) -> Path:
+        return self.path / "analyses.npz"
+
+    @property
+    def queries(self) -> Path:
+        return self.path / "queries.npz"
+
+    def make(self) -> "RunFolder":
+        try:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(cannot_write(self.checkpoints, error)) from error
+        return self
+
+    def sweep(self) -> None:
+        """Remove the temporary files of killed writers; only for the holder of the run's lock."""
+        for place in (self.path, self.checkpoints):
+            sweep(place)
+
+
+def folder_names(root: Path) -> frozenset[str]:
+    """Return the names of all run folders under `root`."""
+    try:
+        with os.scandir(root / "runs") as found:
+            return frozenset(entry.name for entry in found if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
+
+
+def run_folders(root: Path) -> list[str]:
+    """Return the names of all runs begun under `root`, finished or not."""
+    return sorted(name for name in folder_names(root) if (root / "runs" / name / "spec.json").exists())
+
+
+def resolve_run(root: Path, name: str) -> str:
+    """Return the whole name of a run that was begun, from the beginning of its name."""
+    return resolved(name, run_folders(root), root)
+
+
+def resolved(name: str, known: Sequence[str], root: Path) -> str:
+    """Return the one of the `known` runs that is called `name` or is the only one to begin with it."""
+    if name in known:
+        return name
+    found = [run for run in known if run.startswith(name)] if name else []
+    hint = nearest(name, known) or ("" if known else " There are no runs yet.")
+    require(len(found) > 0, f"no run '{name}' in {root}.{hint}")
+    some = ", ".join(found[:4]) + (", ..." if len(found) > 4 else "")
+    require(len(found) == 1, f"'{name}' could be {some}: type more of the name")
+    return found[0]
+
+
+def stored_spec(folder: RunFolder, overrides: Sequence[str] = (), *, origin: str = COMMAND_LINE) -> RunSpec:
+    """Return the spec of a run that was begun, with `overrides`; refuse a file that is not the spec of this run."""
+    plain = read_json(folder.spec, error=StoreError)
+    # The hash of the file as it is: a later version may add defaults, which would change the hash of the spec.
+    is_own = hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH] == folder.name
+    require(is_own, f"{folder.spec} is damaged: it is not the spec of run {folder.name}", StoreError)
+    try:
+        return run_from_plain(plain, list(overrides), origin=origin)
+    except FairgroundError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"{folder.spec} cannot be read as a spec: {error}") from error
+
+
+def checkpoints_newest_first(folder: Path) -> list[Path]:
+    """Return the JSON files of all checkpoints in a folder, readable or not."""
+    return sorted(folder.glob("[0-9]*.json"), reverse=True)
+
+
+def files_of(path: Path, state: Mapping[str, Any]) -> list[Path]:
+    """Return the files of a checkpoint, the JSON that was written last at the end."""
+    best = state.get("best")
+    return [*([path.parent / best["file"]] if best else []), path.with_suffix(".safetensors"), path]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInProgress:
+    """`epoch` is the one in training, 0 while the untrained model is evaluated; `seconds` is the time spent so far."""
+
+    name: str
+    spec: Mapping[str, Any]
+    epoch: int
+    rows: tuple[EpochRow, ...]
+    started: str
+    seconds: float
+    is_at_work: bool
+
+
+def run_in_progress(folder: RunFolder) -> RunInProgress | None:
+    """Return how far the run in this folder is, by its newest checkpoint; None if there is none or it is unreadable."""
+    try:
+        spec = read_json(folder.spec, error=StoreError)
+        state = _newest_state(folder.checkpoints)
+        return RunInProgress(
+            name=folder.name,
+            spec=spec,
+            epoch=int(state.get("epoch", 0)),
+            rows=tuple(EpochRow(**row) for row in state.get("rows", ())),
+            started=str(state.get("started", "")),
+            seconds=float(state.get("seconds", 0.0)),
+            is_at_work=is_at_work(folder.path / "owner.lock"),
+        )
+    except (StoreError, ValueError, TypeError):
+        return None
+
+
+def _newest_state(checkpoints: Path) -> dict[str, Any]:
+    for path in checkpoints_newest_first(checkpoints):
+        with suppress(StoreError):  # it may be replaced just now
+            return read_with_digest(path)
+    return {}

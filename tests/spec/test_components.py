@@ -1,0 +1,202 @@
+"""Components: found by name, listed without importing them, and read as their classes declare themselves."""
+
+import inspect
+import subprocess
+import sys
+from typing import Literal
+
+import pytest
+
+from fairground.contracts.metric import Metric
+from fairground.errors import InputError
+from fairground.spec import catalogue
+from fairground.spec.declarations import (
+    SUPPLIED,
+    check_settings,
+    declared,
+    is_learnable,
+    reference_of,
+    settings_of,
+    tunable_of,
+)
+from fairground.spec.reference import Reference
+
+COMPONENTS = [(room, name) for room in catalogue.ROOMS for name in catalogue.list_room(room)]
+
+
+@pytest.mark.parametrize(("room", "name"), COMPONENTS)
+def test_a_file_holds_the_class_its_name_promises(room: str, name: str) -> None:
+    found = catalogue.find(room, name)
+    assert found.__name__.lower() == catalogue.class_name(room, name).lower()
+    assert getattr(__import__(f"fairground.{room}", fromlist=["x"]), found.__name__) is found
+
+
+@pytest.mark.parametrize(("room", "name"), COMPONENTS)
+def test_what_the_source_says_of_settings_is_what_the_constructor_takes(room: str, name: str) -> None:
+    parameters = inspect.signature(catalogue.find(room, name)).parameters
+    settings = settings_of(room, name)
+    assert set(settings) == set(parameters) - SUPPLIED.get(room, frozenset())
+    for key, setting in settings.items():
+        default = parameters[key].default
+        assert setting.is_required == (default is inspect.Parameter.empty)
+        if not setting.is_required:
+            assert setting.default == (list(default) if isinstance(default, tuple) else default)
+
+
+@pytest.mark.parametrize(("room", "name"), COMPONENTS)
+def test_every_component_says_what_it_is_in_its_first_line(room: str, name: str) -> None:
+    line = catalogue.list_room(room)[name]
+    assert len(line) > 10
+    assert line.endswith((".", ":"))
+
+
+def test_a_mistyped_component_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(InputError, match=r"no loss 'triplett'\. Did you mean 'triplet'\?"):
+        catalogue.find("losses", "triplett")
+
+
+def test_names_people_know_are_understood() -> None:
+    for known in ("ArcFace", "arcface", "ArcFaceLoss", "arc_face"):
+        assert catalogue.canonical("losses", known) == "arc_face"
+
+
+def test_a_dotted_path_reaches_an_outside_class() -> None:
+    from collections import OrderedDict
+
+    assert catalogue.find("losses", "collections:OrderedDict") is OrderedDict
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("no_such_package.part:Thing", "no_such_package is not installed"),
+        ("collections:OrderedDictt", "Did you mean 'OrderedDict'"),
+        ("collections:abc", "is not a class"),
+        ("os.path:__import__('x')", "is not a dotted path"),
+    ],
+)
+def test_a_bad_dotted_path_is_refused(path: str, sentence: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        catalogue.find("losses", path)
+    assert sentence in str(refusal.value)
+
+
+def test_an_unknown_room_is_refused() -> None:
+    with pytest.raises(InputError, match=r"no room 'lossess'\. Did you mean 'losses'"):
+        catalogue.list_room("lossess")
+
+
+def test_an_unknown_name_in_a_room_is_an_attribute_error() -> None:
+    import fairground.losses
+
+    with pytest.raises(AttributeError, match="ArcFaceeLoss"):
+        _ = fairground.losses.ArcFaceeLoss
+
+
+SEARCHED = [(room, name) for room in ("losses", "miners", "regularisers") for name in catalogue.list_room(room)]
+PUBLISHED = [
+    (room, name) for room in ("losses", "miners", "samplers", "regularisers") for name in catalogue.list_room(room)
+]
+
+
+@pytest.mark.parametrize(("room", "name"), SEARCHED)
+def test_ranges_are_read_as_the_class_has_them(room, name):
+    assert dict(tunable_of(room, name)) == dict(getattr(catalogue.find(room, name), "tunable", {}))
+
+
+@pytest.mark.parametrize(("room", "name"), PUBLISHED)
+def test_references_are_read_as_the_class_has_them(room, name):
+    assert reference_of(room, name) == getattr(catalogue.find(room, name), "reference", None)
+
+
+@pytest.mark.parametrize(("room", "name"), PUBLISHED)
+def test_a_component_with_a_paper_says_where_and_when_it_was_published(room, name):
+    paper = (inspect.getmodule(catalogue.find(room, name)).__doc__ or "").partition("\nPaper\n")[2].strip()
+    reference = reference_of(room, name)
+    assert (reference is None) == paper.startswith("None")
+    if reference is not None:
+        assert str(reference.year) in paper
+        assert reference.authors.split()[0].rstrip(",") in paper
+
+
+@pytest.mark.parametrize("name", catalogue.list_room("losses"))
+def test_a_loss_is_learnable_exactly_when_it_has_parameters(name):
+    kind = catalogue.find("losses", name)
+    supplied = {"n_classes": 5, "embedding_dim": 4}
+    taken = {key: value for key, value in supplied.items() if key in inspect.signature(kind).parameters}
+    assert is_learnable(name) == any(parameter.requires_grad for parameter in kind(**taken).parameters())
+
+
+@pytest.mark.parametrize("name", catalogue.list_room("metrics"))
+@pytest.mark.parametrize("attribute", ["title", "higher_is_better", "is_share", "aliases", "argument"])
+def test_metrics_are_read_as_the_class_has_them(name, attribute):
+    kind = catalogue.find("metrics", name)
+    assert declared("metrics", name, attribute, getattr(Metric, attribute)) == getattr(kind, attribute)
+
+
+@pytest.mark.parametrize("name", ["my_lab.loss:MyLoss", "no_such_loss", "../cli/main", "x" * 10_000, ""])
+def test_of_a_part_that_is_not_ours_nothing_is_read(name):
+    assert tunable_of("losses", name) == {}
+    assert reference_of("losses", name) is None
+    assert not is_learnable(name)
+
+
+def test_what_is_declared_may_be_calculated_with_pi():
+    assert tunable_of("losses", "arc_face")["margin"].high == pytest.approx(1.5707963)
+
+
+def test_a_reference_has_all_four_parts():
+    assert reference_of("miners", "distance_weighted") == Reference(
+        authors="Wu, Manmatha, Smola and Krähenbühl",
+        title="Sampling Matters in Deep Embedding Learning",
+        venue="ICCV",
+        year=2017,
+    )
+
+
+def test_a_type_alias_is_read_from_its_module():
+    assert settings_of("analysis", "pi")["distance"].hint == Literal["cosine", "euclidean"]
+    assert settings_of("samplers", "frechet")["mine"].hint == Literal["batch", "epoch"]
+
+
+@pytest.mark.parametrize(
+    ("room", "name", "settings"),
+    [
+        ("losses", "triplet", {"margin": 9.0}),
+        ("losses", "triplet", {"margin": 4.5, "power": 2}),
+        ("losses", "quadruplet", {"second_margin": 3.0}),
+        ("losses", "arc_face", {"margin": 181.0, "margin_unit": "degrees"}),
+        ("losses", "ranked_list", {"margin": 1.5, "alpha": 1.2}),
+        ("losses", "recall_at_k", {"ks": [0]}),
+        ("losses", "cross_batch_memory", {"size": 0}),
+        ("miners", "semihard", {"margin": -1.0}),
+        ("miners", "rho_distance", {"lo": 1.0, "hi": 0.5}),
+    ],
+)
+def test_a_value_that_the_constructor_refuses_is_refused_from_its_source_in_the_same_sentence(room, name, settings):
+    known = settings_of(room, name)
+    assert set(settings) <= set(known)
+    complete = {key: setting.default for key, setting in known.items()} | settings
+    with pytest.raises(InputError) as read:
+        check_settings(room, name, complete)
+    kind = catalogue.find(room, name)
+    supplied = {"n_classes": 5, "embedding_dim": 4}
+    taken = {key: value for key, value in supplied.items() if key in inspect.signature(kind).parameters}
+    with pytest.raises(InputError) as built:
+        kind(**complete, **taken)
+    assert str(read.value) == str(built.value)
+
+
+@pytest.mark.parametrize(("room", "name"), COMPONENTS)
+def test_the_defaults_of_a_component_pass_its_checks(room, name):
+    check_settings(room, name, {key: setting.default for key, setting in settings_of(room, name).items()})
+
+
+def test_a_value_out_of_range_is_refused_before_torch_is_imported():
+    program = (
+        "import sys\nfrom fairground.errors import InputError\nfrom fairground.spec.load import load_run\n"
+        "try:\n    load_run(overrides={'loss': 'triplet', 'loss.margin': 9})\n"
+        "except InputError as error:\n    print(error, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("got 9.0 False")
