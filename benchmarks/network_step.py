@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.operations import step_operations
-from fairground.allocator import keep_memory
+from fairground.commands.main import keep_memory
 from fairground.contracts.model import Trunk
 from fairground.heads.linear import LinearHead
 from fairground.spec.run import ComponentSpec

@@ -60,9 +60,7 @@ WithDoctor = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        "--threads", min=1, help="CPU threads (default: all). Results are reproducible for a fixed number."
-    ),
+    typer.Option("--threads", min=1, help="CPU threads (default: all). Results are reproducible for a fixed number."),
 ]
 ExecutorName = Annotated[
     str, typer.Option("--executor", help="Where runs are made: inline, processes (this machine) or ray (a cluster).")
@@ -76,7 +74,9 @@ Address = Annotated[str | None, typer.Option("--address", help="Ray cluster's ad
 NodeWait = Annotated[
     float | None,
     typer.Option(
-        "--node-wait", min=0, help="With ray: seconds to wait for a node when none is left (default 300); then resumable."
+        "--node-wait",
+        min=0,
+        help="With ray: seconds to wait for a node when none is left (default 300); then resumable.",
     ),
 ]
 

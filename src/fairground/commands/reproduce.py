@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.executors import Address, ExecutorName, ExecutorOptions, Gpus, Storage, Workers, WorkerThreads
-from fairground.commands.options import HOME, AsJson, Home, Quiet, kept_for_json
+from fairground.commands.options import (
+    HOME,
+    Address,
+    AsJson,
+    ExecutorName,
+    ExecutorOptions,
+    Gpus,
+    Home,
+    Quiet,
+    Workers,
+    WorkerThreads,
+    kept_for_json,
+)
 from fairground.commands.progress import study_progress
 from fairground.commands.study import run_and_print as run_study
 from fairground.records.record import RunRecord
@@ -44,7 +55,6 @@ def reproduce(
     threads: WorkerThreads = 1,
     gpus: Gpus = 0.0,
     address: Address = None,
-    storage: Storage = None,
     home: Home = HOME,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -56,7 +66,6 @@ def reproduce(
 
     Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
     """
-    from fairground.commands.executors import ExecutorOptions
     from fairground.errors import require
     from fairground.recommendation.remake_model import find_plan
     from fairground.studies.folder import find_begun
@@ -74,7 +83,7 @@ def reproduce(
             f"`fairground study resume {study.name}` goes on with it",
         )
         more = replace(study, repeats=max(repeats, study.repeats))
-        run_study(more, home, options, storage, as_json=as_json, is_quiet=quiet or as_json)
+        run_study(more, home, options, as_json=as_json, is_quiet=quiet or as_json)
         return
     with kept_for_json(as_json):
         records = repeat_run(what, repeats, home=home, options=options, quiet=quiet or as_json)

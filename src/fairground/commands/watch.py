@@ -16,21 +16,21 @@ def watch(
         list[str] | None,
         typer.Argument(
             metavar="[STUDY|RUN...]",
-            help="A study by name or hash; or runs by name, or methods by hash; everything in the home when left out.",
+            help="A study by name or hash, runs by name, or methods by hash (default: everything).",
         ),
     ] = None,
     home: Home = HOME,
     host: Annotated[
-        str, typer.Option("--host", help="Where to listen; beyond this machine readers need the token it prints.")
+        str, typer.Option("--host", help="Address to listen on; other machines need the token that is printed.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes any that is free.")] = 8420,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 chooses a free one.")] = 8420,
     is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show studies and runs in a browser while they run; the pages update by themselves.
 
-    An overview of all studies and runs with their learning curves, and for each study the page `fairground report`
-    writes. It only reads, so it may be started and stopped at any time. Ctrl-C ends it.
+    An overview of all studies and runs with their learning curves, and for each study the page of `fairground report`.
+    It only reads, so it may be started and stopped at any time. Ctrl-C ends it.
 
     Try: fairground watch --open
 
@@ -38,13 +38,12 @@ def watch(
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """
-    from fairground.commands.compare import searched_ranges
     from fairground.dashboard.home import choose
     from fairground.dashboard.page_cache import PageCache
     from fairground.dashboard.server import WatchServer
 
     chosen = choose(words or [], home)
-    cache = PageCache(home.absolute(), chosen, ranges_of=searched_ranges)
+    cache = PageCache(home.absolute(), chosen)
     with WatchServer(host, port, cache) as server:
         # Whatever trains on this machine comes first.
         if hasattr(os, "nice"):

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fairground.allocator import keep_memory
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.deploy.inputs import EmbeddingInputs, read_inputs
@@ -58,7 +57,6 @@ class UsableModel:
 
         Blocks lie on a fixed grid, so that starting at the beginning of any of them gives the same digits.
         """
-        keep_memory()
         wanted = resized_images(images, self.metadata)
         step = block_length(images)
         embedder = Embedder(self.network, normalise=self.metadata.normalise and not raw).eval()

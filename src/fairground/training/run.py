@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from fairground.allocator import keep_memory
 from fairground.errors import DivergedError, StoreError
 from fairground.files import read_with_digest, write_atomically, write_with_digest
 from fairground.records.lock import locked
@@ -47,7 +46,6 @@ def run(
     and tells the best validation scores so far. Called again, it goes on from there.
     The doctor watches unless `is_watched` is false: that is no part of the spec, for no digit depends on it.
     """
-    keep_memory()
     parts = assemble(spec)
     folder = RunFolder(home, name_of(spec))
     with _owned(folder, spec, group, lock_patience), torch.random.fork_rng(devices=[]):
