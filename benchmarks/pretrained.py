@@ -19,9 +19,8 @@ from benchmarks.harness import Table
 from fairground.contracts.preprocessing import IMAGENET, Preprocessing
 from fairground.contracts.table import Images
 from fairground.datasets.folder import FolderDataset
-from fairground.evaluation.embed import embed
-from fairground.evaluation.pretrained import pretrained_embeddings
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.embed import embed, pretrained_embeddings
+from fairground.evaluation.metric_scores import evaluate
 from fairground.records.arrays import read_arrays
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from fairground.evaluation.embed import embed
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.metric_scores import evaluate
 from fairground.spec.load import load_run
 from fairground.training.assemble import assemble
 

@@ -20,7 +20,7 @@ _VERBS = {
     "compare_values": "fairground.comparison.compare_values:compare_values",
     "report": "fairground.commands.report:report",
     "runs": "fairground.commands.runs:runs",
-    "evaluate": "fairground.evaluation.scores:evaluate",
+    "evaluate": "fairground.evaluation.metric_scores:evaluate",
     "load_model": "fairground.commands.load_model:load_model",
     "recommend": "fairground.commands.recommend:recommend",
 }

@@ -18,7 +18,7 @@ from fairground.commands.runs import runs
 from fairground.commands.study import study
 from fairground.commands.train import train
 from fairground.comparison.compare_values import compare_values
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.metric_scores import evaluate
 
 __version__: str
 __all__ = [

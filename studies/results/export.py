@@ -12,7 +12,7 @@ from pathlib import Path
 
 from studies.results.records import JOINED, ExportedRun, Key, read_runs, write_runs
 
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.metric_scores import evaluate
 from fairground.records.arrays import read_arrays
 from fairground.records.record import EpochRow, RunRecord
 from fairground.records.run_folder import RunFolder

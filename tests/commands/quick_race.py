@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
-from fairground.recommendation.race_clock import RaceClock
-from fairground.recommendation.race_session import RaceSession
+from fairground.recommendation.budget import Budget
+from fairground.recommendation.recommendation import Recommendation
 
 
 def call(*words: object) -> Any:
@@ -20,15 +20,15 @@ def call(*words: object) -> Any:
 def measure_at_least(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However busy the machine is, stop the clock of the race until `n` methods have been measured."""
     measured: list[str] = []
-    measure, left = RaceSession._measure, RaceClock.left
+    measure, has_room = Recommendation._measure, Budget.has_room
 
-    def counting(self: RaceSession, candidate: Any, repeat: int) -> Any:
+    def counting(self: Recommendation, candidate: Any, repeat: int) -> Any:
         found = measure(self, candidate, repeat)
         measured.append(candidate.label)
         return found
 
-    monkeypatch.setattr(RaceSession, "_measure", counting)
-    monkeypatch.setattr(RaceClock, "left", lambda self: left(self) if len(measured) >= n else max(5.0, left(self)))
+    monkeypatch.setattr(Recommendation, "_measure", counting)
+    monkeypatch.setattr(Budget, "has_room", lambda self, *asked: len(measured) < n or has_room(self, *asked))
 
 
 def write_features(path: Path, *, n_noise: int = 0, spread: float = 1.6) -> Path:

@@ -86,7 +86,7 @@ def test_an_unfair_table_is_refused_with_every_reason(tmp_path: Path, capsys: py
         "fairground: these 2 methods differ in more than what is compared (trunk, embedding_dim)"
     )
     assert "  embedding_dim: head.embedding_dim: 128 (" in told.err
-    assert "More dimensions retrieve better whatever the loss." in told.err
+    assert "More dimensions retrieve better whatever the loss (MLRC 2.1)." in told.err
     assert "  trunk: trunk: small_conv (" in told.err
     assert "--anyway" in told.err
 
@@ -118,7 +118,7 @@ def test_the_ranges_of_searched_runs_are_looked_up(tmp_path: Path, capsys: pytes
     assert fairground("compare", "--json", "--home", str(tmp_path)) == 0
     told = json.loads(capsys.readouterr().out)
     assert [flag["text"] for flag in told["flags"]] == [
-        "triplet: loss.margin = 2 lies on the upper bound of its search range."
+        "triplet: loss.margin = 2 is on the upper bound of its search range."
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from fairground.papers.published import published_rows
 from fairground.records.store import Store
 from tests.commands.test_commands import fairground
-from tests.reporting.test_published_verdict import ROTH, run
+from tests.papers.test_reproduction import ROTH, run
 
 
 def test_all_tables_are_listed_with_what_they_were_selected_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fairground.adaptation.adapter import Adapter
 from fairground.commands import recommend as command
 from fairground.commands.main import app
 from fairground.errors import FairgroundError, InputError
-from fairground.recommendation.race_clock import RaceClock
-from fairground.recommendation.race_session import RaceSession
+from fairground.recommendation.budget import Budget
+from fairground.recommendation.recommendation import Recommendation
 from fairground.records.store import Store
+from fairground.training.adaptation import Adapter
 from tests.commands.quick_race import call, measure_at_least, write_features
 from tests.datasets.pictures import class_folders
 
@@ -29,7 +29,7 @@ def features(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "30", "5 apples", "m30", "-3m", "0s"])
-def test_a_time_nobody_can_read_is_refused(text):
+def test_a_time_that_cannot_be_read_is_refused(text):
     with pytest.raises(InputError, match=r"time (takes|must)"):
         command.seconds_of(text)
 
@@ -93,7 +93,7 @@ def test_a_repeated_command_only_prints_and_more_goes_on(features, tmp_path, mon
 
 def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_goes_on(features, tmp_path, monkeypatch):
     measured = []
-    measure = RaceSession._measure
+    measure = Recommendation._measure
 
     def stopping(self, candidate, repeat):
         measured.append(candidate.label)
@@ -101,13 +101,13 @@ def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_goes_on(features,
             raise KeyboardInterrupt
         return measure(self, candidate, repeat)
 
-    monkeypatch.setattr(RaceSession, "_measure", stopping)
-    monkeypatch.setattr(RaceClock, "left", lambda _: 10.0)  # however busy the machine is, six are begun
+    monkeypatch.setattr(Recommendation, "_measure", stopping)
+    monkeypatch.setattr(Budget, "has_room", lambda *_: True)  # however busy the machine is, six are begun
     words = (features, "--home", tmp_path / "home", "--time", "14s")
     stopped = call(*words)
     assert stopped.exit_code == 130
     assert "The test classes are still sealed" in stopped.stdout
-    assert "The same command goes on" in stopped.stderr
+    assert "The same command continues" in stopped.stderr
     folder = next((tmp_path / "home" / "recommendations").iterdir())
     assert (folder / "report.html").exists()
     assert (folder / "model" / "model.json").exists()
@@ -122,7 +122,7 @@ def test_ctrl_c_before_anything_is_measured_hands_over_the_frozen_network(featur
     def stop(self):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(RaceSession, "prepare", stop)
+    monkeypatch.setattr(Recommendation, "_embed", stop)
     stopped = call(features, "--home", tmp_path / "home", "--time", "14s")
     assert stopped.exit_code == 130
     assert "nothing has been measured yet" in stopped.stdout

@@ -72,8 +72,8 @@ def test_an_optimum_on_a_bound():
         return [flag.text for flag in found if flag.flag == "bound"]
 
     assert bounds(loss__margin=0.5, loss__scale=1.0, loss__bins=50, loss__form="x") == []
-    assert bounds(loss__margin=0.995) == ["a: loss.margin = 0.995 lies on the upper bound of its search range."]
-    assert bounds(loss__scale=0.0102) == ["a: loss.scale = 0.0102 lies on the lower bound of its search range."]
+    assert bounds(loss__margin=0.995) == ["a: loss.margin = 0.995 is on the upper bound of its search range."]
+    assert bounds(loss__scale=0.0102) == ["a: loss.scale = 0.0102 is on the lower bound of its search range."]
     assert bounds(loss__bins=3) == []
     assert len(bounds(loss__bins=2, optimiser__loss_lr=1e-6)) == 2
 
@@ -82,7 +82,7 @@ def test_far_less_tuning_is_named_besides_the_broken_rule():
     told = raised(ours=method(fields=searched(50)), baseline=method(loss="margin", fields=searched(10)))
     assert told["less_tuning"].endswith("50 trials of the most tuned method: baseline (10).")
     told = raised(ours=method(fields=searched(50)), baseline=method(loss="margin"))
-    assert "baseline (none said)" in told["less_tuning"]
+    assert "baseline (none known)" in told["less_tuning"]
     even = searched(50)
     assert raised(a=method(fields=even), b=method(loss="margin", fields=even)) == {}
 
@@ -123,7 +123,7 @@ def test_other_numbers_of_threads_between_methods_or_within_one():
 def test_a_bound_of_the_range_that_was_searched_rather_than_of_the_one_declared():
     narrow = SearchProcedure(trials=5, ranges={"loss.margin": Real(low=0.1, high=0.2)})
     told = raised(ranges={"loss.triplet.margin": Real(low=0.0, high=2.0)}, a=method(fields={"search": narrow}))
-    assert told["bound"] == "a: loss.margin = 0.1 lies on the lower bound of its search range."
+    assert told["bound"] == "a: loss.margin = 0.1 is on the lower bound of its search range."
 
 
 def test_a_network_that_is_not_trained_is_named_where_it_stands_beside_trained_ones():

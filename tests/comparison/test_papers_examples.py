@@ -50,7 +50,7 @@ def test_a_better_architecture(paper, ours, theirs):
     found = judge(ours, theirs)
     assert rules_of(found) == {"trunk"}, paper
     assert found.differences[0].values == {"proposed": ours["trunk__name"], "competitor": theirs["trunk__name"]}
-    assert "41.1 for GoogleNet" in found.differences[0].why
+    assert "41.1 (GoogleNet)" in found.differences[0].why
 
 
 def test_the_same_architecture_from_other_weights():
@@ -171,7 +171,7 @@ def test_fifty_trials_against_a_copied_baseline():
 def test_optima_on_a_bound(loss, setting, value, searched):
     ranges = {f"loss.{loss}.{setting}": searched}
     told = raised(ranges=ranges, tuned=method(loss=loss, **{f"loss__{setting}": value}))
-    assert f"loss.{setting} = {value:g} lies on the" in told["bound"]
+    assert f"loss.{setting} = {value:g} is on the" in told["bound"]
 
 
 def test_larger_batches():

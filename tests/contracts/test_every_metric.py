@@ -15,7 +15,7 @@ from fairground.contracts.metric import (
     VerificationMetric,
 )
 from fairground.evaluation import evaluate
-from fairground.evaluation.metric_names import metric_named
+from fairground.evaluation.metric_scores import metric_named
 from fairground.spec.catalogue import find, list_room
 from fairground.spec.measurement_names import spelled
 from tests.metrics.oracle import hit_lists, hits_at, ranking

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fairground.deploy.calibration import EER, FMR, thresholds_of
-from fairground.evaluation.view import EmbeddingView
+from fairground.evaluation.embedding_view import EmbeddingView
 
 
 def on_circle(degrees):

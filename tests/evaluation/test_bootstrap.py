@@ -3,7 +3,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.evaluation import Bootstrap, EmbeddingView, evaluate_in_detail
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.metric_scores import evaluate
 
 
 def test_an_interval_of_a_mean_is_as_wide_as_theory_says():

@@ -3,8 +3,7 @@ import pytest
 
 from fairground.contracts.metric import RankingMetric
 from fairground.errors import InputError
-from fairground.evaluation.metric_names import metric_named
-from fairground.evaluation.scores import evaluate
+from fairground.evaluation.metric_scores import evaluate, metric_named
 from fairground.metrics import FnmrMetric, MapAtRMetric, MapMetric, NdcgMetric, RecallMetric
 from fairground.spec.measurement_names import spelled
 

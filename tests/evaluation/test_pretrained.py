@@ -5,7 +5,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler, normalize
 
 from fairground.errors import InputError
-from fairground.evaluation.pretrained import pretrained_embeddings
+from fairground.evaluation.embed import pretrained_embeddings
 
 
 @pytest.mark.parametrize("standardise", [True, False])

@@ -166,13 +166,13 @@ def test_details_add_up():
 def test_everything_is_computed_once(monkeypatch):
     calls = []
     for name in ("rank", "kmeans", "count_pairs", "singular_values"):
-        real = getattr(__import__("fairground.evaluation.view", fromlist=["view"]), name)
+        real = getattr(__import__("fairground.evaluation.embedding_view", fromlist=["view"]), name)
 
         def counted(*args, _real=real, _name=name, **settings):
             calls.append(_name)
             return _real(*args, **settings)
 
-        monkeypatch.setattr(f"fairground.evaluation.view.{name}", counted)
+        monkeypatch.setattr(f"fairground.evaluation.embedding_view.{name}", counted)
     embeddings, labels = gaussian(200, 10, 6)
     view = EmbeddingView(embeddings, labels)
     evaluate_in_detail(view, ["recall@1", "map@r", "nmi", "ami", "eer", "roc_auc"])

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.adaptation.workbench import Workbench
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.identity import to_plain
 from fairground.spec.load import load_run
+from fairground.training.workbench import Workbench
 from tests.golden.command import printed
 from tests.golden.machine import RELATIVE, read, write
 
@@ -91,9 +91,9 @@ def made(plan: dict[str, Any]) -> list[list[float]]:
     threads = torch.get_num_threads()
     torch.set_num_threads(plan["threads"])
     bench = Workbench(spec.run, is_small=plan["is_small"])
-    bench.embed(rows, is_time=lambda: True, tell=lambda *_: None)
+    bench.embed(rows)
     if spec.depth > 0:
-        bench.embed_maps(rows, depth=spec.depth, views=plan["views"], is_time=lambda: True, tell=lambda *_: None)
+        bench.embed_maps(rows, depth=spec.depth, views=plan["views"])
     found: list[list[float]] = bench.adapter.fit(spec, rows).embed(rows[::16]).tolist()
     torch.set_num_threads(threads)
     return found

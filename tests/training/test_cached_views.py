@@ -15,8 +15,8 @@ from fairground.loading.prepared_list import list_caches, remove_cache
 from fairground.training.assemble import assemble
 from fairground.training.cached_views import CachedViews, prepare_inputs
 from fairground.training.loop import StoppedError
-from fairground.training.reopen import evaluate_stored
 from fairground.training.run import run
+from fairground.training.stored_run import evaluate_stored
 from tests.training.test_resume import told_after
 from tests.training.tiny import tiny
 

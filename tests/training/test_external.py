@@ -11,7 +11,7 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import InputError
 from fairground.losses import ContrastiveLoss
-from fairground.training.external import ExternalLoss, ExternalMiner
+from fairground.training.build import ExternalLoss, ExternalMiner
 from fairground.training.run import run
 from tests.training.tiny import tiny
 

@@ -5,7 +5,7 @@ import pytest
 
 from fairground.contracts.table import ImageTable
 from fairground.loading.in_memory import ImagesInMemory
-from fairground.training.gallery import gallery_of
+from fairground.training.measure import gallery_of
 
 N = 12
 

@@ -7,11 +7,9 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.heads.pca import PcaHead
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
-from fairground.training.assemble import assemble
-from fairground.training.head_initialisation import start_head
+from fairground.training.assemble import assemble, start_head
 from fairground.training.run import run
 from tests.training.tiny import TINY
 
@@ -62,27 +60,3 @@ def test_features_without_a_head_can_be_measured_but_not_trained(tmp_path: Path)
     record = run(load_run(overrides=[*words, "training.epochs=0"]), home=tmp_path)
     assert record.state == "done"
     assert record.score("recall@1", "test") is not None
-
-
-def test_runs_on_the_same_ready_made_features_share_the_start_of_their_heads(tmp_path: Path, monkeypatch) -> None:
-    rows = np.random.default_rng(0).normal(size=(2, 64, 8)).astype(np.float32)
-    for number, features in enumerate(rows):
-        np.savez(tmp_path / f"{number}.npz", features=features, labels=np.arange(64) // 4)
-    fits: list[int] = []
-    plain_fit = PcaHead.fit
-    monkeypatch.setattr(PcaHead, "fit", lambda head, blocks: (fits.append(1), plain_fit(head, blocks))[1])
-
-    def started(number: int, *words: str) -> torch.Tensor:
-        said = ["data=features", f"data.path={tmp_path / f'{number}.npz'}", "head=pca", "transform=plain"]
-        spec = load_run(overrides=[*said, "trunk=features", "training.batch_size=8", "sampler.per_class=2", *words])
-        parts = assemble(spec)
-        start_head(parts)
-        return parts.model.head.state_dict()["layer.weight"]
-
-    first = started(0, "head.embedding_dim=3", "seed=1")
-    assert torch.equal(started(0, "head.embedding_dim=3", "seed=2"), first)
-    assert len(fits) == 1
-    assert not torch.equal(started(0, "head.embedding_dim=3", "head.standardise=false"), first)
-    assert not torch.equal(started(1, "head.embedding_dim=3"), first)
-    assert started(0, "head.embedding_dim=4").shape == (4, 8)
-    assert len(fits) == 4

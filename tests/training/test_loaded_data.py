@@ -8,7 +8,7 @@ import pytest
 
 from fairground.datasets.features import FeaturesDataset
 from fairground.spec.run import ComponentSpec
-from fairground.training.loaded_data import load_table
+from fairground.training.build import load_table
 from tests.loading.pictures import photo
 
 

@@ -12,9 +12,8 @@ from fairground.spec.run import OptimiserSpec
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
+from fairground.training.optimiser import WeightAverage, rate_factor
 from fairground.training.run import run
-from fairground.training.schedule import rate_factor
-from fairground.training.weight_average import WeightAverage
 from tests.training.tiny import tiny, tiny_words
 
 

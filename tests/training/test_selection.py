@@ -9,7 +9,7 @@ from fairground.comparison.fairness import compare
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
 from fairground.evaluation import evaluate
-from fairground.evaluation.pretrained import pretrained_embeddings
+from fairground.evaluation.embed import pretrained_embeddings
 from fairground.records.record import RunRecord, Selection
 from fairground.records.run_folder import RunFolder
 from fairground.spec.card import declaration

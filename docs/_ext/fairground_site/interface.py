@@ -32,7 +32,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("fairground.evaluation", "analyse", "evaluation/analyses"),
         ("fairground.evaluation", "EmbeddingView", "evaluation/view"),
         ("fairground.evaluation", "Bootstrap", "evaluation/bootstrap"),
-        ("fairground.evaluation.pretrained", "pretrained_embeddings", "evaluation/pretrained"),
+        ("fairground.evaluation.embed", "pretrained_embeddings", "evaluation/pretrained"),
         ("fairground.functional.spectral", "collapse_of", "functional/spectral"),
     ),
     "Specs and runs": (

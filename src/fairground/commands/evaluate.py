@@ -36,7 +36,7 @@ def evaluate(
     from fairground.records.run_folder import resolve_run
     from fairground.reporting.headings import with_unit
     from fairground.studies.folder import find_begun
-    from fairground.training.reopen import evaluate_stored
+    from fairground.training.stored_run import evaluate_stored
 
     asked = [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None
     study = find_begun(home, run)
@@ -92,7 +92,7 @@ def _separate_scores(
     result: "JobResult", home: Path, split: Split, metrics: Sequence[str] | None
 ) -> list[dict[str, float]]:
     """Return each repeat's scores, averaged over its folds."""
-    from fairground.training.reopen import evaluate_stored
+    from fairground.training.stored_run import evaluate_stored
 
     n_folds = len(result.job.study.folds.used)
     found = []
@@ -108,7 +108,7 @@ def _separate_scores(
 
 def _joined_scores(result: "JobResult", home: Path, metrics: Sequence[str] | None) -> list[dict[str, float]]:
     """Return each repeat's scores with its fold models joined."""
-    from fairground.training.ensemble import ensemble_job
+    from fairground.training.stored_run import ensemble_job
 
     n_folds = len(result.job.study.folds.used)
     found = []

@@ -48,12 +48,12 @@ def list_things(
 
 def _fairness(table: str) -> dict[str, str]:
     """Return what must agree before methods may share a table, or what is flagged in those that do."""
-    from fairground.comparison.flags import FLAGS
-    from fairground.comparison.rules import RULES
+    from fairground.comparison.fairness_flags import FLAGS
+    from fairground.comparison.fairness_rules import RULES
 
     if table == "flags":
         return {flag.name: flag.raised_when for flag in FLAGS}
-    return {rule.name: f"{rule.compares}. Why: {rule.reason}" for rule in RULES}
+    return {rule.name: f"{rule.compares}. {rule.why}" for rule in RULES}
 
 
 def _list_runs(home: Path, as_json: bool) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from fairground.commands.command_start import note_start
 from fairground.commands.terminal import fitted, guard_streams, terminal_width
 from fairground.errors import FairgroundError, PictureError
 
@@ -115,7 +114,6 @@ def main() -> None:
     """Run the command line; a user's mistake is a sentence and exit code 2, never a traceback."""
     guard_streams()
     keep_memory()
-    note_start()
     # Looking for garbage among all that torch and numba hold takes longer than many commands do.
     atexit.register(gc.freeze)
     try:

@@ -12,7 +12,7 @@ from fairground.commands.terminal import console
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from fairground.recommendation.race_clock import RaceClock
+    from fairground.recommendation.budget import Budget
     from fairground.recommendation.race_progress import RaceProgress
     from fairground.records.record import RunRecord
 
@@ -276,15 +276,15 @@ def _worker_loss(event: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def race_progress(clock: "RaceClock", *, is_quiet: bool) -> Iterator["RaceProgress"]:
+def race_progress(budget: "Budget", *, is_quiet: bool) -> Iterator["RaceProgress"]:
     """Yield what shows the progress of a recommendation."""
     from fairground.recommendation.race_progress import RaceProgress
 
     if is_quiet or not sys.stderr.isatty():
-        yield RaceProgress(clock, is_quiet=is_quiet)
+        yield RaceProgress(budget, is_quiet=is_quiet)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TimeElapsedColumn())
     with Progress(*columns, console=console()) as bar:
-        yield RaceProgress(clock, is_quiet=False, bar=bar)
+        yield RaceProgress(budget, is_quiet=False, bar=bar)

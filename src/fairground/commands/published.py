@@ -49,7 +49,7 @@ def published(
 
     rows = published_rows(table, dataset=dataset, method=method, metric=metric)
     if coverage:
-        from fairground.reporting.published_coverage import coverage_of, coverage_table
+        from fairground.papers.expected_runs import coverage_of, coverage_table
 
         lines = coverage_of(rows)
         print(json.dumps([dataclasses.asdict(line) for line in lines]) if as_json else coverage_table(lines))
@@ -181,9 +181,8 @@ def _notes(rows: Sequence["PublishedRow"]) -> dict[str, str]:
 
 def _verdicts(rows: Sequence["PublishedRow"], home: Path) -> list[dict[str, str]]:
     """Hold every set of repeats in the store against the numbers of its own loss and protocol."""
+    from fairground.papers.reproduction import repeats_of, rows_for, verdict_of
     from fairground.records.store import Store
-    from fairground.reporting.published_comparison import rows_for
-    from fairground.reporting.published_verdict import repeats_of, verdict_of
 
     found: list[dict[str, str]] = []
     groups = repeats_of(Store(home).records())

@@ -67,7 +67,7 @@ def reproduce(
     Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
     """
     from fairground.errors import require
-    from fairground.recommendation.remake_model import find_plan
+    from fairground.recommendation.folder import find_plan
     from fairground.studies.folder import find_begun
 
     plan = find_plan(home, what)
@@ -91,7 +91,7 @@ def reproduce(
 
 
 def _remake(plan: Path, *, as_json: bool) -> None:
-    from fairground.recommendation.remake_model import remake_model
+    from fairground.recommendation.final_model import remake_model
 
     made = remake_model(plan)
     if as_json:

@@ -14,7 +14,7 @@ from fairground.records.run_folder import RunFolder
 from fairground.records.store import Filters, Store
 from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import Value, parse_overrides
+from fairground.spec.settings import Value
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -43,7 +43,7 @@ def score(
     """
     from fairground.errors import require
     from fairground.evaluation.bootstrap import Bootstrap
-    from fairground.evaluation.score import score_file_in_detail
+    from fairground.evaluation.metric_scores import score_file_in_detail
     from fairground.records.arrays import write_arrays
     from fairground.reporting.headings import unit
     from fairground.spec.measurement_names import is_share

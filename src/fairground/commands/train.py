@@ -41,7 +41,7 @@ from fairground.spec.run import RunSpec
 from fairground.spec.settings import Overrides, parse_overrides
 
 if TYPE_CHECKING:
-    from fairground.training.distributed.process_group import ProcessGroup
+    from fairground.training.process_group import ProcessGroup
 
 
 def train(
@@ -126,7 +126,7 @@ def _process_group() -> "AbstractContextManager[ProcessGroup | None]":
     """Join the other processes, if torchrun started several."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return nullcontext()
-    from fairground.training.distributed.torchrun import joined
+    from fairground.training.torchrun import joined
 
     return joined()
 
@@ -141,7 +141,7 @@ def _train(
     doctor: bool,
     quiet: bool,
 ) -> RunRecord:
-    from fairground.training.distributed.process_group import ALONE
+    from fairground.training.process_group import ALONE
     from fairground.training.run import run
     from fairground.training.torch_threads import torch_threads
 

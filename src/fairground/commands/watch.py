@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from pathlib import Path
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -21,7 +21,7 @@ def watch(
     ] = None,
     home: Home = HOME,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; other machines need the token that is printed.")
+        str, typer.Option("--host", help="Address to listen on; beyond this machine everyone who reaches it can read.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 chooses a free one.")] = 8420,
     is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
@@ -29,8 +29,8 @@ def watch(
 ) -> None:
     """Show studies and runs in a browser while they run; the pages update by themselves.
 
-    An overview of all studies and runs with their learning curves, and for each study the page of `fairground report`.
-    It only reads, so it may be started and stopped at any time. Ctrl-C ends it.
+    An overview of all studies and runs with their learning curves, and for each study the page `fairground report`
+    writes. It is read-only, so it may be started and stopped at any time. Ctrl-C ends it.
 
     Try: fairground watch --open
 
@@ -38,40 +38,23 @@ def watch(
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """
-    from fairground.dashboard.home import choose
-    from fairground.dashboard.page_cache import PageCache
-    from fairground.dashboard.server import WatchServer
+    from fairground.reporting.watch import Watch, WatchServer, choose
 
-    chosen = choose(words or [], home)
-    cache = PageCache(home.absolute(), chosen)
-    with WatchServer(host, port, cache) as server:
-        # Whatever trains on this machine comes first.
+    watched = Watch(home.absolute(), choose(words or [], home))
+    with WatchServer(host, port, watched) as server:
+        # Training on this machine comes first.
         if hasattr(os, "nice"):
             os.nice(5)
-        cache.start()
-        try:
-            _announce(server.access.url, home, is_guarded=server.access.token is not None, as_json=as_json)
+        if as_json:
+            print(json.dumps({"url": server.url, "home": str(home)}), flush=True)
+        else:
+            print(f"watching {home}: {server.url}", flush=True)
+            if not server.is_local:
+                print("Everyone on this network can read these pages, unencrypted.", file=sys.stderr)
+            print("Ctrl-C ends it; runs continue.", file=sys.stderr)
+        with suppress(KeyboardInterrupt):
             if is_opened:
                 import webbrowser
 
-                webbrowser.open(server.access.url)
+                webbrowser.open(server.url)
             server.serve_forever(poll_interval=0.2)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            cache.end()
-    cache.join(timeout=3)
-    if cache.is_alive():
-        # In the middle of a large drawing: leaving the ordinary way would pull matplotlib from under it, loudly.
-        sys.stdout.flush()
-        os._exit(0)
-
-
-def _announce(url: str, home: Path, *, is_guarded: bool, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"url": url, "home": str(home)}), flush=True)
-        return
-    print(f"watching {home}: {url}", flush=True)
-    if is_guarded:
-        print("Whoever has this address can read the pages, and the connection is not encrypted.", file=sys.stderr)
-    print("Ctrl-C ends it; what runs goes on.", file=sys.stderr)

@@ -27,7 +27,7 @@ def weights(context: typer.Context, as_json: AsJson = False) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from fairground.training.weights import known_weights
+    from fairground.training.published_weights import known_weights
     from fairground.trunks._weights import weights_folder
 
     found = known_weights()
@@ -53,7 +53,7 @@ def check(
 
     Example: fairground weights check resnet50-0676ba61.pth
     """
-    from fairground.training.weights import check_weights
+    from fairground.training.published_weights import check_weights
 
     found = check_weights(file.expanduser())
     print(json.dumps(asdict(found)) if as_json else f"{found.sentence}\nSHA-256 {found.sha256}")
@@ -74,7 +74,7 @@ def convert(
 
     Example: fairground weights convert package
     """
-    from fairground.training.weights import check_weights, convert_weights
+    from fairground.training.published_weights import check_weights, convert_weights
 
     place = convert_weights(folder.expanduser(), out)
     print(f"wrote {place}")

@@ -1,16 +1,11 @@
-"""Which runs may share a table: by every rule and every flag, with every difference listed by name.
-
-What is compared may differ: loss, miner, regulariser, sampler, their settings and the optimiser's rate for the loss'
-own weights. Everything else must agree.
-"""
+"""Which runs may share a table: by every rule and every flag, with every difference listed by name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.comparison.comparison_result import Comparison
-from fairground.comparison.differences import find_differences
-from fairground.comparison.evidence import Difference, Evidence, Flag
-from fairground.comparison.flags import find_flags
+from fairground.comparison.fairness_flags import Flag, find_flags
+from fairground.comparison.fairness_rules import Difference, Evidence, find_differences
 from fairground.errors import require
 from fairground.records.record import RunRecord, SplitName
 from fairground.spec.space import Range
@@ -18,7 +13,7 @@ from fairground.spec.space import Range
 
 @dataclass(frozen=True, kw_only=True)
 class FairnessResult:
-    """The guard's word on some methods: they may share a table when there is no difference; flags go with it."""
+    """Methods may share a table when there is no difference; flags are shown with it."""
 
     methods: tuple[str, ...]
     differences: tuple[Difference, ...]
@@ -30,7 +25,7 @@ class FairnessResult:
         return not self.differences
 
     def refusal(self) -> str:
-        """Return in one line that, and by which rules, the methods may not share a table."""
+        """Return in one line by which rules the methods may not share a table."""
         rules_broken = ", ".join(dict.fromkeys(difference.rule for difference in self.differences))
         n = len(self.methods)
         return f"these {n} methods differ in more than what is compared ({rules_broken}), so that no table is fair:"
@@ -45,7 +40,7 @@ def compare(
     ranges: Mapping[str, Range] | None = None,
     comparison: Comparison | None = None,
 ) -> FairnessResult:
-    """Ask every rule and flag about the runs of each method, given under its label; `comparison` is what is claimed."""
+    """Apply every rule and flag to the runs of each method, given under its label; `comparison` is what is claimed."""
     require(len(methods) > 0, "there is nothing to compare: no method was given")
     for label, records in methods.items():
         require(len(records) > 0, f"method '{label}' has no runs")

@@ -14,7 +14,7 @@ Departures from the paper
 import numpy as np
 
 from fairground.deploy.metadata import Threshold
-from fairground.evaluation.view import GENUINE_LIMIT, EmbeddingView
+from fairground.evaluation.embedding_view import GENUINE_LIMIT, EmbeddingView
 
 FMR = "fmr 1 %"
 EER = "eer"

@@ -12,16 +12,16 @@ from fairground.deploy.model import UsableModel
 from fairground.errors import require
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
 from fairground.evaluation.embed import embed
-from fairground.evaluation.scores import evaluate_in_detail
+from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.records.arrays import array_names, read_arrays
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
 from fairground.records.store import Store
 from fairground.spec.run import ComponentSpec, RunSpec
 from fairground.training.assemble import best_device, build_model, build_transform
-from fairground.training.input_profile import InputProfile, missing_place, profile_of, require_profile
 from fairground.training.measure import view_of
-from fairground.training.reopen import Reopened, reopen, selected_weights
+from fairground.training.profiles import InputProfile, missing_place, profile_of, read_profile
+from fairground.training.stored_run import Reopened, reopen, selected_weights
 
 #: validation rows that the threshold is found on, at most: pairs grow with their square
 _ROWS = 5000
@@ -44,7 +44,7 @@ def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel
     record = store.get(run_name) if run_name in store.names() else None
     place = missing_place(spec.data)
     if place:
-        return _without_data(folder, spec, require_profile(folder, place), record)
+        return _without_data(folder, spec, read_profile(folder, place), record)
     run = reopen(home, run_name)
     found = _validation(run) if measured else ((), ())
     scores = (*found[0], *(_test_scores(home, run, record) if measured else ()))

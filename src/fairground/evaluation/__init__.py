@@ -1,4 +1,4 @@
-"""From embeddings to numbers; names are found when asked for, so that importing the room costs nothing.
+"""From embeddings to numbers; names are imported when first used, so that importing the room costs nothing.
 
 No file here is called `evaluate`: a submodule of that name would hide the function from
 `from fairground.evaluation import evaluate`.
@@ -8,13 +8,13 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "evaluate": "scores",
-    "evaluate_in_detail": "scores",
-    "Evaluation": "scores",
-    "EmbeddingView": "view",
+    "evaluate": "metric_scores",
+    "evaluate_in_detail": "metric_scores",
+    "Evaluation": "metric_scores",
+    "EmbeddingView": "embedding_view",
     "Bootstrap": "bootstrap",
     "BootstrapInterval": "bootstrap",
-    "score_file": "score",
+    "score_file": "metric_scores",
     "analyse": "analyses",
     "evaluate_ensemble": "ensemble",
     "concatenate": "ensemble",

@@ -2,14 +2,14 @@
 from fairground.evaluation.analyses import analyse
 from fairground.evaluation.bootstrap import Bootstrap
 from fairground.evaluation.bootstrap import BootstrapInterval
+from fairground.evaluation.embedding_view import EmbeddingView
 from fairground.evaluation.ensemble import EnsembleScores
 from fairground.evaluation.ensemble import concatenate
 from fairground.evaluation.ensemble import evaluate_ensemble
-from fairground.evaluation.score import score_file
-from fairground.evaluation.scores import Evaluation
-from fairground.evaluation.scores import evaluate
-from fairground.evaluation.scores import evaluate_in_detail
-from fairground.evaluation.view import EmbeddingView
+from fairground.evaluation.metric_scores import Evaluation
+from fairground.evaluation.metric_scores import evaluate
+from fairground.evaluation.metric_scores import evaluate_in_detail
+from fairground.evaluation.metric_scores import score_file
 
 __all__ = [
     "Bootstrap",

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from fairground.contracts.analysis import Analysis, Findings
 from fairground.errors import require
-from fairground.evaluation import inputs
-from fairground.evaluation.view import EmbeddingView
+from fairground.evaluation import checked_arrays
+from fairground.evaluation.embedding_view import EmbeddingView
 from fairground.spec.catalogue import find, list_room
 from fairground.spec.measurement_names import read_analysis
 
 
 def analyse(
-    embeddings: inputs.Embeddings | EmbeddingView,
-    labels: inputs.Labels | None = None,
+    embeddings: checked_arrays.Embeddings | EmbeddingView,
+    labels: checked_arrays.Labels | None = None,
     analyses: Sequence[str | Analysis] | None = None,
     *,
     normalise: bool = True,

@@ -12,7 +12,7 @@ import torch
 
 from fairground.contracts.metric import ClusteringMetric, Contingency, OpenSet, OpenSetMetric, VerificationMetric
 from fairground.errors import require
-from fairground.evaluation.view import Curve
+from fairground.evaluation.embedding_view import Curve
 
 #: class draws held at once
 CHUNK = 2**22

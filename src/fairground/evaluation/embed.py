@@ -1,4 +1,4 @@
-"""Model and images to embeddings: in order, without gradient, a bounded block at a time.
+"""Model and images to embeddings: in order, without gradient, one block at a time.
 
 Where images are slow to read, the next block is read while this one goes through the network.
 """
@@ -11,13 +11,17 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
+from fairground.errors import require
+from fairground.functional.spectral import principal_axes
 from fairground.loading.read_ahead import read_ahead
 
 BLOCK = 512
-#: photographs are large, and two blocks of them are held at once
+#: photographs are large, and two blocks of them are in memory at once
 SLOW_BLOCK = 128
-#: how many pixels go through the network at once; more of a photograph would only leave the processor's cache
+#: how many pixels go through the network at once; more would only leave the CPU's cache
 PIXELS = 512 * 64 * 64
+#: features projected at once
+PROJECTED = 4096
 
 
 def embed(
@@ -31,7 +35,7 @@ def embed(
 def embed_blocks(
     model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None = None
 ) -> Generator[Tensor, None, None]:
-    """Yield the same a block of rows at a time, for those who need not hold all; `model` may be a trunk alone."""
+    """Yield the same in blocks of rows; `model` may be a trunk alone."""
     was_training = model.training
     model.eval()
     try:
@@ -49,3 +53,22 @@ def _inputs(images: Images, rows: np.ndarray, transform: Transform, device: torc
     size = SLOW_BLOCK if images.is_slow else BLOCK
     begins = range(0, len(rows), size)
     return read_ahead(read, begins) if images.is_slow else map(read, begins)
+
+
+def pretrained_embeddings(features: Tensor, *, dim: int, standardise: bool = True) -> Tensor:
+    """Return unit embeddings (n, dim): features (n, d) standardised and projected onto their first principal axes.
+
+    These are the rows "pretrained" of Musgrave et al.'s tables: what features are worth before training. Both steps are
+    fitted on the very set that is evaluated, without its labels. A run does so when `evaluation.principal_axes` says
+    how many; the head `pca` fits on the training split instead. Roth et al. use a random linear layer, which is the
+    head `linear` with `training.epochs=0`.
+    """
+    n, width = features.shape
+    require(
+        1 <= dim <= min(n - 1, width),
+        f"{n} features of width {width} have {min(n - 1, width)} principal axes; {dim} were asked for",
+    )
+    found = principal_axes(torch.split(features, PROJECTED), standardise=standardise)
+    weight, bias = found.projection(dim)
+    projected = [(block.cpu().double() @ weight.T + bias).to(features) for block in torch.split(features, PROJECTED)]
+    return torch.nn.functional.normalize(torch.cat(projected), dim=1)

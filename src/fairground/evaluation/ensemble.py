@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from fairground.errors import DataError, require
-from fairground.evaluation import inputs
-from fairground.evaluation.scores import Lone, evaluate
+from fairground.evaluation import checked_arrays
+from fairground.evaluation.metric_scores import Lone, evaluate
 from fairground.functional.distances import normalize
 from fairground.retrieval.tiles import normalise_rows
 
@@ -30,8 +30,8 @@ class EnsembleScores:
 
 
 def evaluate_ensemble(
-    models: Sequence[inputs.Embeddings],
-    labels: inputs.Labels,
+    models: Sequence[checked_arrays.Embeddings],
+    labels: checked_arrays.Labels,
     metrics: Sequence[str] | None = None,
     *,
     normalise: bool = True,
@@ -42,7 +42,7 @@ def evaluate_ensemble(
     """Return concatenated and separated scores of several models' embeddings of the same images, in one order."""
     joined = concatenate(models, normalise=normalise)
 
-    def scores(embeddings: inputs.Embeddings) -> dict[str, float]:
+    def scores(embeddings: checked_arrays.Embeddings) -> dict[str, float]:
         return evaluate(embeddings, labels, metrics, normalise=normalise, lone=lone, seed=seed, threads=threads)
 
     each = tuple(scores(embeddings) for embeddings in models)
@@ -50,10 +50,10 @@ def evaluate_ensemble(
     return EnsembleScores(concatenated=scores(joined), separated=separated, each=each)
 
 
-def concatenate(models: Sequence[inputs.Embeddings], *, normalise: bool = True) -> inputs.Embeddings:
+def concatenate(models: Sequence[checked_arrays.Embeddings], *, normalise: bool = True) -> checked_arrays.Embeddings:
     """Return the models' embeddings side by side, each brought to unit length first unless told otherwise."""
     require(len(models) > 0, "an ensemble needs one model at least", DataError)
-    matrices = [inputs.as_matrix(model, f"embeddings of model {k}") for k, model in enumerate(models)]
+    matrices = [checked_arrays.as_matrix(model, f"embeddings of model {k}") for k, model in enumerate(models)]
     sizes = sorted({len(matrix) for matrix in matrices})
     require(len(sizes) == 1, f"all models must embed the same images; got {sizes} rows", DataError)
     if all(isinstance(matrix, Tensor) for matrix in matrices):

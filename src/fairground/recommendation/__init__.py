@@ -1,1 +1,1 @@
-"""The race against the clock."""
+"""`fairground recommend`: which method suits a data set, within a time."""

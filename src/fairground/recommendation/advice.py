@@ -30,7 +30,6 @@ class UnsealedScores:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the test classes have been opened."""
         return bool(self.scores)
 
 
@@ -44,7 +43,6 @@ class FoldSummary:
 
     @property
     def per_fold(self) -> int:
-        """Classes that validate at once."""
         return self.n_classes // self.n_folds
 
 

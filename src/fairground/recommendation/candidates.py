@@ -1,66 +1,95 @@
-"""What may be recommended: the network as it is, heads with losses and their settings, and trained last stages."""
+"""What may be recommended: the frozen network, heads trained with a loss, last stages, small networks.
 
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+A kind of candidate is one function here: it returns candidates in an order of which every beginning is a sensible
+choice, because the time decides how many are tried.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from fairground.spec.adaptation import ALL, AdaptationSpec
 from fairground.spec.load import load_run
+from fairground.spec.settings import Value
 from fairground.spec.study import MethodSpec
 
-#: the label of the first row of every table
+#: what the first row of every table is called
 FROZEN = "frozen network"
 RAW = "raw features"
 UNTRAINED = "untrained network"
 DIMENSIONS = (64, 128, 256, 512)
 #: steps of the rounds of the race, each three times as long as the one before
 STEPS = (30, 90, 270)
-RATES = ("0.0003", "0.0001", "0.001")
-#: shrinkage and prior of discriminants: many classes and images bear little of either, few need much
-DISCRIMINANTS = (("0.7", "2"), ("0.5", "1"), ("0.9", "4"), ("0.7", "1"), ("0.3", "2"), ("0.9", "1"))
+RATES = (3e-4, 1e-4, 1e-3)
+STAGE_RATES = (1e-4, 3e-4, 3e-5)
+#: shrinkage and prior of discriminants: many classes and images need little of either, few need much
+DISCRIMINANTS = ((0.7, 2), (0.5, 1), (0.9, 4), (0.7, 1), (0.3, 2), (0.9, 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadStart:
+    """A head and what it is before training."""
+
+    name: str
+    head: str
+    settings: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """One method: `words` over the words of the data and protocol, and how long it is trained."""
+    """One method: where its head starts, its loss, and how long it is trained.
 
-    name: str
-    words: tuple[str, ...]
+    `settings` are overrides of the loss, the miner and so on; `start` is none for the protocol's own head, `rate` none
+    for its own learning rate. `steps` train the head alone, `depth_steps` the last `depth` stages with it.
+    """
+
+    start: HeadStart | None = None
+    loss: str = ""
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    rate: float | None = None
     steps: int = 0
     depth: int = 0
     depth_steps: int = 0
     depth_lr: float = 0.0
 
     @property
-    def key(self) -> str:
-        """What its measurements are found by: everything that decides them but the repeat."""
-        said = [self.words, self.steps, self.depth, self.depth_steps, self.depth_lr]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    def name(self) -> str:
+        return ", ".join(part for part in (self.loss, self.start.name if self.start else "") if part)
+
+    @property
+    def method(self) -> str:
+        """The name and the learning rate, without the length of training."""
+        return self.name if self.rate is None else f"{self.name}, rate {self.rate:g}"
 
     @property
     def label(self) -> str:
-        """The name with the rate and how long it is trained; candidates of one label are the same candidate."""
-        rate = next((word.partition("=")[2] for word in self.words if word.startswith("optimiser.head_lr=")), None)
-        parts = [f"rate {rate}"] if rate is not None else []
-        parts += [f"{self.steps} steps"] if self.steps else []
-        if self.depth_steps and self.depth == ALL:
+        """All of it; measurements are kept under this label."""
+        parts = [self.method]
+        if self.steps:
+            parts.append(f"{self.steps} steps")
+        if self.depth_steps:
+            which = "network" if self.depth == ALL else f"last {self.depth} stages"
             rate = f" at {self.depth_lr:g}" if self.depth_lr else ""
-            parts.append(f"{self.depth_steps} steps of the network{rate}")
-        elif self.depth_steps:
-            parts.append(f"{self.depth_steps} steps of the last {self.depth} stages at {self.depth_lr:g}")
-        return ", ".join([self.name, *parts])
+            parts.append(f"{self.depth_steps} steps of the {which}{rate}")
+        return ", ".join(parts)
 
     @property
     def is_trained(self) -> bool:
-        """Tell whether any weight is trained."""
+        """Tell whether any weight is trained; a head fitted in closed form is not."""
         return self.steps + self.depth_steps > 0
 
-    def spec(self, protocol: str, base: Sequence[str], seed: int) -> AdaptationSpec:
-        """Return what is to be trained."""
-        run = load_run(protocol=protocol, overrides=[*base, *self.words, f"seed={seed}"])
+    @property
+    def overrides(self) -> dict[str, Value]:
+        found: dict[str, Value] = dict(self.settings)
+        if self.start is not None:
+            found["head"] = self.start.head
+            found |= {f"head.{key}": value for key, value in self.start.settings.items()}
+        if self.rate is not None:
+            found |= {"optimiser.lr": self.rate, "optimiser.head_lr": self.rate}
+        return found
+
+    def spec(self, protocol: str, base: Mapping[str, Value], seed: int) -> AdaptationSpec:
         return AdaptationSpec(
-            run=run,
+            run=load_run(protocol=protocol, overrides={**base, **self.overrides, "seed": seed}),
             steps=self.steps,
             depth=self.depth,
             depth_steps=self.depth_steps,
@@ -68,96 +97,80 @@ class Candidate:
         )
 
     def trained_for(self, steps: int) -> "Candidate":
-        """Return the same trained for another number of steps."""
         return replace(self, depth_steps=steps) if self.depth == ALL and not self.steps else replace(self, steps=steps)
 
 
-def frozen_candidates(width: int, n_train: int, *, name: str) -> list[Candidate]:
-    """Return the network as it is, with discriminants, and on principal axes, plain and whitened.
+def plain(name: str) -> Candidate:
+    """Return the network as it is."""
+    return Candidate(start=HeadStart(name=name, head="identity"))
 
-    None has a step of training, and every beginning is a sensible field.
-    """
-    found = [Candidate(name=name, words=("head=identity",))]
-    for shrinkage, prior in DISCRIMINANTS:
-        found.append(Candidate(name=f"PLDA {shrinkage}/{prior}", words=_discriminant(shrinkage, prior)))
-    dims = _dimensions(width, n_train)
-    for dim in reversed(dims):
-        found.append(Candidate(name=f"{name}, PCA {dim}", words=("head=pca", *_axes(dim), "head.standardise=false")))
-        for power, word in (("0.5", "half whitened"), ("1.0", "whitened")):
-            words = ("head=whitened", *_axes(dim), f"head.power={power}")
-            found.append(Candidate(name=f"{name}, {word} {dim}", words=words))
-    return found
+
+def frozen_candidates(width: int, n_train: int, *, name: str) -> list[Candidate]:
+    """Return the network as it is, with discriminants, and on principal axes, plain and whitened: nothing trained."""
+    starts = [_discriminant(*setting) for setting in DISCRIMINANTS]
+    for dim in reversed(_dimensions(width, n_train)):
+        starts.append(_axes(f"{name}, PCA {dim}", dim))
+        for power, word in ((0.5, "half whitened"), (1.0, "whitened")):
+            starts.append(_whitened(f"{name}, {word} {dim}", dim, power))
+    return [plain(name), *(Candidate(start=start) for start in starts)]
 
 
 def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> list[Candidate]:
-    """Return heads x losses x rates in an order of which every beginning is a sensible field.
+    """Return heads x losses x rates.
 
     The first heads start from a discriminant, a residual head at the frozen network itself, the others at its principal
     axes, an MLP at random.
     """
     dims = _dimensions(width, n_train)
-    wide = dims[-1]
-    rank = max(1, min(64, width // 2))
-    shrinkage, prior = DISCRIMINANTS[0]
-    heads = [
-        (f"from PLDA {shrinkage}/{prior}", _discriminant(shrinkage, prior)),
-        ("residual", ("head=residual", f"head.rank={rank}")),
-        (f"linear {wide}", ("head=whitened", *_axes(wide), "head.power=0.5")),
-        (f"linear {wide} from PCA", ("head=pca", *_axes(wide), "head.standardise=false")),
-        (f"MLP {min(wide, 256)}", ("head=mlp", *_axes(min(wide, 256)), "head.hidden=[512]")),
-        ("residual, full", ("head=residual", f"head.rank={min(width, 256)}")),
-        (f"linear {dims[len(dims) // 2]}", ("head=whitened", *_axes(dims[len(dims) // 2]), "head.power=0.5")),
+    wide, middle = dims[-1], dims[len(dims) // 2]
+    narrow = min(wide, 256)
+    first = _discriminant(*DISCRIMINANTS[0])
+    starts = [
+        replace(first, name=f"from {first.name}"),
+        HeadStart(name="residual", head="residual", settings={"rank": max(1, min(64, width // 2))}),
+        _whitened(f"linear {wide}", wide, 0.5),
+        _axes(f"linear {wide} from PCA", wide),
+        HeadStart(name=f"MLP {narrow}", head="mlp", settings={"embedding_dim": narrow, "hidden": [512]}),
+        HeadStart(name="residual, full", head="residual", settings={"rank": min(width, 256)}),
+        _whitened(f"linear {middle}", middle, 0.5),
     ]
     found: dict[str, Candidate] = {}
     for turn, rate in enumerate(RATES):
-        for place, (head, words) in enumerate(heads):
+        for place, start in enumerate(starts):
             for method in methods[: len(methods) if turn + place < 2 else max(1, len(methods) // 2)]:
-                name = f"{method.label}, {head}"
-                one = Candidate(name=name, words=(*words, *method.words, *_rates(rate)), steps=STEPS[0])
-                found.setdefault(one.key, one)
+                one = Candidate(start=start, loss=method.label, settings=method.overrides, rate=rate, steps=STEPS[0])
+                found.setdefault(one.label, one)
     return list(found.values())
+
+
+def network_candidates(methods: Sequence[MethodSpec]) -> list[Candidate]:
+    """Return small networks trained from scratch, by loss."""
+    return [
+        Candidate(loss=method.label, settings=method.overrides, depth=ALL, depth_steps=STEPS[0]) for method in methods
+    ]
+
+
+def stage_candidates(leader: Candidate, depth: int, steps: int) -> list[Candidate]:
+    """Return the leader with its last stages trained after its head."""
+    return [replace(leader, depth=depth, depth_steps=steps, depth_lr=rate) for rate in STAGE_RATES]
+
+
+def changed_leaders(leader: Candidate) -> list[Candidate]:
+    """Return the leader with one thing changed: trained longer, faster or slower."""
+    found = [leader.trained_for(2 * max(leader.steps, leader.depth_steps))] if leader.is_trained else []
+    if leader.rate is not None:
+        found += [replace(leader, rate=float(f"{leader.rate * factor:.3g}")) for factor in (3.0, 1 / 3)]
+    if leader.depth > 0:
+        found.append(replace(leader, depth_steps=2 * leader.depth_steps))
+    return found
 
 
 def started_from(candidate: Candidate, discriminant: Candidate) -> Candidate:
     """Return a candidate that starts from a discriminant with the settings of another one; others as they are."""
-    if "head=plda" not in candidate.words:
+    start = discriminant.start
+    if candidate.start is None or start is None or candidate.start.head != start.head:
         return candidate
-    words = (*discriminant.words, *(word for word in candidate.words if not word.startswith("head")))
-    first = f"PLDA {'/'.join(DISCRIMINANTS[0])}"
-    return replace(candidate, words=words, name=candidate.name.replace(first, discriminant.name))
-
-
-def network_candidates(methods: Sequence[MethodSpec]) -> list[Candidate]:
-    """Return small networks trained from nothing, by loss."""
-    return [Candidate(name=method.label, words=method.words, depth=ALL, depth_steps=STEPS[0]) for method in methods]
-
-
-def stage_candidates(leader: Candidate, depths: Sequence[int], steps: int) -> list[Candidate]:
-    """Return the leader with last stages trained after its head, the gentlest first."""
-    return [
-        replace(leader, depth=depth, depth_steps=steps, depth_lr=rate)
-        for rate in (1e-4, 3e-4, 3e-5)
-        for depth in depths
-    ]
-
-
-def challengers(leader: Candidate) -> list[Candidate]:
-    """Return the leader with one thing changed: trained longer or shorter, faster or slower."""
-    found = [leader.trained_for(2 * max(leader.steps, leader.depth_steps))] if leader.is_trained else []
-    said = {word.partition("=")[0]: word.partition("=")[2] for word in leader.words}
-    if "optimiser.head_lr" in said:
-        value = said["optimiser.lr"]
-        for factor in (3.0, 1 / 3):
-            rate = f"{float(value) * factor:.3g}"
-            kept = tuple(word for word in leader.words if word not in _rates(value))
-            found.append(replace(leader, words=(*kept, *_rates(rate))))
-    if leader.depth > 0:
-        found += [replace(leader, depth_steps=2 * leader.depth_steps)]
-    return found
-
-
-def _rates(rate: str) -> tuple[str, ...]:
-    return (f"optimiser.lr={rate}", f"optimiser.head_lr={rate}")
+    return replace(candidate, start=replace(start, name=f"from {start.name}"))
 
 
 def _dimensions(width: int, n_train: int) -> list[int]:
@@ -165,9 +178,14 @@ def _dimensions(width: int, n_train: int) -> list[int]:
     return [dim for dim in DIMENSIONS if dim < min(width, n_train)] or [max(1, min(width, n_train - 1))]
 
 
-def _discriminant(shrinkage: str, prior: str) -> tuple[str, ...]:
-    return ("head=plda", f"head.shrinkage={shrinkage}", f"head.prior={prior}")
+def _discriminant(shrinkage: float, prior: float) -> HeadStart:
+    settings = {"shrinkage": shrinkage, "prior": float(prior)}
+    return HeadStart(name=f"PLDA {shrinkage:g}/{prior:g}", head="plda", settings=settings)
 
 
-def _axes(dim: int) -> tuple[str, ...]:
-    return (f"head.embedding_dim={dim}",)
+def _whitened(name: str, dim: int, power: float) -> HeadStart:
+    return HeadStart(name=name, head="whitened", settings={"embedding_dim": dim, "power": power})
+
+
+def _axes(name: str, dim: int) -> HeadStart:
+    return HeadStart(name=name, head="pca", settings={"embedding_dim": dim, "standardise": False})

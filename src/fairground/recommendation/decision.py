@@ -2,10 +2,10 @@
 
 Formula
     a block is a class, or a group of classes where there are many; y_ib = the score of method i on block b, mean over
-    the fresh repeats. One model (`statistics.compare`) compares all finalists with blocks as its units: advice,
-    ranking, verdicts and probabilities are read from it, and from it alone. Where the first metric shows nothing
-    better than the frozen network, the second decides among those that are at most half a point below it by the
-    first; each has half the error.
+    the fresh repeats. One comparison (`compare_values`) of all finalists has blocks as its units: advice, ranking,
+    verdicts and probabilities are read from it alone. Where the first metric shows nothing better than the frozen
+    network, the second decides among those that are at most half a point below it by the first; each has half the
+    error.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from fairground.recommendation.measurements import Measurements
 from fairground.recommendation.race import Race
 from fairground.spec.measurement_names import goodness
 
-#: by the first metric, so much below the frozen network does not matter where the second decides
+#: a method this much below the frozen network by the first metric may still be chosen by the second
 NOT_BELOW = 0.005
 #: the highest level a comparison can have
 MOST_LEVEL = 0.999
@@ -28,7 +28,7 @@ MOST_LEVEL = 0.999
 
 @dataclass(frozen=True, kw_only=True)
 class RankedMethod:
-    """One method with its validation scores, by metric: means over repeats and classes, or blocks of classes."""
+    """One method with its validation scores by metric: means over repeats and classes, or blocks of classes."""
 
     candidate: Candidate
     label: str
@@ -39,7 +39,7 @@ class RankedMethod:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """`chosen` is what to take; `comparison` is that of `methods` by `metric`, frozen first."""
+    """`chosen` is what to use; `comparison` is that of `methods` by `metric`, frozen first."""
 
     metric: str
     chosen: RankedMethod
@@ -53,29 +53,27 @@ class Decision:
 
     @property
     def is_frozen(self) -> bool:
-        """Tell whether the network is taken as it is."""
         return self.chosen.label == self.frozen.label
 
     def against_frozen(self, method: RankedMethod) -> Pair | None:
-        """Return how a method compares with the frozen network."""
         if self.comparison is None or method.label == self.frozen.label:
             return None
         return self.comparison.pair(method.label, self.frozen.label)
 
 
 def decide(race: Race) -> Decision:
-    """Return what to take, by validation classes alone."""
-    counts = {one.key: _fresh(race.known, one) for one in race.finalists}
+    """Return what to use, by validation classes alone."""
+    counts = {one.label: _fresh(race.known, one) for one in race.finalists}
     least = 2 if any(count >= 2 for count in counts.values()) else 1
-    finalists = [one for one in race.finalists if counts[one.key] >= least]
-    is_confirmed = len(finalists) > 1 and finalists[0].key == race.frozen[0].key
+    finalists = [one for one in race.finalists if counts[one.label] >= least]
+    is_confirmed = len(finalists) > 1 and finalists[0].label == race.untrained[0].label
     if not is_confirmed:
         finalists = _leading(race)
     if len(finalists) < 2:
         return _unmeasured(race)
-    # Of repeat 0 the best were picked, so that all that were tried count as compared.
+    # The best of repeat 0 were picked from all that were tried, so all of them count as compared.
     n_looks = len(race.deciding) * (1 if is_confirmed else max(len(race.known.methods()), 1))
-    repeats = range(1, min(counts[one.key] for one in finalists) + 1) if is_confirmed else range(1)
+    repeats = range(1, min(counts[one.label] for one in finalists) + 1) if is_confirmed else range(1)
     methods = [_ranked(race.known, one, repeats) for one in finalists]
     found = [
         _by_metric(race, metric, methods, repeats, level=min(MOST_LEVEL, 1 - (1 - LEVEL) / n_looks))
@@ -88,7 +86,7 @@ def decide(race: Race) -> Decision:
 def _by_metric(
     race: Race, metric: str, methods: Sequence[RankedMethod], repeats: Sequence[int], *, level: float
 ) -> Decision:
-    """Return what to take by one metric; where it is not the first, nothing that the first puts below frozen."""
+    """Return what to use by one metric; where it is not the first, nothing that the first puts below frozen."""
     is_first = metric == race.metric
     higher = race.higher_is_better if is_first else True
     values = {one.label: dict(enumerate(_blocks(race.known, one.candidate, repeats, metric))) for one in methods}
@@ -121,15 +119,15 @@ def _by_first(race: Race, method: RankedMethod) -> float:
 
 def _leading(race: Race) -> list[Candidate]:
     """Return the frozen network and the best four of repeat 0, where no fresh repeat is complete."""
-    scored = [one for one in race.entered.values() if race.known.get(one.key, 0) is not None]
+    scored = [one for one in race.entered.values() if race.known.get(one.label, 0) is not None]
     ranked = sorted(scored, key=lambda one: -race.rank(one))
-    plain = [one for one in ranked if one.key == race.frozen[0].key]
-    return [*plain, *[one for one in ranked if one.key != race.frozen[0].key][:4]] if plain else []
+    plain = [one for one in ranked if one.label == race.untrained[0].label]
+    return [*plain, *[one for one in ranked if one.label != race.untrained[0].label][:4]] if plain else []
 
 
 def _unmeasured(race: Race) -> Decision:
     """Return the frozen network: there is nothing to compare it with."""
-    frozen = _ranked(race.known, race.frozen[0], [0])
+    frozen = _ranked(race.known, race.untrained[0], [0])
     return Decision(
         metric=race.metric,
         chosen=frozen,
@@ -145,15 +143,15 @@ def _unmeasured(race: Race) -> Decision:
 def _fresh(known: Measurements, candidate: Candidate) -> int:
     """Return how many repeats from 1 on are there without a gap."""
     count = 0
-    while known.get(candidate.key, count + 1) is not None:
+    while known.get(candidate.label, count + 1) is not None:
         count += 1
     return count
 
 
 def _ranked(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -> RankedMethod:
-    found = [one for repeat in repeats if (one := known.get(candidate.key, repeat)) is not None]
+    found = [one for repeat in repeats if (one := known.get(candidate.label, repeat)) is not None]
     scores = {metric: fmean(one.scores[metric] for one in found) for metric in (found[0].scores if found else {})}
-    # Metrics that decide are means over blocks, as they are compared: one number for one thing.
+    # Deciding metrics are means over blocks, as they are compared.
     decided = {
         metric: fmean(_blocks(known, candidate, repeats, metric)) for metric in (found[0].blocks if found else {})
     }
@@ -167,6 +165,6 @@ def _ranked(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -
 
 
 def _blocks(known: Measurements, candidate: Candidate, repeats: Sequence[int], metric: str) -> list[float]:
-    found = [known.get(candidate.key, repeat) for repeat in repeats]
+    found = [known.get(candidate.label, repeat) for repeat in repeats]
     held = [one.blocks[metric] for one in found if one is not None]
     return [fmean(values) for values in zip(*held, strict=True)]

@@ -1,7 +1,7 @@
-"""Every cross-validated score of a recommendation, in one file: a line is appended as soon as it is known.
+"""Every cross-validated score of a recommendation in one file, appended as soon as it is known.
 
-Hundreds of head trainings take a second each. As runs of the store each would cost more in checkpoints, locks and
-rows than in training, so they are kept here: `measurements.jsonl`, one JSON object a line.
+Hundreds of head trainings take a second each. As runs each would cost more in checkpoints and records than in training,
+so they are lines of `measurements.jsonl`, one JSON object each.
 """
 
 import json
@@ -16,7 +16,7 @@ from fairground.errors import StoreError
 class Measurement:
     """One method in one repeat of the class folds of some rows, which `scope` names.
 
-    `scores` are means over all classes by metric; `blocks` are those of the metrics that decide, by groups of classes.
+    `scores` are means over all classes by metric; `blocks` are those of the deciding metrics, by groups of classes.
     """
 
     scope: str
@@ -25,12 +25,10 @@ class Measurement:
     scores: Mapping[str, float]
     blocks: Mapping[str, tuple[float, ...]]
     seconds: float
-    #: of these seconds, what an idle machine would have taken
-    work: float = 0.0
 
 
 class Measurements:
-    """The measurements of one `scope`, found by method and repeat; `folder` none keeps them in memory alone.
+    """The measurements of one `scope`, by method and repeat; without a `folder` they are kept in memory alone.
 
     More images than last time are another scope: their scores are not comparable.
     """
@@ -47,7 +45,6 @@ class Measurements:
         return len(self._known)
 
     def get(self, method: str, repeat: int) -> Measurement | None:
-        """Return what is known of a method in a repeat."""
         return self._known.get((method, repeat))
 
     def methods(self) -> list[str]:
@@ -55,23 +52,22 @@ class Measurements:
         return list(dict.fromkeys(method for method, _ in self._known))
 
     def repeats(self, method: str) -> list[int]:
-        """Return the repeats in which a method was measured."""
         return sorted(repeat for known, repeat in self._known if known == method)
 
     def add(self, found: Measurement) -> None:
-        """Keep a measurement, and write it down."""
+        """Keep a measurement and append it to the file."""
         self._known[found.method, found.repeat] = found
         if self._path is None:
             return
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(found)) + "\n")
+            with self._path.open("a+b") as file:
+                # A process that was killed may have left half a line.
+                is_broken = file.tell() > 0 and (file.seek(-1, 2), file.read(1))[1] != b"\n"
+                file.write(b"\n" * is_broken + json.dumps(asdict(found)).encode() + b"\n")
         except OSError as error:
             raise StoreError(f"cannot write {self._path}: {error.strerror}") from error
 
     def _read(self, line: str) -> None:
-        # The last line of a program that was killed may be half there; it is measured again.
         try:
             data = json.loads(line)
             blocks = {metric: tuple(values) for metric, values in data["blocks"].items()}

@@ -1,23 +1,22 @@
-"""What a person sees while a recommendation is made: the time left, what is being done, and every new best."""
+"""What a recommendation prints while it runs: the time used, what is being done, and every new best."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from fairground.recommendation.race_clock import RaceClock
+from fairground.recommendation.budget import Budget
 
 #: seconds between two lines about the same work where there is no terminal
 EVERY = 10.0
 
 
 class RaceProgress:
-    """Prints sentences, and in a terminal keeps one bar: the time, with what is being done."""
+    """Prints sentences; in a terminal one bar shows the time used and what is being done."""
 
-    def __init__(self, clock: "RaceClock", *, is_quiet: bool, bar: Any = None) -> None:
-        self.clock, self.is_quiet = clock, is_quiet
+    def __init__(self, budget: Budget, *, is_quiet: bool, bar: Any = None) -> None:
+        self.budget, self.is_quiet = budget, is_quiet
         self.sentences: list[str] = []
         self._bar = bar
-        self._task = None if bar is None else bar.add_task("starting", total=clock.limit)
+        self._task = None if bar is None else bar.add_task("starting", total=budget.seconds)
         self._printed = float("-inf")
 
     def say(self, sentence: str) -> None:
@@ -26,10 +25,9 @@ class RaceProgress:
         self.news(sentence)
 
     def news(self, line: str) -> None:
-        """Print a line with the time."""
         if self.is_quiet:
             return
-        minutes, seconds = divmod(round(self.clock.seconds()), 60)
+        minutes, seconds = divmod(round(self.budget.used()), 60)
         text = f"{minutes}:{seconds:02d}  {line}"
         if self._bar is None:
             print(text, file=sys.stderr)
@@ -37,16 +35,16 @@ class RaceProgress:
             self._bar.console.print(text, markup=False, highlight=False)
 
     def doing(self, what: str) -> None:
-        """Show what is being done; where there is no terminal, now and then."""
+        """Show what is being done; without a terminal only every few seconds."""
         if self._bar is not None:
-            used = min(self.clock.seconds(), self.clock.limit)
+            used = min(self.budget.used(), self.budget.seconds)
             self._bar.update(self._task, description=what[:46], completed=used)
-        elif self.clock.seconds() - self._printed >= EVERY:
-            self._printed = self.clock.seconds()
+        elif self.budget.used() - self._printed >= EVERY:
+            self._printed = self.budget.used()
             self.news(what)
 
     def counted(self, what: str) -> "CountedImages":
-        """Return what hears how many images are done, and shows the speed."""
+        """Return a callback that counts images and shows their speed."""
         return CountedImages(self, what)
 
 
@@ -56,12 +54,11 @@ class CountedImages:
     def __init__(self, progress: RaceProgress, what: str) -> None:
         self._progress, self._what = progress, what
         self._begun: tuple[float, int] | None = None
-        #: images a second since the first block; nothing before a second block
+        #: images per second since the first block; nothing before a second block
         self.speed = 0.0
 
     def __call__(self, done: int, of: int) -> None:
-        """Hear that so many are done of so many."""
-        now = self._progress.clock.seconds()
+        now = self._progress.budget.used()
         if self._begun is None:
             self._begun = (now, done)
         begun, first = self._begun

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from fairground.comparison.comparison_result import Comparison, GeneralityKind, Pair
-from fairground.comparison.evidence import Evidence
 from fairground.comparison.fairness import FairnessResult, compare
+from fairground.comparison.fairness_rules import Evidence
 from fairground.comparison.intervals import LEVEL
 from fairground.comparison.run_scores import join_folds
 from fairground.comparison.sentences import sentence_of

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from fairground.comparison.evidence import is_any_other
+from fairground.comparison.fairness_flags import is_any_other
 from fairground.records.record import Finding, RunRecord
 from fairground.reporting.headings import clean
 from fairground.reporting.headline import join_words

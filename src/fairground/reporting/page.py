@@ -5,34 +5,26 @@ and filters tables and answers to the pointer on maps. Names from data or specs 
 escape everything, and the page's own policy lets the browser run that one script and no other.
 """
 
-import base64
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fairground.errors import DataError, require
-from fairground.files import write_atomically
 from fairground.records.record import RunRecord
 from fairground.reporting.audits import AuditCard
 from fairground.reporting.comparison import UNFAIR
-from fairground.reporting.drawing import DARK, LIGHT, css_variables, dash_of, panels, series_of, write_figure
+from fairground.reporting.drawing import panels, write_figure
 from fairground.reporting.figures.learning_curves import learning_curves_of
 from fairground.reporting.figures.score_bars import score_bars_of
 from fairground.reporting.gallery import Gallery, read_gallery
-from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size
+from fairground.reporting.headings import clean, duration, shorten
 from fairground.reporting.left_out import collected, leave_out
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
+from fairground.reporting.rendering import render, write_page
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.sections import Section, sections_of
-from fairground.reporting.table_formats import MARKS
 from fairground.reporting.tables import ResultTable
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-TEMPLATES = Path(__file__).parent / "templates"
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
 #: runs listed under provenance; a table of more takes longer to open than to be looked up in the store
@@ -51,43 +43,34 @@ class RunGallery:
 
 def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = ()) -> Path:
     """Write the page and return its path."""
-    write_atomically(out, page_text(runs, audits=audits).encode("utf-8", "replace"))
-    return out
+    return write_page(page_text(runs, audits=audits), out)
 
 
-def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = ()) -> str:
-    """Return the page as HTML."""
+def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), live: bool = False) -> str:
+    """Return the page as HTML; a live one updates itself from its server."""
     require(len(runs.records) > 0, "a report needs at least one record; got none")
     with collected() as damaged:
         sections = sections_of(runs)
         run_galleries, n_left_out = _run_galleries(sections, runs)
         over = over_sections(sections)
-    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
-    return (
-        environment()
-        .get_template("page.html")
-        .render(
-            title=clean(runs.title or f"{len(runs.records)} runs"),
-            follows=clean(runs.follows),
-            differs=clean(runs.differs),
-            sections=sections,
-            run_galleries=run_galleries,
-            n_left_out=n_left_out,
-            damaged=[clean(sentence) for sentence in damaged],
-            records=runs.records,
-            most_listed=MOST_LISTED,
-            labels={name: label for section in sections for name, label in section.labels.items()},
-            over=over,
-            over_figures=[(figure, figure.svg("over")) for figure in (() if over is None else over.figures)],
-            audits=audits,
-            counts=_counts(runs.records, sections),
-            versions=_versions(runs.records),
-            script=script,
-            script_hash=hash_of(script),
-            style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
-            light=css_variables(LIGHT),
-            dark=css_variables(DARK),
-        )
+    return render(
+        "page.html",
+        title=runs.title or f"{len(runs.records)} runs",
+        live=live,
+        follows=clean(runs.follows),
+        differs=clean(runs.differs),
+        sections=sections,
+        run_galleries=run_galleries,
+        n_left_out=n_left_out,
+        damaged=[clean(sentence) for sentence in damaged],
+        records=runs.records,
+        most_listed=MOST_LISTED,
+        labels={name: label for section in sections for name, label in section.labels.items()},
+        over=over,
+        over_figures=[(figure, figure.svg("over")) for figure in (() if over is None else over.figures)],
+        audits=audits,
+        counts=_counts(runs.records, sections),
+        versions=_versions(runs.records),
     )
 
 
@@ -104,46 +87,6 @@ def over_sections(sections: Sequence[Section]) -> OverTables | None:
     single = [section for section in sections if section.models != "concatenated"]
     is_fair = all(section.comparison is not None and section.comparison.is_fair for section in single)
     return over_tables_if_any([(section.dataset, section.table) for section in single]) if is_fair else None
-
-
-def hash_of(script: str) -> str:
-    """Return what a page's policy calls a script it lets run."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def environment() -> "Environment":
-    """Return what fills in the templates, every name escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup, escape
-
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-    def breakable(name: str) -> Markup:
-        """Let a long name be broken after an underscore."""
-        return Markup(escape(name).replace("_", Markup("_<wbr>")))
-
-    def unbroken(sentence: str) -> str:
-        """Keep a number and its unit on one line."""
-        return sentence.replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
-
-    filters = {"heading": heading, "duration": duration, "size": size, "shorten": shorten, "unbroken": unbroken}
-    # `drawn` is for our own drawings, style and script only: it is what passes unescaped.
-    made.filters.update(filters, breakable=breakable, drawn=Markup)
-    made.globals.update(
-        show=show, show_interval=show_interval, series_of=series_of, chip_dashes=_chip_dashes, marks=MARKS
-    )
-    return made
-
-
-def _chip_dashes(series: int | None) -> str:
-    """Return the line pattern of a method for the legend, where lines are drawn three times as thick."""
-    return " ".join(f"{3 * length:g}" for length in dash_of(series)[1])
 
 
 def _run_galleries(sections: Sequence[Section], runs: RunSet) -> tuple[list[RunGallery], int]:

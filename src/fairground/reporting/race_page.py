@@ -4,10 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.files import write_atomically
-from fairground.reporting.drawing import DARK, LIGHT, css_variables
-from fairground.reporting.headings import clean
-from fairground.reporting.page import TEMPLATES, environment, hash_of
+from fairground.reporting.rendering import render, write_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,17 +30,4 @@ class RacePage:
 
 def write_race_page(page: RacePage, out: Path) -> Path:
     """Write the page and return its path."""
-    text = (
-        environment()
-        .get_template("recommendation.html")
-        .render(
-            title=clean(page.title),
-            page=page,
-            script_hash=hash_of(""),
-            style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
-            light=css_variables(LIGHT),
-            dark=css_variables(DARK),
-        )
-    )
-    write_atomically(out, text.encode("utf-8", "replace"))
-    return out
+    return write_page(render("recommendation.html", title=page.title, page=page), out)

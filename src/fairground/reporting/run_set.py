@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from fairground.papers.expected_runs import ensemble_protocol
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.records.run_folder import RunFolder, folder_names
 from fairground.spec.identity import data_name
@@ -83,8 +84,3 @@ def with_ensembles_apart(records: Iterable[RunRecord]) -> list[RunRecord]:
         else record
         for record in records
     ]
-
-
-def ensemble_protocol(protocol: str) -> str:
-    """Return what the protocol of concatenated models is called."""
-    return f"{protocol}, concatenated"

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from fairground.comparison.generality import Generality
 from fairground.comparison.run_scores import join_folds
+from fairground.papers.expected_runs import ensemble_protocol
+from fairground.papers.reproduction import PublishedComparison, compare_with_published, repeats_of
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison import UNFAIR, ComparisonResult
@@ -17,9 +19,7 @@ from fairground.reporting.figures.score_bars import ScoreBars, score_bars_of
 from fairground.reporting.headings import clean
 from fairground.reporting.headline import Models, headline_of, question_of
 from fairground.reporting.notes import Note, notes_of
-from fairground.reporting.published_comparison import PublishedComparison, compare_with_published
-from fairground.reporting.published_verdict import repeats_of
-from fairground.reporting.run_set import RunSet, SectionKey, ensemble_protocol, names_of_joined
+from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined
 from fairground.reporting.table_formats import caption
 from fairground.reporting.tables import ResultTable
 from fairground.spec.identity import flatten, shared

@@ -16,7 +16,7 @@ from fairground.spec.identity import NAME_LENGTH, canonical_json
 from fairground.studies.executors.executor import Executor
 
 #: named, never imported: this wing stays free of torch
-JOB = "fairground.training.ensemble:ensemble_job"
+JOB = "fairground.training.stored_run:ensemble_job"
 
 
 def join(

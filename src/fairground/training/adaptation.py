@@ -54,7 +54,6 @@ class CachedRows(Transform):
         self.cache, self.views = cache, views
 
     def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
-        """Return one view of each row, drawn among all."""
         drawn = torch.randint(len(self.views), (len(rows),), generator=generator).numpy()
         blocks = self.cache.read(self.views[0], rows)
         for number, view in enumerate(self.views[1:], start=1):
@@ -63,7 +62,6 @@ class CachedRows(Transform):
         return self.cache.laid_out(blocks, generator.device)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        """Return the first view of each row."""
         return self.cache.laid_out(self.cache.read(self.views[0], rows), device)
 
 
@@ -78,7 +76,6 @@ class AdaptedModel:
     normalise: bool
 
     def embed(self, rows: np.ndarray) -> Tensor:
-        """Return the embeddings (n, d) of rows of the table."""
         return embed(self.model, self.images, rows, self.inputs)
 
 
@@ -97,6 +94,8 @@ class Adapter:
     features: Transform
     maps: dict[int, CachedRows] = field(default_factory=dict)
     make_trunk: Callable[[int], Trunk] | None = None
+    #: called before every step; an error it raises ends the training
+    before_step: Callable[[], None] = lambda: None
     _starts: dict[tuple[str, bytes], Any] = field(default_factory=dict)
 
     def fit(self, spec: AdaptationSpec, rows: np.ndarray) -> AdaptedModel:
@@ -229,6 +228,7 @@ class Adapter:
         model.train()
         loader.start_epoch()
         for step in range(steps):
+            self.before_step()
             for group, rate in zip(stepper.optimiser.param_groups, rates, strict=True):
                 group["lr"] = rate * (1 + math.cos(math.pi * step / steps)) / 2
             stepper.step(loader.draw(is_last=step + 1 == steps))

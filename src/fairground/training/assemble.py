@@ -6,31 +6,37 @@ constructor does not take, a miner the loss cannot use, classes in two splits.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
 from fairground.contracts.model import Transform
 from fairground.contracts.regulariser import Regulariser
-from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.split import SplitRows
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, InputError, require
+from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec.identity import Purpose, child_seed
 from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
-from fairground.training.build import build, build_split, seeded
-from fairground.training.external import ExternalLoss, ExternalMiner
-from fairground.training.frozen_stages import n_frozen_stages, require_stage_to_mix
+from fairground.training.build import (
+    ExternalLoss,
+    ExternalMiner,
+    build,
+    build_split,
+    fingerprint_of,
+    load_table,
+    seeded,
+)
 from fairground.training.gradient_cache import require_chunks_alone
-from fairground.training.loaded_data import fingerprint_of, load_table
 from fairground.training.loader import Loader
-from fairground.training.model import EmbeddingModel
-from fairground.training.optimiser import build_optimiser, require_weights
+from fairground.training.model import EmbeddingModel, n_frozen_stages
+from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
 from fairground.training.step import Stepper
-from fairground.training.weight_average import WeightAverage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,55 +58,40 @@ class Assembled:
 
     @property
     def model(self) -> EmbeddingModel:
-        """The model under training."""
         return self.stepper.model
 
     def on_sphere(self, evaluation: EvaluationSpec) -> bool:
-        """Tell whether embeddings are judged at unit length: as asked, else as the loss compares them."""
+        """Whether embeddings are evaluated at unit length: as asked, else as the loss compares them."""
         return self.stepper.loss.on_sphere if evaluation.normalise is None else evaluation.normalise
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     """Return the live objects of a run, or refuse in a sentence."""
     device = device or best_device()
-    table, data_fingerprint = load_table(spec.data)
-    split = build_split(spec.split).parts(table)
-    require(
-        len(split.validation) > 0 or spec.evaluation.select_on == "test",
-        f"split {spec.split.name} holds nothing out for validation, so nothing could select but the test split; "
-        "hold some classes out, or say evaluation.select_on=test and have every table say so",
-    )
-    _require_pairs(spec, table, split)
-    classes, train_labels = np.unique(table.labels[split.train], return_inverse=True)
-    labels = torch.from_numpy(train_labels.astype(np.int64))
-    model = build_model(spec.trunk, spec.head, spec.training, channels=table.images.channels, seed=spec.seed).to(device)
-    supplied = {"n_classes": len(classes), "embedding_dim": model.head.embedding_dim}
+    data = build_data(spec)
+    table, split = data.table, data.split
+    model, transform = build_network(spec, data, device)
+    supplied = {"n_classes": int(data.labels.max()) + 1, "embedding_dim": model.head.embedding_dim}
     loss = build_loss(spec, supplied).to(device)
     miner = build_miner(spec, loss)
     regulariser = build_regulariser(spec, loss, miner)
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[split.train])
-    sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
+    sampler_arguments = {"labels": data.labels, "batch_size": spec.training.batch_size, "super_labels": supers}
     sampler = build("sampler", spec.sampler, sampler_arguments)
-    transform = build_transform(spec.transform, model)
-    resized = spec.transform.settings.get("shorter_side")
-    if isinstance(resized, int):
-        table.images.require_side(resized)
-    _require_fit(spec, model, transform, table, split.train[:1])
-    _check_chunks(spec, model, regulariser)
+    if spec.training.gradient_chunk:
+        require_chunks_alone(model.train())
+        mixes = regulariser is not None and regulariser.mixes
+        require(not mixes, "training.gradient_chunk cuts a batch into chunks, but the regulariser mixes across it")
     require_weights(spec, model, loss)
-    stepper = Stepper(
-        model=model,
-        loss=loss,
-        miner=miner,
-        regulariser=regulariser,
-        optimiser=build_optimiser(spec.optimiser, model, loss),
-        generator=_generator(spec.seed, "miner", device),
-        in_chunks=spec.training.gradient_chunk > 0,
-        clip_norm=spec.optimiser.clip_norm,
-        average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
+    switchable = {"loss": loss, "miner": miner, "regulariser": regulariser, "sampler": sampler}
+    bugs = tuple(
+        KnownBug(component=f"{key}.{getattr(spec, key).name}", sentence=sentence)
+        for key, part in switchable.items()
+        if part is not None
+        for sentence in part.known_bugs()
     )
-    bugs = _known_bugs(spec, {"loss": loss, "miner": miner, "regulariser": regulariser, "sampler": sampler})
-    weights = _weights(spec, model)
+    digest = model.trunk.weights_fingerprint
+    weights = PretrainedWeights(name=str(spec.trunk.settings.get("weights", "")), hash=digest) if digest else None
     return Assembled(
         table=table,
         split=split,
@@ -108,21 +99,32 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         loader=Loader(
             images=table.images,
             rows=split.train,
-            labels=labels,
+            labels=data.labels,
             transform=transform,
             sampler=sampler,
             device=device,
-            sampling=_generator(spec.seed, "sampler", device),
+            # The sampler plans on the CPU; augmentation and mining draw where the images are.
+            sampling=_generator(spec.seed, "sampler", torch.device("cpu")),
             augmenting=_generator(spec.seed, "augment", device),
             chunk=spec.training.gradient_chunk,
         ),
-        stepper=stepper,
+        stepper=Stepper(
+            model=model,
+            loss=loss,
+            miner=miner,
+            regulariser=regulariser,
+            optimiser=build_optimiser(spec.optimiser, model, loss),
+            generator=_generator(spec.seed, "miner", device),
+            in_chunks=spec.training.gradient_chunk > 0,
+            clip_norm=spec.optimiser.clip_norm,
+            average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
+        ),
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
-        data_fingerprint=data_fingerprint,
+        data_fingerprint=data.fingerprint,
         split_fingerprint=fingerprint_of("split", split.train, split.validation, split.test),
         notes=(
             *table.notes,
-            *([f"pretrained weights: {weights.hash}"] if weights else []),
+            *([f"pretrained weights: {digest}"] if digest else []),
             *split.notes(table.labels),
             *sampler.notes(),
             *(f"known bug switched on: {bug.sentence}" for bug in bugs),
@@ -133,42 +135,49 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     )
 
 
-def _known_bugs(
-    spec: RunSpec, parts: Mapping[str, Loss | Miner | Regulariser | BatchSampler | None]
-) -> tuple[KnownBug, ...]:
-    """Return the published bugs that some part was asked to reproduce."""
-    return tuple(
-        KnownBug(component=f"{key}.{getattr(spec, key).name}", sentence=sentence)
-        for key, part in parts.items()
-        if part is not None
-        for sentence in part.known_bugs()
+class RunData(NamedTuple):
+    """The table and its split; `labels` are the classes 0..C-1 of the training rows."""
+
+    table: ImageTable
+    fingerprint: str
+    split: SplitRows
+    labels: Tensor
+
+
+def build_data(spec: RunSpec) -> RunData:
+    """Return a run's data, or refuse a split on which nothing could be selected or measured."""
+    table, fingerprint = load_table(spec.data)
+    split = build_split(spec.split).parts(table)
+    asked = spec.evaluation
+    require(
+        len(split.validation) > 0 or asked.select_on == "test",
+        f"split {spec.split.name} holds nothing out for validation, so nothing could select but the test split; "
+        "hold some classes out, or say evaluation.select_on=test and have every table say so",
     )
+    if table.is_query is None and asked.lone != "zero":
+        for name, rows in (("validation", split.validation), ("test", split.test if asked.test else split.test[:0])):
+            require(
+                len(rows) == 0 or int(np.bincount(table.labels[rows]).max()) >= 2,
+                f"no class of the {name} split has two images, so there is nothing to search for; give classes two "
+                "images at least (`fairground data check` counts them)",
+                DataError,
+            )
+    _, labels = np.unique(table.labels[split.train], return_inverse=True)
+    return RunData(table, fingerprint, split, torch.from_numpy(labels.astype(np.int64)))
 
 
-def _weights(spec: RunSpec, model: EmbeddingModel) -> PretrainedWeights | None:
-    found = model.trunk.weights_fingerprint
-    return PretrainedWeights(name=str(spec.trunk.settings.get("weights", "")), hash=found) if found else None
-
-
-def _require_pairs(spec: RunSpec, table: ImageTable, split: SplitRows) -> None:
-    """Refuse before training what could not be measured after it: splits in which no class has two images."""
-    if table.is_query is not None or spec.evaluation.lone == "zero":
-        return
-    for name, rows in (
-        ("validation", split.validation),
-        ("test", split.test if spec.evaluation.test else split.test[:0]),
-    ):
-        require(
-            len(rows) == 0 or int(np.bincount(table.labels[rows]).max()) >= 2,
-            f"no class of the {name} split has two images, so there is nothing to search for; give classes two images "
-            "at least (`fairground data check` counts them)",
-            DataError,
-        )
-
-
-def best_device() -> torch.device:
-    """Return the machine's accelerator where it has one, otherwise its processor."""
-    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+def build_network(spec: RunSpec, data: RunData, device: torch.device) -> tuple[EmbeddingModel, Transform]:
+    """Return a run's model and transform, or refuse a transform whose images the trunk cannot take."""
+    images = data.table.images
+    model = build_model(spec.trunk, spec.head, spec.training, channels=images.channels, seed=spec.seed).to(device)
+    transform = build_transform(spec.transform, model)
+    resized = spec.transform.settings.get("shorter_side")
+    if isinstance(resized, int):
+        images.require_side(resized)
+    if not images.is_slow:
+        # Files have three channels, which every trunk takes, and reading one may prepare them all.
+        _require_fit(spec, model, transform.evaluate(images, data.split.train[:1], device), images.channels)
+    return model, transform
 
 
 def build_model(
@@ -193,33 +202,24 @@ def build_model(
 
 
 def build_transform(part: ComponentSpec, model: EmbeddingModel) -> Transform:
-    """Return a transform by name, told what the model's weights expect."""
+    """Return a transform by name, with the preprocessing that the model's weights expect."""
     found: Transform = build("transform", part, {"preprocessing": model.trunk.preprocessing})
     return found
 
 
-def _require_fit(
-    spec: RunSpec, model: EmbeddingModel, transform: Transform, table: ImageTable, rows: np.ndarray
-) -> None:
-    """Refuse a transform whose images the trunk cannot take: the first stage is tried on one of them.
-
-    Files are left alone: they give three channels, which every trunk takes, and reading one may prepare them all.
-    """
-    if table.images.is_slow:
-        return
-    device = next((weight.device for weight in model.parameters()), None)
-    made = transform.evaluate(table.images, rows, device)
+def _require_fit(spec: RunSpec, model: EmbeddingModel, image: Tensor, channels: int) -> None:
+    """Try the first stage of the trunk on one image."""
     was_training = model.training
     model.eval()
     try:
         with torch.inference_mode():
             for stage in model.trunk.stages[:1]:
-                stage(made)
+                stage(image)
     except RuntimeError as failure:
-        size = " x ".join(map(str, made.shape[1:]))
+        size = " x ".join(map(str, image.shape[1:]))
         raise InputError(
             f"trunk {spec.trunk.name} cannot take what transform {spec.transform.name} makes of an image: {size} "
-            f"numbers, where the data have {table.images.channels} to a pixel. Small gray images go together with "
+            f"numbers, where the data have {channels} per pixel. Small gray images go together with "
             "transform=small_images, or with a trunk for photographs such as efficientnet_lite0"
         ) from failure
     finally:
@@ -259,19 +259,30 @@ def build_regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regular
         f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
     )
     found.check_loss(loss)
-    require_stage_to_mix(found, spec.training.trainable)
+    require(
+        spec.training.trainable != "head" or not found.mixes,
+        "training.trainable=head trains no stage of the trunk, but the regulariser mixes samples before one; say "
+        "last:N, or regulariser=none",
+    )
     return found
 
 
-def _check_chunks(spec: RunSpec, model: EmbeddingModel, regulariser: Regulariser | None) -> None:
-    """Refuse to cut a batch into chunks where samples of a batch depend on each other."""
-    if spec.training.gradient_chunk:
-        require_chunks_alone(model.train())
-        mixes = regulariser is not None and regulariser.mixes
-        require(not mixes, "training.gradient_chunk cuts a batch into chunks, but the regulariser mixes across it")
+def start_head(parts: Assembled) -> None:
+    """Fit a head that starts from the data to the trunk's features of the training split."""
+    head, rows = parts.model.head, parts.split.train
+    if not head.needs_features:
+        return
+    blocks = embed_blocks(parts.model.trunk, parts.table.images, rows, parts.transform, device=parts.device)
+    if head.needs_labels:
+        head.fit_classes(blocks, torch.from_numpy(parts.table.labels[rows]))
+    else:
+        head.fit(blocks)
+
+
+def best_device() -> torch.device:
+    """Return the machine's accelerator if it has one, otherwise the CPU."""
+    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
 def _generator(seed: int, purpose: Purpose, device: torch.device) -> torch.Generator:
-    # The sampler plans on the processor; augmentation and mining draw where the images are.
-    home = torch.device("cpu") if purpose == "sampler" else device
-    return torch.Generator(home).manual_seed(child_seed(seed, purpose))
+    return torch.Generator(device).manual_seed(child_seed(seed, purpose))

@@ -1,12 +1,20 @@
-"""A component by its name and settings: the only file that reads the catalogue."""
+"""A component by its name and settings, the table of a data set, and components from outside the package.
 
+An outside loss is a torch module called with (embeddings, labels) or (embeddings, labels, tuples); an outside miner is
+one called with (embeddings, labels). Tuples cross the border as index vectors, three for triplets and four for pairs,
+as pytorch-metric-learning has them.
+"""
+
+import hashlib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.loss import Loss
@@ -15,9 +23,11 @@ from fairground.contracts.model import Head, Transform, Trunk
 from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.split import Split
+from fairground.contracts.table import ImageTable
+from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.spec.catalogue import find, nearest
-from fairground.spec.identity import Purpose, child_seed
+from fairground.spec.identity import Purpose, canonical_json, child_seed
 from fairground.spec.run import ROOM_OF, ComponentSpec
 
 #: what pytorch-metric-learning calls the arguments that we supply
@@ -34,6 +44,9 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "regulariser": (Regulariser,),
     "sampler": (BatchSampler,),
 }
+#: tables kept at once: the runs of a study that one process makes go from one data set to the next
+_TABLES_KEPT = 2
+_tables: "OrderedDict[Hashable, LoadedTable]" = OrderedDict()
 
 
 def build_dataset(part: ComponentSpec) -> Dataset:
@@ -83,3 +96,88 @@ def build(key: str, part: ComponentSpec, supplied: Mapping[str, object]) -> Any:
         if is_ours:
             raise
         require(False, f"{part.name} cannot be made with these settings: {error}")
+
+
+class LoadedTable(NamedTuple):
+    """A table and a hash that changes when any of its images, labels or class names does."""
+
+    table: ImageTable
+    fingerprint: str
+
+
+def load_table(part: ComponentSpec) -> LoadedTable:
+    """Return a data set's table, without loading it again where its version says that it would be the same."""
+    dataset = build_dataset(part)
+    version = dataset.version()
+    key = (part.name, canonical_json(part.settings), version)
+    found = _tables.get(key)
+    if found is None:
+        table = dataset.load()
+        found = LoadedTable(table, fingerprint_of(table.images.fingerprint(), table.labels, table.class_names))
+    if version is not None:
+        _tables[key] = found
+        _tables.move_to_end(key)
+        while len(_tables) > _TABLES_KEPT:
+            _tables.popitem(last=False)
+    return found
+
+
+def fingerprint_of(*things: object) -> str:
+    """Return a short hash of arrays and plain values."""
+    digest = hashlib.sha256()
+    for thing in things:
+        digest.update(thing.tobytes() if isinstance(thing, np.ndarray) else repr(thing).encode())
+        digest.update(b"|")
+    return digest.hexdigest()[:16]
+
+
+class ExternalLoss(Loss):
+    """A loss module from outside, behind our contract."""
+
+    def __init__(self, *, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        takes_tuples = len(inspect.signature(module.forward).parameters) >= 3
+        self.accepts = (Triplets, Pairs) if takes_tuples else ()
+
+    def formula(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the outside module's loss, drawing its random numbers from our generator."""
+        with _own_randomness(generator):
+            arguments = (embeddings, labels) if tuples is None else (embeddings, labels, tuple(tuples))
+            value: Tensor = self.module(*arguments)
+        require(
+            isinstance(value, Tensor) and value.numel() == 1,
+            f"{type(self.module).__name__} must return one number; got {type(value).__name__}",
+        )
+        return value.reshape(())
+
+
+class ExternalMiner(Miner):
+    """A miner module from outside, behind our contract."""
+
+    def __init__(self, *, module: nn.Module) -> None:
+        self.module = module
+
+    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Tuples:
+        """Return the outside miner's tuples."""
+        with _own_randomness(generator):
+            found = self.module(embeddings, labels)
+        require(
+            isinstance(found, tuple) and len(found) in (3, 4),
+            f"{type(self.module).__name__} must return 3 index vectors (triplets) or 4 (pairs)",
+        )
+        return Triplets(*found) if len(found) == 3 else Pairs(*found)
+
+
+@contextmanager
+def _own_randomness(generator: torch.Generator | None) -> Iterator[None]:
+    """Outsiders draw from torch's global stream: lend them one that our generator started, and put ours back."""
+    if generator is None:
+        yield
+        return
+    seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield

@@ -1,12 +1,11 @@
 """Everything that makes resume exact, on disk: tensors in safetensors, the rest in sealed JSON, written atomically.
 
 `records/run_folder.py` says which files these are. The two newest checkpoints
-are kept, so that a damaged one costs a little time and no run. The best weights so far are a file of their own, written
-when they change.
+are kept, so that a damaged one costs a little time and not the run. The best weights so far have their own file,
+written when they change.
 """
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,18 +24,15 @@ KEPT = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """One moment of a run: all tensors by name, and the plain facts around them."""
+    """One moment of a run: all tensors by name, and the plain values around them."""
 
     tensors: Mapping[str, Tensor]
-    facts: Mapping[str, Any]
+    values: Mapping[str, Any]
 
 
 @dataclass
 class Checkpoints:
-    """The checkpoints of one run. `notes` tells which damaged files were passed over when loading.
-
-    Each says whose it is: that of another `run` would go on with other digits, and is passed over like a damaged one.
-    """
+    """The checkpoints of one run; `notes` lists damaged ones that `load` skipped, and those of another run."""
 
     folder: Path
     run: str = ""
@@ -44,11 +40,11 @@ class Checkpoints:
     _damaged: set[Path] = field(default_factory=set)
 
     def save(self, step: int, snapshot: Snapshot) -> None:
-        """Write a checkpoint, then drop damaged ones and what is older than the newest two."""
+        """Write a checkpoint, then drop damaged ones and those older than the newest two."""
         path = self.folder / f"{step:08d}.safetensors"
         digest = _write_tensors(path, snapshot.tensors)
         committed = path.with_suffix(".json")
-        write_with_digest(committed, {**snapshot.facts, "run": self.run, "tensors": path.name, "sha256": digest})
+        write_with_digest(committed, {**snapshot.values, "run": self.run, "tensors": path.name, "sha256": digest})
         self._damaged.discard(committed)
         self._drop_old()
 
@@ -68,28 +64,22 @@ class Checkpoints:
                 self.notes.append(f"checkpoint {path.stem} is damaged ({error}); fell back to the one before")
         require(
             not paths,
-            f"all {len(paths)} checkpoints in {self.folder} are damaged; delete the run to start anew",
+            f"all {len(paths)} checkpoints in {self.folder} are damaged; delete the run to start again",
             StoreError,
         )
         return None
 
     def load_best(self, best: Mapping[str, str]) -> dict[str, Tensor]:
         """Return the best weights a checkpoint remembered."""
-        return _read_tensors(self.folder / best["file"], best["sha256"])
+        return from_bytes(_checked(self.folder / best["file"], best["sha256"]))
 
     def _read(self, path: Path) -> Snapshot:
         state = read_with_digest(path)
-        require(isinstance(state.get("sha256"), str) and "best" in state, "it names no weights", StoreError)
-        # One of an earlier version does not say whose it is.
-        owner = state.get("run", self.run)
-        require(owner == self.run, f"it is one of run {owner}", StoreError)
-        tensors = _read_tensors(path.with_suffix(".safetensors"), state["sha256"])
-        best = state["best"]
-        if best:
-            is_named = isinstance(best, dict) and re.fullmatch(r"best-\d{6}\.safetensors", str(best.get("file")))
-            require(bool(is_named), "it names no best weights", StoreError)
-            _check(self.folder / best["file"], best.get("sha256"))
-        return Snapshot(tensors=tensors, facts=state)
+        require(state.get("run") == self.run, f"it belongs to run {state.get('run')}", StoreError)
+        tensors = from_bytes(_checked(path.with_suffix(".safetensors"), state["sha256"]))
+        if best := state["best"]:
+            _checked(self.folder / best["file"], best["sha256"])
+        return Snapshot(tensors=tensors, values=state)
 
     def _drop_old(self) -> None:
         paths = [path for path in checkpoints_newest_first(self.folder) if path not in self._damaged]
@@ -97,10 +87,10 @@ class Checkpoints:
         for path in paths[:KEPT]:
             try:
                 needed.update(files_of(path, read_with_digest(path)))
-            except StoreError:  # damaged since it was written; `load` says so when it is asked for
+            except StoreError:  # damaged since it was written; `load` will say so
                 needed.update((path, path.with_suffix(".safetensors")))
         for path in (*checkpoints_newest_first(self.folder), *self.folder.glob("*.safetensors")):
-            if path not in needed and not path.is_dir():
+            if path not in needed:
                 path.unlink(missing_ok=True)
 
 
@@ -124,11 +114,7 @@ def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _check(path: Path, digest: str | None) -> bytes:
+def _checked(path: Path, digest: str) -> bytes:
     data = read_bytes(path, error=StoreError)
     require(hashlib.sha256(data).hexdigest() == digest, f"{path.name} does not match its checksum", StoreError)
     return data
-
-
-def _read_tensors(path: Path, digest: str) -> dict[str, Tensor]:
-    return from_bytes(_check(path, digest))

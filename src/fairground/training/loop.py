@@ -1,6 +1,6 @@
 """Epochs, validation, patience; a checkpoint after each epoch and every so often within one.
 
-All that decides the future of a run is in its snapshot; when a checkpoint is written changes no digit of the run.
+All that decides the future of a run is in its snapshot, so results do not depend on when a checkpoint is written.
 """
 
 import time
@@ -12,20 +12,18 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from fairground.errors import DivergedError, StoreError
-from fairground.evaluation.metric_names import metric_named
+from fairground.errors import DivergedError
+from fairground.evaluation.metric_scores import metric_named
 from fairground.records.provenance import Clock, begin
 from fairground.records.record import EpochRow, Finding
 from fairground.spec.run import RunSpec
-from fairground.training.assemble import Assembled
-from fairground.training.checkpoint import Checkpoints, Snapshot
-from fairground.training.distributed.process_group import ProcessGroup
-from fairground.training.doctor.doctor import Doctor
-from fairground.training.early_stopping import is_new_best, is_out_of_patience
-from fairground.training.head_initialisation import start_head
+from fairground.training.assemble import Assembled, start_head
+from fairground.training.checkpoint import Checkpoints
+from fairground.training.doctor import Doctor
 from fairground.training.measure import measure
-from fairground.training.schedule import Schedule
-from fairground.training.snapshot import Progress, put_back, take_snapshot
+from fairground.training.optimiser import Schedule
+from fairground.training.process_group import ProcessGroup
+from fairground.training.progress import Progress, put_back, take_snapshot
 
 #: progress, told after every batch and every epoch; plain data, so that a worker can send it to another process
 Listener = Callable[[Mapping[str, Any]], None]
@@ -37,14 +35,14 @@ class StoppedError(KeyboardInterrupt):
 
 @dataclass
 class Training:
-    """One run under way, watched by the doctor unless `is_watched` is false; no digit depends on that."""
+    """One run under way, watched by the doctor unless `is_watched` is false, which changes no result."""
 
     spec: RunSpec
     parts: Assembled
     checkpoints: Checkpoints
     #: the rows whose scores select, where the spec lets others than those of the validation split do so
     judged: np.ndarray | None = None
-    #: the rows of a test split that is measured as often as validation and selects nothing
+    #: the rows of a test split that is measured after each validation and selects nothing
     watched_test: np.ndarray | None = None
     progress: Progress = field(default_factory=Progress)
     clock: Clock = field(default_factory=begin)
@@ -69,14 +67,14 @@ class Training:
         if self.progress.epoch == 0:
             self.begin()
         last = self.spec.training.epochs if until is None else min(until, self.spec.training.epochs)
-        while self.progress.epoch <= last and not is_out_of_patience(self.progress, self.spec.training.patience):
+        while self.progress.epoch <= last and not self.progress.is_out_of_patience(self.spec.training.patience):
             self._epoch()
 
     def resume(self) -> bool:
-        """Take up the newest whole checkpoint; return whether there was one."""
+        """Go on from the newest undamaged checkpoint; return whether there was one."""
         snapshot = self.checkpoints.load()
         if snapshot is not None:
-            self.progress, watched = self._put_back(snapshot)
+            self.progress, watched = put_back(self.parts, snapshot)
             progress = self.progress
             if self.doctor is not None:
                 self.doctor.load_tensors(watched)
@@ -88,21 +86,13 @@ class Training:
             )
         return snapshot is not None
 
-    def _put_back(self, snapshot: Snapshot) -> tuple[Progress, Mapping[str, Tensor]]:
-        try:
-            return put_back(self.parts, snapshot)
-        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
-            why = " ".join(str(error).split())[:200]
-            place = self.checkpoints.folder
-            raise StoreError(f"the newest checkpoint in {place} is not one of this run: {why}") from error
-
     def use_best(self) -> None:
         """Put the selected weights into the model; the last ones where nothing was selected."""
         if self.progress.best is not None:
             self.parts.model.load_state_dict(self.checkpoints.load_best(self.progress.best))
 
     def begin(self) -> None:
-        """Measure the untrained model and stand ready for the first batch."""
+        """Start the head and the sampler, and measure the untrained model."""
         start_head(self.parts)
         if self.parts.stepper.average is not None:
             self.parts.stepper.average.start()
@@ -174,9 +164,9 @@ class Training:
         )
         progress.rows.append(row)
         if self.doctor is not None:
-            self._warn(self.doctor.after_epoch(progress))
+            self._warn(self.doctor.findings(progress))
         score = scores.get(self.spec.evaluation.select_by)
-        if score is not None and is_new_best(progress, score, self.select_by):
+        if score is not None and progress.is_new_best(score, self.select_by):
             progress.best_epoch, progress.best_score = progress.epoch, score
             with self._averaged():
                 progress.best = self.checkpoints.save_best(progress.epoch, self.parts.model.state_dict())

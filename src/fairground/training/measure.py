@@ -1,13 +1,13 @@
-"""What a run's embeddings score, by the rules of search and the metrics of its spec."""
+"""What a run's embeddings score, and some of its queries with their nearest neighbours as pictures."""
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.table import ImageTable
-from fairground.evaluation.pretrained import pretrained_embeddings
-from fairground.evaluation.scores import Evaluation, evaluate_in_detail
-from fairground.evaluation.view import EmbeddingView
+from fairground.contracts.table import Images, ImageTable
+from fairground.evaluation.embed import pretrained_embeddings
+from fairground.evaluation.embedding_view import EmbeddingView
+from fairground.evaluation.metric_scores import Evaluation, evaluate_in_detail
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
 
@@ -19,10 +19,7 @@ def measure(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarra
 
 
 def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> EmbeddingView:
-    """Return the view to judge by: unit vectors unless the loss is one of those that compare raw outputs.
-
-    Queries search the gallery where the data set tells them apart and these rows have both; otherwise all search all.
-    """
+    """Return the view to evaluate: unit vectors unless the loss compares raw embeddings."""
     if spec.evaluation.principal_axes:
         embeddings = pretrained_embeddings(embeddings, dim=spec.evaluation.principal_axes)
     seeds = spec.evaluation.clustering_seeds
@@ -35,9 +32,9 @@ def view_of_rows(
     """Return the view of embeddings of some rows; queries search the gallery where the data set tells them apart."""
     labels = table.labels[rows]
     groups = None if table.groups is None else table.groups[rows]
-    if table.is_query is None or table.is_gallery is None or not table.is_query[rows].any():
+    queries, gallery = _queries_and_gallery(table, rows)
+    if queries is gallery:
         return EmbeddingView(embeddings, labels, groups=groups, normalise=normalise, clustering_seeds=seeds)
-    queries, gallery = np.flatnonzero(table.is_query[rows]), np.flatnonzero(table.is_gallery[rows])
     return EmbeddingView(
         embeddings[torch.from_numpy(queries)],
         labels[queries],
@@ -48,3 +45,77 @@ def view_of_rows(
         normalise=normalise,
         clustering_seeds=seeds,
     )
+
+
+def _queries_and_gallery(table: ImageTable, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the queries and what they search, as places in `rows`; one array of all rows where all search all."""
+    if table.is_query is None or table.is_gallery is None or not table.is_query[rows].any():
+        everything = np.arange(len(rows))
+        return everything, everything
+    return np.flatnonzero(table.is_query[rows]), np.flatnonzero(table.is_gallery[rows])
+
+
+#: queries shown, neighbours of each, and the side of a picture in pixels
+N_QUERIES, N_NEIGHBOURS, SIDE = 12, 8, 96
+
+
+def gallery_of(
+    table: ImageTable, rows: np.ndarray, embeddings: np.ndarray, *, n: int = N_QUERIES, k: int = N_NEIGHBOURS
+) -> dict[str, np.ndarray] | None:
+    """Return the best, the worst and some queries between; None where there are no pictures, as for features.
+
+    The arrays are `images` (q, 1+k, h, w, c), `labels` and `rows` (q, 1+k), `right` (q, k), `average_precision` (q,)
+    and `class_names` (c,) of all classes. Images of the query's group are skipped, as in scores.
+    """
+    if len(rows) < 2 or not table.images.is_picture:
+        return None
+    labels = table.labels[rows]
+    sample, nearest = _nearest(table, rows, embeddings, k)
+    k = nearest.shape[1]
+    if k == 0:
+        return None
+    right = labels[nearest] == labels[sample][:, None]
+    precision = np.cumsum(right, axis=1) / np.arange(1, k + 1)
+    quality = (precision * right).sum(axis=1) / k
+    order = np.argsort(quality, kind="stable")
+    chosen = order[np.linspace(0, len(order) - 1, min(n, len(order))).astype(np.int64)]
+    shown = np.concatenate([sample[chosen][:, None], nearest[chosen]], axis=1)
+    images = _pictures(table.images, rows[shown].reshape(-1))
+    names = np.array(table.class_names)
+    return {
+        "images": images.reshape(*shown.shape, *images.shape[1:]),
+        "labels": names[labels[shown]],
+        "right": right[chosen],
+        "average_precision": quality[chosen],
+        "rows": rows[shown],
+        "class_names": names,
+    }
+
+
+def _nearest(table: ImageTable, rows: np.ndarray, embeddings: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return some queries (q,) and up to k nearest references (q, k) of each, all as places in `rows`."""
+    queries, references = _queries_and_gallery(table, rows)
+    unit = embeddings / np.maximum(np.linalg.norm(embeddings, axis=1, keepdims=True), 1e-12)
+    # A few hundred queries spread over the rows are enough to choose from, and take a fraction of a second.
+    sample = queries[np.linspace(0, len(queries) - 1, min(len(queries), 400)).astype(np.int64)]
+    is_allowed = sample[:, None] != references
+    if table.groups is not None:
+        groups = table.groups[rows]
+        is_allowed &= groups[sample][:, None] != groups[references]
+    has_any = is_allowed.any(axis=1)
+    sample, is_allowed = sample[has_any], is_allowed[has_any]
+    similarity = np.where(is_allowed, unit[sample] @ unit[references].T, -np.inf)
+    k = min(k, int(is_allowed.sum(axis=1).min(initial=k)))
+    return sample, references[np.argsort(-similarity, axis=1, kind="stable")[:, : k if len(sample) else 0]]
+
+
+def _pictures(images: Images, rows: np.ndarray) -> np.ndarray:
+    """Return the images (k, h, w, c) of `rows`: small ones whole, photographs as squares cut from their middle."""
+    sizes = images.sizes(rows)
+    if (sizes == sizes[0]).all() and sizes.max() <= SIDE:
+        return images.take(rows).permute(0, 2, 3, 1).numpy()
+    # The largest square of whatever size there is: images may have been prepared smaller than a picture here.
+    longest = sizes.min(axis=1, keepdims=True)
+    corner = ((sizes - longest) // 2)[:, ::-1]
+    boxes = np.concatenate([corner, corner + longest], axis=1)
+    return images.crops(rows, boxes, SIDE).permute(0, 2, 3, 1).numpy()

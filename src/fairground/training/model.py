@@ -1,4 +1,4 @@
-"""Trunk and head joined into one model, with batch norm frozen as the protocol says."""
+"""Trunk and head joined into one model, with the batch norms and stages frozen that the spec names."""
 
 from typing import Literal
 
@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from fairground.contracts.mixing import Mixing
 from fairground.contracts.model import Head, Trunk
+from fairground.errors import require
 
 FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]
 
@@ -33,7 +34,7 @@ class EmbeddingModel(nn.Module):
         self.head = head
         self.freeze_batch_norm = freeze_batch_norm
         self.is_mixed = is_mixed
-        # On a processor a network whose channels lie innermost takes two thirds of the time.
+        # On a CPU a network takes two thirds of the time with channels last in memory.
         self.trunk.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if freeze_batch_norm == "stats_and_affine":
             for norm in self._norms():
@@ -76,3 +77,29 @@ class EmbeddingModel(nn.Module):
 
 def _channels_last(images: Tensor) -> Tensor:
     return images.contiguous(memory_format=torch.channels_last) if images.ndim == 4 else images
+
+
+def n_frozen_stages(trainable: str, trunk: Trunk, name: str) -> int:
+    """Return how many stages, from the first, do not train: none, all but the last few, or all but the head."""
+    if trainable == "all":
+        return 0
+    n_stages = len(trunk.stages)
+    require(
+        any(True for _ in trunk.parameters()),
+        f"trunk {name} has no weights, so none can be frozen; say training.trainable=all",
+    )
+    require(
+        type(trunk).forward is Trunk.forward,
+        f"trunk {name} does not run its stages one after another, so they cannot be frozen one by one; say "
+        "training.trainable=all",
+    )
+    if trainable == "head":
+        return n_stages
+    n_trained = int(trainable.removeprefix("last:"))
+    choices = "all or head" if n_stages == 1 else f"all, head, or last:1 to last:{n_stages - 1}"
+    stages = "1 stage" if n_stages == 1 else f"{n_stages} stages"
+    require(
+        n_trained < n_stages,
+        f"trunk {name} has {stages}, so training.trainable must be {choices}; got {trainable}",
+    )
+    return n_stages - n_trained

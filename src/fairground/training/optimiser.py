@@ -1,16 +1,35 @@
-"""One optimiser over three groups of weights: trunk, head, and the loss' own."""
+"""The optimiser over three groups of weights (trunk, head, the loss' own), its rates over a run, and averaged weights.
 
-import inspect
-from typing import TypeVar, cast
+Rates and frozen weights are functions of the place reached alone, so resuming needs no memory of them.
+
+Formula
+    s = step from 0, b = batches of an epoch, W = warm-up steps, T = all steps
+    factor(s) = (s + 1) / W for s < W, then
+        constant: 1;  cosine: (1 + cos(pi (s - W) / (T - W))) / 2;  step: step_factor ** floor(s / b / step_epochs)
+    average, after step t (from 1): a <- d a + (1 - d) w,  d = min(average, (1 + t) / (10 + t))
+
+Paper
+    Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", ICLR 2017 (cosine, no restart);
+    Goyal et al., "Accurate, large minibatch SGD", 2017 (linear warm-up);
+    Polyak and Juditsky, "Acceleration of stochastic approximation by averaging", SIAM Journal on Control 1992;
+    Tarvainen and Valpola, "Mean teachers are better role models", NeurIPS 2017 (the moving average).
+
+Departures from the paper
+    d begins low, so that first weights are soon forgotten in short runs. Buffers, such as batch norm's statistics, are
+    those of the last step.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import torch
-from torch import nn, optim
+from torch import Tensor, nn, optim
 
 from fairground.errors import require
 from fairground.spec.run import OptimiserSpec, RunSpec
 from fairground.training.model import EmbeddingModel
-
-Kind = TypeVar("Kind", bound=optim.Optimizer)
 
 
 def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: nn.Module) -> optim.Optimizer:
@@ -26,24 +45,13 @@ def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: nn.Module)
     groups = [group for group in groups if group["params"]] or [{"params": [nn.Parameter(torch.zeros(0))]}]
     match spec.name:
         case "adam":
-            return _without_compiler(optim.Adam)(groups, fused=True)
+            return optim.Adam(groups, fused=True)
         case "adamw":
-            return _without_compiler(optim.AdamW)(groups, fused=True)
+            return optim.AdamW(groups, fused=True)
         case "sgd":
-            return _without_compiler(optim.SGD)(groups, momentum=spec.momentum, fused=True)
+            return optim.SGD(groups, momentum=spec.momentum, fused=True)
         case "rmsprop":
-            return _without_compiler(optim.RMSprop)(groups, momentum=spec.momentum, foreach=True)
-
-
-def _without_compiler(kind: type[Kind]) -> type[Kind]:
-    """Return the optimiser without the wrappers that import torch's compiler, which takes longer than torch itself.
-
-    The wrappers only tell the compiler to leave these methods alone, and `step` to run without gradient.
-    """
-    names = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
-    methods = {name: inspect.unwrap(getattr(kind, name)) for name in names}
-    step = torch.no_grad()(inspect.unwrap(kind.step))
-    return cast("type[Kind]", type(kind.__name__, (kind,), {**methods, "step": step}))
+            return optim.RMSprop(groups, momentum=spec.momentum, foreach=True)
 
 
 def require_weights(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> None:
@@ -62,3 +70,101 @@ def require_weights(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> No
 
 def _trainable(module: nn.Module) -> list[nn.Parameter]:
     return [weight for weight in module.parameters() if weight.requires_grad]
+
+
+def rate_factor(spec: OptimiserSpec, step: int, *, epochs: int, n_batches: int) -> float:
+    """Return by what all rates are multiplied at a step, counted from 0."""
+    warmup = round(spec.warmup_epochs * n_batches)
+    if step < warmup:
+        return (step + 1) / warmup
+    if spec.schedule == "cosine":
+        length = max(1, epochs * n_batches - warmup)
+        return (1 + math.cos(math.pi * min(1.0, (step - warmup) / length))) / 2
+    if spec.schedule == "step":
+        return float(spec.step_factor ** (step // n_batches // spec.step_epochs))
+    return 1.0
+
+
+@dataclass
+class Schedule:
+    """Sets the rates before each step, and holds the trunk still for the first epochs."""
+
+    spec: OptimiserSpec
+    optimiser: optim.Optimizer
+    model: EmbeddingModel
+    epochs: int
+    n_batches: int
+    _rates: list[float] = field(init=False)
+    _trunk: list[nn.Parameter] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rates = [group["lr"] for group in self.optimiser.param_groups]
+        self._trunk = [weight for weight in self.model.trunk.parameters() if weight.requires_grad]
+
+    def before_epoch(self, epoch: int) -> None:
+        """Freeze or free the trunk for an epoch, counted from 1; the model is in training mode already."""
+        is_frozen = epoch <= self.spec.frozen_trunk_epochs
+        if self.spec.frozen_trunk_epochs:
+            for weight in self._trunk:
+                weight.requires_grad_(not is_frozen)
+        if is_frozen:
+            # Batch norm of a trunk at rest keeps its statistics.
+            self.model.trunk.eval()
+
+    def before_step(self, step: int) -> None:
+        """Set the rates of a step, counted from 0."""
+        if self.spec.schedule == "constant" and not self.spec.warmup_epochs:
+            return
+        factor = rate_factor(self.spec, step, epochs=self.epochs, n_batches=self.n_batches)
+        for group, rate in zip(self.optimiser.param_groups, self._rates, strict=True):
+            group["lr"] = rate * factor
+
+
+@dataclass
+class WeightAverage:
+    """The average of a model's weights; `decay` is the largest d."""
+
+    model: nn.Module
+    decay: float
+    _weights: dict[str, Tensor] = field(default_factory=dict)
+    _n_updates: int = 0
+
+    @torch.no_grad()
+    def start(self) -> None:
+        """Begin with the weights as they are."""
+        self._weights = {name: weight.detach().clone() for name, weight in self.model.named_parameters()}
+        self._n_updates = 0
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Take in the weights after a step."""
+        self._n_updates += 1
+        decay = min(self.decay, (1 + self._n_updates) / (10 + self._n_updates))
+        for name, weight in self.model.named_parameters():
+            self._weights[name].lerp_(weight, 1 - decay)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Put the average into the model for a while, then the weights under training back."""
+        training = {name: weight.detach().clone() for name, weight in self.model.named_parameters()}
+        self._copy(self._weights)
+        try:
+            yield
+        finally:
+            self._copy(training)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return all that decides the future of the average."""
+        return {**self._weights, "n_updates": torch.tensor(self._n_updates)}
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what `state` returned."""
+        own = dict(self.model.named_parameters())
+        # Laid out as the weights are: sums over another layout would round differently.
+        self._weights = {name: torch.empty_like(weight).copy_(state[name]) for name, weight in own.items()}
+        self._n_updates = int(state["n_updates"])
+
+    @torch.no_grad()
+    def _copy(self, weights: Mapping[str, Tensor]) -> None:
+        for name, weight in self.model.named_parameters():
+            weight.copy_(weights[name])

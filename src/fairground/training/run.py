@@ -8,22 +8,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from fairground.errors import DivergedError, StoreError
+from fairground.evaluation.analyses import analyse
+from fairground.evaluation.embedding_view import EmbeddingView
+from fairground.evaluation.metric_scores import metric_named
 from fairground.files import read_with_digest, write_atomically, write_with_digest
+from fairground.records.arrays import write_arrays
 from fairground.records.lock import locked
-from fairground.records.record import RunRecord, Score, Selection, State
+from fairground.records.record import RunRecord, Score, Selection, SplitName, State
 from fairground.records.run_folder import RunFolder
 from fairground.spec.identity import child_seed, method_of, name_of, to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
-from fairground.training.distributed.process_group import ALONE, ProcessGroup
-from fairground.training.final_evaluation import final_scores, selecting_scores
-from fairground.training.input_profile import profile_of, write_profile
 from fairground.training.loop import Listener, Training
+from fairground.training.measure import gallery_of, measure
+from fairground.training.process_group import ALONE, ProcessGroup
+from fairground.training.profiles import profile_of, write_profile
 from fairground.training.seal import SealedRows
 
 
@@ -40,11 +46,11 @@ def run(
     until: int | None = None,
     is_watched: bool = True,
 ) -> RunRecord:
-    """Train, select, and only then measure on the sealed test split; take up a run that was interrupted.
+    """Train, select, and only then measure on the sealed test split; go on with a run that was interrupted.
 
     With `until` the run pauses after that epoch, the last one too, with the test split sealed: its record is `pruned`
-    and tells the best validation scores so far. Called again, it goes on from there.
-    The doctor watches unless `is_watched` is false: that is no part of the spec, for no digit depends on it.
+    and has the best validation scores so far. Called again, it goes on from there.
+    The doctor watches unless `is_watched` is false; this is not part of the spec, because results do not depend on it.
     """
     parts = assemble(spec)
     folder = RunFolder(home, name_of(spec))
@@ -109,7 +115,7 @@ def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str
 
 
 def share_out(parts: Assembled, group: ProcessGroup) -> Assembled:
-    """Return a run's live objects with the work of each batch shared out among the processes."""
+    """Return a run's live objects with the work of each batch divided among the processes."""
     group.ready(parts.model)
     parts.loader.transform = group.shard(parts.transform)
     return replace(parts, stepper=replace(parts.stepper, group=group), notes=(*parts.notes, *group.notes()))
@@ -117,14 +123,14 @@ def share_out(parts: Assembled, group: ProcessGroup) -> Assembled:
 
 @contextmanager
 def _owned(folder: RunFolder, spec: RunSpec, group: ProcessGroup, patience: float) -> Iterator[None]:
-    """Hold the run's folder, with its spec in it; of many processes the leader alone does."""
+    """Lock the run's folder and write the spec into it; of many processes only the leader does."""
     if not group.is_leader:
         yield
         return
     with locked(folder, patience=patience):
-        # Under the lock nobody else writes here: what is left over is that of a writer that was killed.
+        # Under the lock, temporary files can only be left over from a writer that was killed.
         folder.sweep()
-        # Before the spec, by which others can take the run up.
+        # Before the spec, from which other processes can go on with the run.
         if not folder.threads.exists():
             write_with_digest(folder.threads, {"threads": torch.get_num_threads()})
         write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
@@ -132,28 +138,86 @@ def _owned(folder: RunFolder, spec: RunSpec, group: ProcessGroup, patience: floa
 
 
 def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is_leader: bool) -> None:
-    """Sums split over another number of threads round differently: a run keeps the number it began with."""
+    """Keep the number of threads the run began with: sums split over another number round differently."""
     asked = begun = torch.get_num_threads()
     if is_resumed:
         begun = training.progress.threads
     elif is_leader:
-        begun = _begun_with(folder)
+        try:
+            begun = int(read_with_digest(folder.threads)["threads"])
+        except StoreError as error:
+            raise StoreError(f"{folder.threads} is damaged; delete the run to start again") from error
     if begun != asked:
-        sentence = f"threads: {begun} as when the run began, not {asked}, which could change its digits"
+        sentence = f"threads: {begun} as when the run began, not {asked}, which could change its results"
         training.listen({"kind": "note", "sentence": sentence})
         torch.set_num_threads(begun)
     training.progress.threads = begun
 
 
-def _begun_with(folder: RunFolder) -> int:
-    """Return how many threads a run without a checkpoint began with."""
-    try:
-        found = int(read_with_digest(folder.threads)["threads"])
-    except (StoreError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"{folder.threads} is damaged, and no step was kept yet: delete the run to start anew"
-        ) from error
-    return found
+def final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> tuple[Score, ...]:
+    """Return the scores of the selected model: of the split that selected, of the test split, and analyses."""
+    spec, group = training.spec, training.group
+    analysed: dict[str, float] = {}
+    if spec.evaluation.analyses:
+        embeddings = training.embed(training.parts.split.train)
+        analysed = group.broadcast_object(lambda: _analyse_train(training, embeddings, folder))
+    tested: dict[str, float] = {}
+    if spec.evaluation.test:
+        rows = sealed.open()
+        test_embeddings = training.embed(rows)
+        tested = group.broadcast_object(lambda: _measure_test(training, test_embeddings, rows, folder))
+    return (
+        *(Score(metric=name, split="train", value=value) for name, value in analysed.items()),
+        *selecting_scores(training),
+        *_directed(tested, "test"),
+    )
+
+
+def selecting_scores(training: Training) -> tuple[Score, ...]:
+    """Return the validation scores of the epoch selected so far; none where the test split selects."""
+    chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
+    judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
+    return _directed(judged, "validation")
+
+
+def _directed(scores: Mapping[str, float], split: SplitName) -> tuple[Score, ...]:
+    return tuple(
+        Score(metric=name, split=split, value=value, higher_is_better=metric_named(name).higher_is_better)
+        for name, value in scores.items()
+    )
+
+
+def _measure_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
+    """Return the test scores; write embeddings, scores per query and a gallery of pictures beside the record."""
+    spec, parts = training.spec, training.parts
+    found = measure(spec, parts, embeddings, rows)
+    arrays = {"embeddings": embeddings.cpu().numpy(), "labels": parts.table.labels[rows], "rows": rows}
+    write_arrays(folder.embeddings, arrays)
+    # For paired comparisons of runs over the same queries.
+    write_arrays(folder.queries, found.arrays())
+    pictures = gallery_of(parts.table, rows, arrays["embeddings"])
+    if pictures is not None:
+        write_arrays(folder.gallery, pictures)
+
+    if spec.evaluation.report == "selected":
+        return dict(found.scores)
+    looks = [row.validation for row in training.progress.rows if row.epoch > 0 and row.validation]
+    best = {name: max if metric_named(name).higher_is_better else min for name in found.scores}
+    return {name: best[name]([look[name] for look in looks] or [value]) for name, value in found.scores.items()}
+
+
+def _analyse_train(training: Training, embeddings: Tensor, folder: RunFolder) -> dict[str, float]:
+    """Return what analyses find in the training split as numbers; their curves are written beside the record."""
+    spec, parts = training.spec, training.parts
+    labels = parts.table.labels[parts.split.train]
+    view = EmbeddingView(embeddings, labels, normalise=parts.on_sphere(spec.evaluation))
+    found = analyse(view, analyses=spec.evaluation.analyses)
+    curves = {
+        f"{name}/{curve}": values for name, findings in found.items() for curve, values in findings.curves.items()
+    }
+    if curves:
+        write_arrays(folder.analyses, curves)
+    return {name: value for findings in found.values() for name, value in findings.values.items()}
 
 
 def _selection_notes(spec: RunSpec) -> list[str]:

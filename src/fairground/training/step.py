@@ -1,5 +1,6 @@
 """One batch: embed, mine, regularise, loss, backward, step; then the sampler sees the embeddings."""
 
+import math
 from dataclasses import dataclass, field
 
 import torch
@@ -10,12 +11,33 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
 from fairground.contracts.mixing import Mixing
 from fairground.contracts.regulariser import Regulariser
+from fairground.contracts.tuples import Tuples
 from fairground.errors import DivergedError
-from fairground.training.batch_statistics import BatchStatistics
-from fairground.training.distributed.process_group import ALONE, ProcessGroup
 from fairground.training.gradient_cache import cached_backward
 from fairground.training.model import EmbeddingModel
-from fairground.training.weight_average import WeightAverage
+from fairground.training.optimiser import WeightAverage
+from fairground.training.process_group import ALONE, ProcessGroup
+
+
+class BatchStatistics:
+    """The number of mined tuples of the current batch, and its loss before any penalty."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._n_tuples: int | None = None
+        self._values: list[Tensor] = []
+
+    def count(self, tuples: Tuples | None, value: Tensor) -> None:
+        """Count mined tuples and keep the loss; nothing is read from the device yet."""
+        if tuples is not None:
+            self._n_tuples = (self._n_tuples or 0) + tuples.size
+        self._values.append(value.detach())
+
+    def is_idle(self) -> bool:
+        """Whether there was nothing to learn from; ask after the step has read its loss from the device."""
+        return self._n_tuples == 0 or (bool(self._values) and all(value.item() == 0 for value in self._values))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +62,7 @@ class Stepper:
     def step(self, batch: Batch) -> tuple[float, Tensor]:
         """Take one step; return the loss and the detached embeddings."""
         self.optimiser.zero_grad(set_to_none=True)
-        self.tally.begin()
+        self.tally.reset()
         mixing = self._mixing(len(batch.labels))
         if self.in_chunks:
             value, own = cached_backward(
@@ -54,7 +76,7 @@ class Stepper:
             value = self._objective(embeddings, batch.labels, mixing)
             torch.autograd.backward(value)
         number = self.group.reduce_gradients(value, self.model, self.loss)
-        if not _is_finite(number):
+        if not math.isfinite(number):
             raise DivergedError(_cause(embeddings.detach(), number))
         if self.clip_norm:
             weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
@@ -89,12 +111,8 @@ class Stepper:
         return value
 
 
-def _is_finite(number: float) -> bool:
-    return number - number == 0
-
-
 def _cause(embeddings: Tensor, number: float) -> str:
-    """Say which side of the loss the trouble is on, for that decides the remedy."""
+    """Say whether the network or the loss is the cause, because that decides the remedy."""
     if not bool(torch.isfinite(embeddings).all()):
         return f"the loss is {number}: the network's output is not finite; the learning rate is probably too high"
     largest = float(embeddings.norm(dim=1).max())

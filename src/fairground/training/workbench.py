@@ -16,8 +16,7 @@ from fairground.loading.read_ahead import read_ahead
 from fairground.spec.identity import child_seed, to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.adaptation import Adapter, CachedRows
-from fairground.training.build import build, build_split, seeded
-from fairground.training.loaded_data import load_table
+from fairground.training.build import build, build_split, load_table, seeded
 from fairground.training.seal import SealedRows
 from fairground.training.stage_cache import StageCache
 

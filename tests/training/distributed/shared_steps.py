@@ -10,10 +10,10 @@ from safetensors.torch import save_file
 
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
-from fairground.training.distributed.process_group import ALONE, ProcessGroup
-from fairground.training.distributed.torchrun import joined
 from fairground.training.loop import Training
+from fairground.training.process_group import ALONE, ProcessGroup
 from fairground.training.run import share_out
+from fairground.training.torchrun import joined
 from tests.training.tiny import tiny
 
 METHODS = {

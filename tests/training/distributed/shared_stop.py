@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 
 from fairground.spec.load import load_run
-from fairground.training.distributed.torchrun import joined
 from fairground.training.run import run
+from fairground.training.torchrun import joined
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

@@ -14,9 +14,8 @@ from safetensors.torch import load_file
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec.load import load_run
-from fairground.training.distributed.shard import shard_slice
-from fairground.training.distributed.sync_batch_norm import convert_batch_norms
 from fairground.training.run import run
+from fairground.training.torchrun import convert_batch_norms, shard_slice
 from tests.patience import PATIENCE
 from tests.training.distributed.shared_steps import METHODS, twenty_steps
 from tests.training.tiny import tiny_words

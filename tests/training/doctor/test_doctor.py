@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 from fairground.records.record import Finding, RunRecord
-from fairground.spec.catalogue import ROOMS
 from fairground.spec.load import load_run
-from fairground.training.doctor import signs
-from fairground.training.doctor.doctor import SIGNS
 from fairground.training.run import run
 from tests.training.doctor.ill_losses import ILL
 from tests.training.tiny import tiny
@@ -109,20 +106,3 @@ def test_a_resumed_run_has_the_findings_of_an_undisturbed_one(
     broken = run(spec, home=tmp_path / "broken", listen=listen)
     assert broken.findings == whole.findings
     assert told == [finding.text for finding in whole.findings]
-
-
-def test_every_sign_has_a_file_and_every_file_is_asked() -> None:
-    files = {path.stem for path in Path(signs.__file__ or "").parent.glob("*.py")} - {"__init__"}
-    assert files == set(SIGNS)
-    assert "signs" not in ROOMS
-    for name, sign in SIGNS.items():
-        words = (type(sign).__name__, "".join(word.title() for word in name.split("_")) + "Sign")
-        assert words[0] == words[1]
-
-
-def test_every_sign_says_what_it_goes_by() -> None:
-    import sys
-
-    for sign in SIGNS.values():
-        text = sys.modules[type(sign).__module__].__doc__ or ""
-        assert all(f"\n{part}\n" in text for part in ("Looks at", "Rule", "Thresholds", "Remedy"))

@@ -7,9 +7,8 @@ import torch
 from torch import nn
 
 from fairground.records.record import EpochRow
-from fairground.training.doctor.doctor import SIGNS
-from fairground.training.doctor.history import EpochCheck, History, Observation, WatchedRun
-from fairground.training.doctor.proxy_usage import ProxyUsageCounter, class_vectors_of
+from fairground.training.doctor import ProxyUsage, class_vectors_of
+from fairground.training.doctor_signs import SIGNS, EpochCheck, History, Observation, WatchedRun
 from tests.training.tiny import tiny
 
 LOOK = Observation(
@@ -96,7 +95,7 @@ WELL = {
 
 @pytest.mark.parametrize("name", SIGNS)
 def test_a_sign_says_yes(name: str) -> None:
-    diagnosis = SIGNS[name].check(ILL[name])
+    diagnosis = SIGNS[name](ILL[name])
     assert diagnosis is not None
     assert diagnosis.sentence
     assert not diagnosis.sentence.endswith(".")
@@ -106,7 +105,7 @@ def test_a_sign_says_yes(name: str) -> None:
 @pytest.mark.parametrize("name", SIGNS)
 def test_a_sign_says_no(name: str) -> None:
     for well in (patient(), patient(observations=(LOOK,) * 9, checkups=(CHECKUP,) * 3), *WELL[name]):
-        assert SIGNS[name].check(well) is None
+        assert SIGNS[name](well) is None
 
 
 def test_history_survives_plain_data_and_stays_short() -> None:
@@ -124,16 +123,16 @@ def test_history_survives_plain_data_and_stays_short() -> None:
 def test_a_class_vector_is_lost_when_others_are_nearer_to_it() -> None:
     # Vectors along the axes; the images of class 0 lie along its vector, those of classes 1 and 2 are exchanged.
     proxies = nn.Parameter(torch.eye(3))
-    count = ProxyUsageCounter(proxies, torch.optim.Adam([proxies]), is_decayed=False)
+    count = ProxyUsage(proxies, torch.optim.Adam([proxies]), is_decayed=False)
     count.count(5 * torch.eye(3).repeat(8, 1), torch.tensor([0, 2, 1]).repeat(8))
     verdict = count.judge()
-    assert (verdict.n_proxies, verdict.n_judged, verdict.n_lost, verdict.n_untouched) == (3, 3, 2, 0)
+    assert verdict == {"n_proxies": 3, "n_judged": 3, "n_lost": 2, "n_untouched": 0}
     # Counted anew after each verdict; too few images are not judged.
     count.count(torch.eye(3).repeat(4, 1), torch.tensor([0, 2, 1]).repeat(4))
-    assert count.judge().n_judged == 0
+    assert count.judge()["n_judged"] == 0
     # What was not judged is not forgotten.
     count.count(torch.eye(3).repeat(4, 1), torch.tensor([0, 2, 1]).repeat(4))
-    assert count.judge().n_lost == 2
+    assert count.judge()["n_lost"] == 2
 
 
 def test_vectors_without_a_gradient_are_known_from_the_optimiser() -> None:
@@ -141,8 +140,8 @@ def test_vectors_without_a_gradient_are_known_from_the_optimiser() -> None:
     optimiser = torch.optim.Adam([proxies])
     proxies[0].square().sum().backward()
     optimiser.step()
-    assert ProxyUsageCounter(proxies, optimiser, is_decayed=False).judge().n_untouched == 2
-    assert ProxyUsageCounter(proxies, optimiser, is_decayed=True).judge().n_untouched == 0
+    assert ProxyUsage(proxies, optimiser, is_decayed=False).judge()["n_untouched"] == 2
+    assert ProxyUsage(proxies, optimiser, is_decayed=True).judge()["n_untouched"] == 0
 
 
 def test_class_vectors_are_found_by_their_shape() -> None:
@@ -159,8 +158,8 @@ def test_where_less_is_better_a_rising_score_is_overfitting_and_a_falling_one_is
         by_eer = tuple(replace(row, validation={"eer": row.validation["map@r"]}) for row in rows)
         return patient('evaluation.metrics=["eer"]', "evaluation.select_by=eer", rows=by_eer)
 
-    diagnosis = SIGNS["overfitting"].check(looked(0.5, 0.1, 0.11, 0.12, 0.12))
+    diagnosis = SIGNS["overfitting"](looked(0.5, 0.1, 0.11, 0.12, 0.12))
     assert diagnosis is not None
     assert diagnosis.sentence.startswith("validation eer rose from 10.00 % (epoch 1) to 12.00 %")
     for well in ((0.5, 0.4, 0.37, 0.36, 0.36), (0.5, 0.1, 0.104, 0.12, 0.12), (0.5, 0.0, 0.0, 0.0, 0.0)):
-        assert SIGNS["overfitting"].check(looked(*well)) is None
+        assert SIGNS["overfitting"](looked(*well)) is None

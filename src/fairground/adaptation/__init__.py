@@ -1,1 +1,0 @@
-"""A pretrained network on new data: features computed once, heads and last stages trained on them."""

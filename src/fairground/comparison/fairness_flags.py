@@ -1,0 +1,318 @@
+"""What a reader must know about methods that share a table: one function per flag, each with its reason.
+
+A flag does not keep a method out of a table; it says what may not be concluded.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
+from fairground.comparison.compare_values import compare_values
+from fairground.comparison.fairness_rules import UNSAID, Evidence, is_measured_raw
+from fairground.comparison.run_scores import seed_of
+from fairground.records.record import Provenance, RunRecord, one_of_each_spec
+from fairground.spec.procedures import SeedProcedure
+from fairground.spec.space import end_of
+
+#: the methods concerned, a sentence, and why it matters
+Found = Iterator[tuple[tuple[str, ...], str, str]]
+CLUSTERING = ("nmi", "ami", "f1", "purity")
+#: a fifth of another method's trials is far less
+FAR_LESS = 5
+FULL = 0.99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag:
+    """Something a reader must know: by which flag, about which methods, in a sentence, and why it matters."""
+
+    flag: str
+    methods: tuple[str, ...]
+    text: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.why}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlagRule:
+    """`raised_when` is shown in the list of flags; `find` looks for the flag."""
+
+    name: str
+    raised_when: str
+    find: Callable[[Evidence], Found]
+
+
+#: in the order in which they are shown
+FLAGS: list[FlagRule] = []
+
+
+def find_flags(evidence: Evidence) -> list[Flag]:
+    """Return everything a reader must know, flag by flag."""
+    return [
+        Flag(flag=rule.name, methods=methods, text=text, why=why)
+        for rule in FLAGS
+        for methods, text, why in rule.find(evidence)
+    ]
+
+
+def is_any_other(values: Iterable[object]) -> bool:
+    """Tell whether not all values are the same; they need not be hashable."""
+    first, *further = [*values] or [None]
+    return further.count(first) < len(further)
+
+
+def _flag(name: str, raised_when: str) -> Callable[[Callable[[Evidence], Found]], Callable[[Evidence], Found]]:
+    def register(find: Callable[[Evidence], Found]) -> Callable[[Evidence], Found]:
+        FLAGS.append(FlagRule(name=name, raised_when=raised_when, find=find))
+        return find
+
+    return register
+
+
+@_flag("test_selection", "the test split selected, or no validation score shows that it did not (MLRC 2.3)")
+def selected_on_test(evidence: Evidence) -> Found:
+    why = "What is selected by its test score has a test score that is too high (MLRC 2.3)."
+    splits = {
+        label: {None if record.selection is None else record.selection.split for record in records}
+        for label, records in evidence.done.items()
+    }
+    on_test = tuple(label for label, found in splits.items() if "test" in found)
+    unknown = tuple(label for label, found in splits.items() if None in found)
+    if on_test:
+        yield on_test, f"Selected on the test split: {', '.join(on_test)}.", why
+    if unknown:
+        text = f"No validation score, so nothing shows that the test split did not select: {', '.join(unknown)}."
+        yield unknown, text, why
+
+
+@_flag("test_watched", "test scores of every epoch were kept while validation selected (MLRC 2.3)")
+def watched_test(evidence: Evidence) -> Found:
+    watched = tuple(
+        label
+        for label, records in evidence.done.items()
+        if any(row.test for record in records for row in record.epochs)
+    )
+    if watched:
+        text = f"The test split was watched during training, though validation selected: {', '.join(watched)}."
+        yield watched, text, "A person who sees every epoch's test score may choose what to report by it (MLRC 2.3)."
+
+
+@_flag("no_repeats", "a method was run once (MLRC 2.1)")
+def run_once(evidence: Evidence) -> Found:
+    once = tuple(label for label, records in evidence.done.items() if len(records) == 1)
+    if once:
+        why = "One run cannot tell a better method from a luckier seed (MLRC 2.1)."
+        yield once, f"One run only: {', '.join(once)}.", why
+
+
+@_flag("seeds", "methods have unequal numbers of runs, or other seeds")
+def other_seeds(evidence: Evidence) -> Found:
+    if _shared_procedure(evidence) is not None:
+        return
+    seeds = {label: frozenset(map(seed_of, records)) for label, records in evidence.done.items() if records}
+    counts = {label: len(found) for label, found in seeds.items()}
+    if len(set(counts.values())) > 1:
+        text = f"Unequal numbers of runs: {', '.join(f'{label} {count}' for label, count in counts.items())}."
+        yield tuple(counts), text, "Methods with fewer runs have wider intervals; run the missing ones."
+    elif len(set(seeds.values())) > 1:
+        why = "On shared seeds chance moves both methods alike and their difference is seen sooner."
+        yield tuple(seeds), "The methods were not run on the same seeds.", why
+
+
+@_flag("waves", "seeds were added in waves until the study was settled")
+def seeds_in_waves(evidence: Evidence) -> Found:
+    shared = _shared_procedure(evidence)
+    if shared is not None:
+        counts = {label: len(set(map(seed_of, records))) for label, records in evidence.done.items()}
+        listed = ", ".join(f"{label} {count}" for label, count in counts.items())
+        yield tuple(counts), f"Runs of each method: {listed}; {shared.sentence}.", shared.why_fair
+        return
+    some = tuple(label for label, found in evidence.seed_procedures.items() if found != {None})
+    if some:
+        text = f"Seeds were added until a study was settled, and this table does not correct for it: {', '.join(some)}."
+        yield some, text, "Seeds added after looking make false verdicts frequent; compare the study's methods alone."
+
+
+def _shared_procedure(evidence: Evidence) -> SeedProcedure | None:
+    found = frozenset[SeedProcedure | None]().union(*evidence.seed_procedures.values())
+    return next(iter(found)) if len(found) == 1 else None
+
+
+@_flag("overlap", "one method is called better while the two intervals overlap (MLRC 2.1)")
+def overlapping_claims(evidence: Evidence) -> Found:
+    # The interval of a difference can leave out 0 where two single intervals overlap, because shared seeds move both.
+    # A reader who sees only the table cannot know that.
+    seen = evidence.comparison
+    if seen is None:
+        values = {label: found for label in evidence.done if (found := evidence.values(label))}
+        seen = compare_values(values) if values else None
+    known = {} if seen is None else {method.name: seen.interval(method.name) for method in seen.methods}
+    for better, worse in evidence.claims:
+        one, other = known.get(better), known.get(worse)
+        if one is not None and other is not None and one.overlaps(other):
+            text = f"{better} is called better than {worse} while their own intervals overlap."
+            why = "Only the interval of their difference, which leaves out what both share, supports that."
+            yield (better, worse), text, why
+
+
+@_flag("bound", "a searched setting ended within a hundredth of the edge of its range")
+def on_a_bound(evidence: Evidence) -> Found:
+    for label, records in evidence.done.items():
+        hits = dict.fromkeys(hit for record in records for hit in _bounds_hit(record, evidence))
+        for setting, value, end in hits:
+            text = f"{label}: {setting} = {value:g} is on the {end} bound of its search range."
+            yield (label,), text, "The optimum may be outside; widen the range."
+
+
+def _bounds_hit(record: RunRecord, evidence: Evidence) -> Iterator[tuple[str, float, str]]:
+    ranges = {**evidence.ranges, **({} if record.search is None else record.search.ranges)}
+    for part, settings in record.spec.items() if ranges else ():
+        if isinstance(settings, dict):
+            for key, value in settings.items():
+                names = (f"{part}.{key}", f"{part}.{settings.get('name')}.{key}")
+                searched = next((ranges[name] for name in names if name in ranges), None)
+                end = end_of(searched, value)
+                if end is not None:
+                    yield f"{part}.{key}", float(str(value)), end
+
+
+@_flag("less_tuning", "a method had at most a fifth of another's trials")
+def tuned_less(evidence: Evidence) -> Found:
+    trials = {
+        label: max((0 if record.search is None else record.search.trials for record in records), default=0)
+        for label, records in evidence.done.items()
+        if label not in evidence.untrained
+    }
+    most = max(trials.values(), default=0)
+    behind = tuple(label for label, count in trials.items() if most and count * FAR_LESS <= most)
+    if behind:
+        listed = ", ".join(f"{label} ({trials[label] or 'none known'})" for label in behind)
+        text = f"Far less tuning than the {most} trials of the most tuned method: {listed}."
+        yield behind, text, "A baseline at its defaults is easily beaten by anything that was searched for."
+
+
+@_flag("clustering", "NMI, AMI, F1 or purity from a single clustering, without the spread over its seeds (MLRC 2.2)")
+def clustered_once(evidence: Evidence) -> Found:
+    once = {
+        (label, score.metric)
+        for label, records in evidence.done.items()
+        for record in records
+        for score in record.scores
+        if score.metric in CLUSTERING and record.clustering_seeds < 2
+    }
+    if once:
+        metrics = ", ".join(sorted({metric for _, metric in once}))
+        text = f"From a single clustering, without the spread over its seeds: {metrics}."
+        why = "k-means from another start gives the same embeddings another score (MLRC 2.2)."
+        yield tuple(sorted({label for label, _ in once})), text, why
+
+
+@_flag("weak_metric", "compared by recall or a clustering metric, or all methods at the ceiling (MLRC 2.2)")
+def by_a_weak_metric(evidence: Evidence) -> Found:
+    labels, stem = tuple(evidence.methods), evidence.metric.partition("@")[0]
+    text = f"Compared by {evidence.metric}, which tells less than map@r."
+    if stem == "recall":
+        yield labels, text, "Recall looks for one classmate and ignores the rest; MAP@R sees them all (MLRC 2.2)."
+    if stem in CLUSTERING:
+        yield labels, text, "It needs clusters, and is high for many classes whatever the model (MLRC 2.2, table 2)."
+    values = (list(evidence.values(label).values()) for label in labels)
+    if all(some and FULL <= sum(some) / len(some) <= 1 for some in values):
+        why = "At the ceiling methods of different quality look equal (MLRC 2.2, figure 1)."
+        yield labels, f"Every method has a {evidence.metric} of 99 % or more.", why
+
+
+@_flag("raw_outputs", "some methods are measured on raw outputs, others at unit length (MLRC 2.2)")
+def measured_raw(evidence: Evidence) -> Found:
+    raw = tuple(
+        label for label, records in evidence.done.items() if any(map(is_measured_raw, one_of_each_spec(records)))
+    )
+    if raw and len(raw) < sum(bool(records) for records in evidence.done.values()):
+        text = f"Measured on raw outputs, the others at unit length: {', '.join(raw)}."
+        why = "Length alone moves every ranking metric; evaluation.normalise=true measures all alike (MLRC 2.2)."
+        yield raw, text, why
+
+
+@_flag("closed_set", "the test classes were trained on")
+def on_a_closed_set(evidence: Evidence) -> Found:
+    closed = tuple(label for label, runs in evidence.methods.items() if any(run.is_closed_set for run in runs))
+    if closed:
+        why = "Metric learning is judged on classes never seen; a closed set is classification and scores higher."
+        yield closed, f"Tested on classes that were trained on (closed set): {', '.join(closed)}.", why
+
+
+@_flag("known_bugs", "a bug of published code is reproduced on purpose")
+def with_known_bugs(evidence: Evidence) -> Found:
+    where: dict[str, dict[str, None]] = {}
+    for label, records in evidence.methods.items():
+        for bug in (bug for record in records for bug in record.known_bugs):
+            where.setdefault(bug.sentence, {})[label] = None
+    for sentence, labels in where.items():
+        text = f"Known bug switched on in {', '.join(labels)}: {sentence}."
+        yield tuple(labels), text, "It shows what was published, not what the method can do."
+
+
+@_flag("per_class", "images of a class in a batch follow the loss (MLRC 3.1)")
+def images_per_class(evidence: Evidence) -> Found:
+    found = {label: settings.get("sampler.per_class", UNSAID) for label, settings in evidence.settings.items()}
+    if len(set(found.values())) > 1 and not evidence.compares_samplers:
+        listed = ", ".join(f"{label} {value}" for label, value in found.items())
+        text = f"Images of a class in a batch follow the loss: {listed}."
+        why = "Part of a difference in score may come from the batches (MLRC 3.1 does the same)."
+        yield tuple(found), text, why
+
+
+@_flag("unfinished", "runs diverged or failed and are missing from the mean")
+def unfinished(evidence: Evidence) -> Found:
+    for label, records in evidence.methods.items():
+        lost = len(records) - len(evidence.done[label])
+        if lost:
+            states = ", ".join(sorted({record.state for record in records if record.state != "done"}))
+            text = f"{label}: {lost} of {len(records)} runs did not finish ({states}) and are not counted."
+            yield (label,), text, "A mean over the runs that survived flatters an unstable method."
+
+
+_ENVIRONMENT: tuple[tuple[str, Callable[[Provenance], object]], ...] = (
+    ("the version of fairground", lambda origin: origin.fairground.partition("+")[0]),
+    ("the versions of packages", attrgetter("packages")),
+    ("the machine", attrgetter("hardware")),
+)
+
+
+@_flag("environment", "versions or machine are not the same in all runs")
+def other_environments(evidence: Evidence) -> Found:
+    origins = [record.provenance for records in evidence.done.values() for record in records]
+    # The usual case, in one pass over many runs.
+    # The usual case, in one pass over many runs.
+    if not is_any_other(map(attrgetter("fairground", "packages", "hardware"), origins)):
+        return
+    apart = [name for name, read in _ENVIRONMENT if is_any_other(map(read, origins))]
+    if apart:
+        text = f"Not the same in all runs: {', '.join(apart)}."
+        yield (
+            tuple(evidence.methods),
+            text,
+            "Results are not bit-identical across them; more seeds show whether it matters.",
+        )
+
+
+@_flag("threads", "runs used different numbers of threads")
+def other_threads(evidence: Evidence) -> Found:
+    threads = {
+        label: sorted({record.provenance.threads for record in records})
+        for label, records in evidence.done.items()
+        if records
+    }
+    if len({number for numbers in threads.values() for number in numbers}) > 1:
+        listed = ", ".join(f"{label} {' or '.join(map(str, numbers))}" for label, numbers in threads.items())
+        why = "Sums split over another number of threads round differently: results are not bit-identical."
+        yield tuple(threads), f"Not run with the same number of threads: {listed}.", why
+
+
+@_flag("untrained", "an untrained network is listed beside trained ones")
+def not_trained(evidence: Evidence) -> Found:
+    labels = tuple(label for label in evidence.methods if label in evidence.untrained)
+    if labels and len(labels) < len(evidence.methods):
+        why = "It is there to show what training adds; its head and dimensions may differ."
+        yield labels, f"Not trained: {', '.join(labels)}.", why

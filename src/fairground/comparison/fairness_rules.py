@@ -1,0 +1,311 @@
+"""What must agree before methods may share a table: one row per rule, each with its reason.
+
+What is compared may differ: loss, miner, regulariser, sampler, their settings and the optimiser's rate for the weights
+of the loss. Everything else must agree. A new rule is a new row. `unforeseen` watches every setting that no other row
+names, so that a setting added by a later version cannot slip through.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from fairground.comparison.comparison_result import Comparison
+from fairground.comparison.run_scores import seed_of
+from fairground.records.record import RunRecord, SplitName, one_of_each_spec
+from fairground.spec.declarations import declared
+from fairground.spec.identity import flatten
+from fairground.spec.procedures import SeedProcedure
+from fairground.spec.space import Range
+
+#: what is compared, and so may differ
+COMPARED = ("loss", "miner", "regulariser", "sampler", "optimiser.loss_lr", "optimiser.loss_weight_decay")
+#: an untrained network may differ in everything that a rule about training watches
+ANYTHING = ("",)
+UNSAID = "not set"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The runs of each method under its label, and what is to be concluded from them.
+
+    `claims` are pairs (better, worse) that are about to be asserted. `ranges` are the ranges that were searched, by
+    part, component and setting (`loss.triplet.margin`) or by setting alone (`optimiser.loss_lr`). `comparison` is the
+    one that readers see, where it has been made.
+    """
+
+    methods: Mapping[str, tuple[RunRecord, ...]]
+    metric: str
+    split: SplitName = "test"
+    claims: tuple[tuple[str, str], ...] = ()
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    comparison: Comparison | None = None
+
+    @cached_property
+    def done(self) -> Mapping[str, tuple[RunRecord, ...]]:
+        """The finished runs of each method."""
+        return {label: tuple(r for r in runs if r.state == "done") for label, runs in self.methods.items()}
+
+    @cached_property
+    def settings(self) -> Mapping[str, Mapping[str, str]]:
+        """Each method's spec as flat settings; where its own runs disagree, all their values."""
+        return {
+            label: _merged([flatten(run.spec) for run in one_of_each_spec(runs)])
+            for label, runs in self.methods.items()
+        }
+
+    @cached_property
+    def untrained(self) -> frozenset[str]:
+        """The methods that train nothing: networks measured with the weights they start with."""
+        return frozenset(label for label, runs in self.methods.items() if all(run.is_untrained for run in runs))
+
+    @cached_property
+    def seed_procedures(self) -> Mapping[str, frozenset[SeedProcedure | None]]:
+        """How the seeds of each method's runs were chosen."""
+        return {label: frozenset(run.seed_procedure for run in runs) for label, runs in self.methods.items()}
+
+    def values(self, label: str, metric: str | None = None) -> dict[int, float]:
+        """Return a method's metric per seed; runs that share a seed are averaged."""
+        found: dict[int, list[float]] = {}
+        for record in self.done[label]:
+            value = record.score(metric or self.metric, self.split)
+            if value is not None:
+                found.setdefault(seed_of(record), []).append(value)
+        return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
+
+    @property
+    def compares_samplers(self) -> bool:
+        """Whether two methods have different samplers and are otherwise the same method."""
+        others = tuple(owner for owner in COMPARED if owner != "sampler")
+        samplers: dict[tuple, set[tuple]] = {}
+        for settings in self.settings.values():
+            method = tuple(sorted(item for item in settings.items() if _is_under(item[0], others)))
+            sampler = tuple(sorted(item for item in settings.items() if _is_under(item[0], ("sampler",))))
+            samplers.setdefault(method, set()).add(sampler)
+        return any(len(found) > 1 for found in samplers.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Something that must agree and does not: by which rule, which setting, each method's value, why it matters."""
+
+    rule: str
+    what: str
+    values: Mapping[str, str]
+    why: str
+
+    def __str__(self) -> str:
+        by_value: dict[str, list[str]] = {}
+        for label, value in self.values.items():
+            by_value.setdefault(value, []).append(label)
+        listed = "; ".join(f"{value} ({', '.join(labels)})" for value, labels in by_value.items())
+        return f"{self.what}: {listed}. {self.why}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """`settings` must agree, all but those under `but`; so must the `fields` of records, by what they are called.
+
+    `compares` and `why` are shown in the list of rules, `why` also with a difference. `free` are further exceptions
+    that depend on the methods compared. `is_rest` watches every setting that no rule names. An untrained network may
+    differ in what is under `untrained_may_differ_in`, which has no effect on it.
+    """
+
+    name: str
+    settings: tuple[str, ...]
+    compares: str
+    why: str
+    but: tuple[str, ...] = ()
+    fields: Mapping[str, Callable[[RunRecord], str | None]] = field(default_factory=dict)
+    free: Callable[[Evidence], tuple[str, ...]] = lambda _: ()
+    untrained_may_differ_in: tuple[str, ...] = ()
+    is_rest: bool = False
+
+
+def is_measured_raw(record: RunRecord) -> bool:
+    """Tell whether embeddings were measured without normalisation: by the run's setting, else by its loss."""
+    evaluation, loss = record.spec.get("evaluation"), record.spec.get("loss")
+    given = evaluation.get("normalise") if isinstance(evaluation, Mapping) else None
+    if given is not None:
+        return given is False
+    if not isinstance(loss, Mapping) or loss.get("normalise") is True:
+        return False
+    return declared("losses", str(loss.get("name")), "on_sphere", True) is False
+
+
+def _free_of_batches(evidence: Evidence) -> tuple[str, ...]:
+    """The sampler may differ when it is what is compared; the images per class in a batch always may."""
+    return ("sampler",) if evidence.compares_samplers else ("sampler.per_class",)
+
+
+def _free_of_lengths(evidence: Evidence) -> tuple[str, ...]:
+    """The setting may differ where all are measured alike: a loss on unit vectors need not set it."""
+    ways = {is_measured_raw(run) for records in evidence.methods.values() for run in one_of_each_spec(records)}
+    return ("evaluation.normalise",) if len(ways) == 1 else ()
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="protocol",
+        settings=("protocol",),
+        compares="the protocol's name",
+        why="Numbers of two protocols answer two questions (MLRC 2.1).",
+    ),
+    Rule(
+        name="trunk",
+        settings=("trunk", "head"),
+        but=("head.embedding_dim",),
+        fields={"pretrained weights": lambda record: None if record.weights is None else record.weights.hash},
+        untrained_may_differ_in=("head",),
+        compares="network, weights, pooling, head",
+        why="ImageNet weights alone: Recall@1 41.1 (GoogleNet) to 51.1 (BN-Inception) on CUB200 (MLRC 2.1, table 1).",
+    ),
+    Rule(
+        name="embedding_dim",
+        settings=("head.embedding_dim",),
+        untrained_may_differ_in=ANYTHING,
+        compares="number of dimensions",
+        why="More dimensions retrieve better whatever the loss (MLRC 2.1).",
+    ),
+    Rule(
+        name="batch_norm",
+        settings=("training.freeze_batch_norm",),
+        untrained_may_differ_in=ANYTHING,
+        compares="frozen or not",
+        why="Freezing batch norm is worth about 2 points on CUB200, and papers do not mention it (MLRC 2.1).",
+    ),
+    Rule(
+        name="preprocessing",
+        settings=("transform",),
+        compares="the transform: size, crop, augmentation",
+        why="Stronger augmentation and larger crops raise accuracy whatever the loss (MLRC 2.1).",
+    ),
+    Rule(
+        name="data",
+        settings=("data",),
+        but=("data.root", "data.path"),
+        fields={"data fingerprint": lambda record: record.provenance.data_fingerprint},
+        compares="data set, its settings, fingerprint of images and labels",
+        why="Other images or labels make another task.",
+    ),
+    Rule(
+        name="split",
+        settings=("split",),
+        fields={"split fingerprint": lambda record: record.provenance.split_fingerprint},
+        compares="split, its settings, fingerprint of its rows",
+        why="More training classes, or easier test classes, raise the score whatever the loss (MLRC 2.3).",
+    ),
+    Rule(
+        name="optimiser",
+        settings=("optimiser",),
+        but=("optimiser.loss_lr", "optimiser.loss_weight_decay"),
+        untrained_may_differ_in=ANYTHING,
+        compares="name, rates, decay, momentum, but not those of the weights of the loss",
+        why="Optimiser and learning rate decide how far a run gets and how well it generalises (MLRC 2.1).",
+    ),
+    Rule(
+        name="batches",
+        settings=("training.batch_size", "sampler"),
+        free=_free_of_batches,
+        untrained_may_differ_in=ANYTHING,
+        compares="batch size, sampler",
+        why="Larger batches hold more, and harder, pairs (MLRC 3.1).",
+    ),
+    Rule(
+        name="budget",
+        settings=("training.epochs", "training.batches_per_epoch"),
+        untrained_may_differ_in=ANYTHING,
+        compares="epochs, batches per epoch",
+        why="Longer training can win by itself, or lose by overfitting (MLRC 2.3).",
+    ),
+    Rule(
+        name="search_budget",
+        settings=(),
+        fields={"trials searched": lambda record: None if record.search is None else str(record.search.trials)},
+        untrained_may_differ_in=ANYTHING,
+        compares="trials searched",
+        why="The best of more trials is higher by chance alone (MLRC 3.3).",
+    ),
+    Rule(
+        name="selection",
+        settings=("evaluation.select_by", "evaluation.select_on", "training.validate_every", "training.patience"),
+        # The field of the record tells.
+        but=("evaluation.select_on",),
+        fields={"selected on": lambda record: None if record.selection is None else record.selection.split},
+        untrained_may_differ_in=ANYTHING,
+        compares="metric and split that select, how often, with what patience",
+        why="The best of several looks is higher than one look: all must select by the same rule (MLRC 2.3).",
+    ),
+    Rule(
+        name="evaluation",
+        settings=("evaluation.metrics", "evaluation.lone", "evaluation.normalise", "evaluation.clustering_seeds"),
+        free=_free_of_lengths,
+        compares="metrics, lone queries, normalisation, seeds of clustering",
+        why="The same model scores differently when measured differently (MLRC 2.2).",
+    ),
+    Rule(
+        name="unforeseen",
+        settings=(),
+        is_rest=True,
+        untrained_may_differ_in=("training",),
+        compares="every setting no other rule watches",
+        why="It is not part of the method, and how much of a difference it explains is unknown (MLRC 2.1).",
+    ),
+)
+
+
+def find_differences(evidence: Evidence) -> list[Difference]:
+    """Return everything that must agree and does not, rule by rule."""
+    found = []
+    for rule in RULES:
+        found += _settings_that_differ(evidence, rule)
+        found += _fields_that_differ(evidence, rule)
+    return found
+
+
+def _settings_that_differ(evidence: Evidence, rule: Rule) -> list[Difference]:
+    exceptions = (*rule.but, *rule.free(evidence))
+    keys = dict.fromkeys(key for settings in evidence.settings.values() for key in settings)
+    found = []
+    for key in keys:
+        if not _is_watched(key, rule) or _is_under(key, exceptions):
+            continue
+        values = {label: evidence.settings[label].get(key, UNSAID) for label in _labels(evidence, rule, key)}
+        if len(set(values.values())) > 1:
+            found.append(Difference(rule=rule.name, what=key, values=values, why=rule.why))
+    return found
+
+
+def _fields_that_differ(evidence: Evidence, rule: Rule) -> list[Difference]:
+    """Return a difference for each field that the finished runs do not share, those of one method included."""
+    found = []
+    for what, read in rule.fields.items():
+        values = {}
+        for label in _labels(evidence, rule, what):
+            given = sorted({value or UNSAID for value in set(map(read, evidence.done[label]))})
+            values[label] = " or ".join(given) if given else UNSAID
+        is_split = len(set(values.values())) > 1 or any(" or " in value for value in values.values())
+        if is_split:
+            found.append(Difference(rule=rule.name, what=what, values=values, why=rule.why))
+    return found
+
+
+def _labels(evidence: Evidence, rule: Rule, what: str) -> list[str]:
+    """Return the methods that must agree in a setting or field."""
+    freed = evidence.untrained if _is_under(what, rule.untrained_may_differ_in) else frozenset()
+    return [label for label in evidence.methods if label not in freed]
+
+
+def _is_watched(key: str, rule: Rule) -> bool:
+    if not rule.is_rest:
+        return _is_under(key, rule.settings)
+    return not _is_under(key, [*COMPARED, *(owner for other in RULES for owner in other.settings)])
+
+
+def _is_under(key: str, owners: Iterable[str]) -> bool:
+    """Tell whether a dotted setting is one of `owners` or below one; everything is below an empty one."""
+    return any(owner in ("", key) or key.startswith(f"{owner}.") for owner in owners)
+
+
+def _merged(specs: list[dict[str, str]]) -> dict[str, str]:
+    keys = dict.fromkeys(key for spec in specs for key in spec)
+    return {key: " or ".join(sorted({spec.get(key, "none") for spec in specs})) for key in keys}

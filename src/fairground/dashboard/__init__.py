@@ -1,1 +1,0 @@
-"""The report's pages served while studies run."""

@@ -1,0 +1,348 @@
+"""EmbeddingView: one set of embeddings, and everything metrics and analyses want to know of it, each computed once.
+
+Ranks, clusters, verification counts and spectra are made when first asked for and kept; what would be too large to keep
+is passed on in blocks instead. The view holds the rules of retrieval too: which distance, which pairs are left out.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
+from fairground.errors import DataError, require
+from fairground.evaluation import checked_arrays
+from fairground.evaluation.relevant_references import (
+    GroupRule,
+    Relevance,
+    RelevanceFunction,
+    coded_groups,
+    relevance_of,
+)
+from fairground.functional.distances import normalize
+from fairground.functional.spectral import singular_values
+from fairground.retrieval.contingency import contingency
+from fairground.retrieval.device_ranks import DeviceSearchPlan, rank_on_device
+from fairground.retrieval.kmeans import Clusters, kmeans
+from fairground.retrieval.neighbours import best_by_class, nearest
+from fairground.retrieval.ranks import Ranked, blocks, rank, relevant_scores
+from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
+from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
+from fairground.retrieval.verification import count_pairs
+
+Distance = Literal["cosine", "euclidean"]
+#: relevant pairs held at once; more are worked through in blocks of queries (about 200 MB at most)
+LIMIT = 2**22
+#: genuine pairs a verification curve may have (about 700 MB)
+GENUINE_LIMIT = 2**25
+BLOCK_ROWS = 4096
+
+
+class RankingBlock(NamedTuple):
+    """The ranking of some queries; `rows` says which."""
+
+    rows: np.ndarray
+    ranking: Ranking
+
+
+class Curve(NamedTuple):
+    """A verification curve, and for each genuine pair its place on it and the query it belongs to.
+
+    `similarities` are those of the curve's places: cosines, or minus half squared distances of raw embeddings.
+    """
+
+    verification: Verification
+    place: np.ndarray
+    query: np.ndarray
+    similarities: np.ndarray
+
+
+class EmbeddingView:
+    """Embeddings (n, d) with labels, searched in themselves or in `references`.
+
+    On unit vectors (`normalise`) Euclidean and cosine order are one; `distance="cosine"` on raw vectors ranks by angle.
+    `query_rows` makes only those rows queries, against all rows. Pairs of one group (a camera, a sequence) are left
+    out: all of them, or with `same_class_and_group` only those of one class, as person re-identification does.
+    `relevance` overrides labels as the judge of what a query should find. `n_clusters` (the number of classes by
+    default) and `seed` are those of k-means, which is started from `clustering_seeds` seeds in turn. `threads` and
+    `block` (relevant pairs at once) decide time and memory, never a result.
+    """
+
+    def __init__(
+        self,
+        embeddings: checked_arrays.Embeddings,
+        labels: checked_arrays.Labels | None = None,
+        references: checked_arrays.Embeddings | None = None,
+        reference_labels: checked_arrays.Labels | None = None,
+        *,
+        distance: Distance = "euclidean",
+        normalise: bool = True,
+        query_rows: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+        reference_groups: np.ndarray | None = None,
+        group_rule: GroupRule = "same_group",
+        relevance: RelevanceFunction | None = None,
+        n_clusters: int | None = None,
+        seed: int = 1234,
+        clustering_seeds: int = 1,
+        threads: int | None = None,
+        block: int | None = None,
+    ) -> None:
+        require(distance in ("cosine", "euclidean"), f"distance must be 'cosine' or 'euclidean'; got '{distance}'")
+        self.embeddings = checked_arrays.as_matrix(embeddings)
+        self.references = None if references is None else checked_arrays.as_matrix(references, "references")
+        checked_arrays.check_sides(self.embeddings, self.references, labels, reference_labels, query_rows, relevance)
+        self.normalise = normalise
+        self.is_raw = distance == "euclidean" and not normalise
+        self.query_rows = checked_arrays.row_numbers(query_rows, len(self.embeddings))
+        self.n_clusters = n_clusters
+        self.seed, self.clustering_seeds = seed, clustering_seeds
+        self.threads = threads if threads is not None else min(torch.get_num_threads(), os.cpu_count() or 1)
+        self.block = block if block is not None else LIMIT
+        require(clustering_seeds >= 1, f"clustering_seeds must be at least 1; got {clustering_seeds}")
+        require(self.threads >= 1, f"threads must be at least 1; got {threads}")
+        require(self.block >= 1, f"block must be at least 1; got {block}")
+        self._labels = (labels, reference_labels)
+        self._relevance = relevance
+        self._groups = (groups, reference_groups, group_rule)
+        self._kept: Ranked | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of embeddings."""
+        return len(self.embeddings)
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries."""
+        return self.n_rows if self.query_rows is None else len(self.query_rows)
+
+    @cached_property
+    def classes(self) -> checked_arrays.Coded | None:
+        """Class numbers of all rows and of the references; None where rows have sets of labels or none."""
+        return checked_arrays.coded_labels(*self._labels, self.embeddings, self.references)
+
+    @property
+    def row_classes(self) -> np.ndarray:
+        """The class of each row, as 0..C-1."""
+        require(self.classes is not None, "this needs one label a row; got sets of labels or none", DataError)
+        assert self.classes is not None
+        return self.classes.queries
+
+    @property
+    def query_classes(self) -> np.ndarray | None:
+        """Class number of each query; None where rows have sets of labels or none."""
+        if self.classes is None or self.query_rows is None:
+            return None if self.classes is None else self.classes.queries
+        query_classes: np.ndarray = self.classes.queries[self.query_rows]
+        return query_classes
+
+    @cached_property
+    def groups(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Group numbers of queries and references, if any."""
+        mine, theirs = coded_groups(*self._groups, self.embeddings, self.references, self.classes)
+        return (mine if mine is None or self.query_rows is None else mine[self.query_rows]), theirs
+
+    @cached_property
+    def relevance(self) -> Relevance:
+        """Which references each query should find."""
+        rows = np.arange(self.n_rows) if self.query_rows is None else self.query_rows
+        n_references = self.n_rows if self.references is None else len(self.references)
+        own = rows if self.references is None else None
+        return relevance_of(self._relevance, self.classes, self._labels, rows, n_references, own, self.groups)
+
+    @cached_property
+    def pairing(self) -> SearchPlan:
+        """Queries and references in search order, with the rules of their comparison."""
+        return arranged(
+            self.embeddings, self.references, self.query_rows, self.relevance, self.groups, is_raw=self.is_raw
+        )
+
+    def rankings(self) -> Iterator[RankingBlock]:
+        """Yield the ranking of all queries in blocks; a ranking that fits in one block is computed once and kept."""
+        is_small = int(self.relevance.n_relevant.sum()) <= self.block
+        if is_small and self._kept is None:
+            self._kept = next(self._fresh_rankings())
+        for ranked in [self._kept] if self._kept is not None else self._fresh_rankings():
+            stop = ranked.start + len(ranked.offsets) - 1
+            rows = self.relevance.query_order[ranked.start : stop]
+            class_sizes = np.diff(ranked.offsets) + (self.relevance.own[ranked.start : stop] >= 0)
+            yield RankingBlock(rows, Ranking(offsets=ranked.offsets, ranks=ranked.ranks, class_sizes=class_sizes))
+
+    def _fresh_rankings(self) -> Iterator[Ranked]:
+        wanted = self.relevance
+        spans = blocks(wanted.n_relevant, self.block)
+        if isinstance(self.embeddings, Tensor):
+            sides = (self.embeddings, self.references, self.query_rows, wanted, self.groups)
+            on_device = arranged_on_device(*sides, is_raw=self.is_raw)
+            return (rank_on_device(on_device, wanted.lists(*span)) for span in spans)
+        return (rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
+
+    @cached_property
+    def clusterings(self) -> tuple[Clusters, ...]:
+        """The k-means clusterings of all rows, one a seed."""
+        points = np.concatenate(list(self.row_blocks()))
+        n_clusters = self.n_clusters or int(self.row_classes.max()) + 1
+        # faiss seeds its own draw with seed + 1, and draws as torch does: one seed gives the same start in both.
+        starts = [torch.Generator().manual_seed(self.seed + 1 + i) for i in range(self.clustering_seeds)]
+        return tuple(kmeans(points, n_clusters, generator=start, threads=self.threads) for start in starts)
+
+    @cached_property
+    def contingencies(self) -> tuple[Contingency, ...]:
+        """How classes and clusters overlap, in each clustering."""
+        return tuple(contingency(self.row_classes, clusters.assignment) for clusters in self.clusterings)
+
+    @cached_property
+    def curve(self) -> Curve:
+        """How genuine pairs stand among impostors."""
+        wanted, pairing = self.relevance, self.pairing
+        total = int(wanted.n_relevant.sum())
+        require(total > 0, "verification needs two rows of one class; every class has a single one", DataError)
+        require(
+            total <= GENUINE_LIMIT,
+            f"verification would hold {total} genuine pairs, more than {GENUINE_LIMIT}: take fewer with query_rows",
+        )
+        if self.is_raw:
+            pairing = replace(pairing, query_half_lengths=pairing.queries.half_squared_lengths())
+        stretches = [wanted.lists(*span) for span in blocks(wanted.n_relevant, self.block)]
+        scores = np.concatenate([relevant_scores(pairing, some, threads=self.threads) for some in stretches])
+        genuine, place, count = np.unique(scores, return_inverse=True, return_counts=True)
+        standing = count_pairs(pairing, genuine, threads=self.threads)
+        n_impostors = standing.n_pairs - total
+        require(n_impostors > 0, "verification needs pairs of different classes; there is one class only", DataError)
+        verification = Verification(
+            genuine=count,
+            impostors_above=standing.above - (total - np.cumsum(count)),
+            impostors_equal=standing.equal - count,
+            n_impostors=n_impostors,
+        )
+        return Curve(verification, place, np.repeat(wanted.query_order, wanted.n_relevant), genuine)
+
+    @cached_property
+    def open_set(self) -> OpenSet:
+        """The best similarity of every query with and without its own class among the references."""
+        require(
+            self.classes is not None, "open-set metrics need one label a row; got sets of labels or none", DataError
+        )
+        assert self.classes is not None
+        assert self.query_classes is not None
+        order, plan = self.relevance.query_order, self.pairing
+        if self.is_raw:
+            plan = replace(plan, query_half_lengths=plan.queries.half_squared_lengths())
+        theirs = self.classes.references[self.relevance.reference_order]
+        best = best_by_class(plan, self.query_classes[order], theirs, threads=self.threads)
+        own, other = np.empty(self.n_queries), np.empty(self.n_queries)
+        own[order], other[order] = best
+        require(bool(np.isfinite(own).any()), "open-set metrics need two rows of one class", DataError)
+        require(bool(np.isfinite(other).all()), "open-set metrics need references of another class", DataError)
+        return OpenSet(own=own, other=other, weights=np.ones(self.n_queries))
+
+    @cached_property
+    def singular_values(self) -> np.ndarray:
+        """The singular values of all rows, not centred, descending."""
+        return singular_values(self.row_blocks())
+
+    def neighbour_numbers(self, k: int) -> np.ndarray:
+        """Return the references (n_queries, k) nearest to each query, nearest first; -1 where there are fewer."""
+        found = np.empty((self.n_queries, k), np.int32)
+        found[self.relevance.query_order] = nearest(self.pairing, k, threads=self.threads).numbers
+        return found
+
+    def row_blocks(self) -> Iterator[np.ndarray]:
+        """Yield the rows in order, unit length if `normalise`, in blocks of bounded size."""
+        for begin in range(0, self.n_rows, BLOCK_ROWS):
+            yield self._some_rows(
+                slice(begin, begin + BLOCK_ROWS), checked_arrays.working_dtype(self.embeddings, exact=False)
+            )
+
+    def rows(self, which: np.ndarray) -> np.ndarray:
+        """Return some rows as float64, unit length if `normalise`."""
+        return self._some_rows(which, np.dtype(np.float64))
+
+    def _some_rows(self, which: slice | np.ndarray, dtype: np.dtype) -> np.ndarray:
+        some = self.embeddings[which]
+        block = np.array(some.cpu() if isinstance(some, Tensor) else some, dtype=dtype, order="C")
+        if self.normalise:
+            normalise_rows(block)
+        return block
+
+
+def arranged(
+    embeddings: checked_arrays.Embeddings,
+    references: checked_arrays.Embeddings | None,
+    query_rows: np.ndarray | None,
+    relevance: Relevance,
+    groups: tuple[np.ndarray | None, np.ndarray | None],
+    *,
+    is_raw: bool,
+) -> SearchPlan:
+    """Return queries and references as tiles; vectors of unit length unless `is_raw`."""
+    theirs = embeddings if references is None else references
+    rows = relevance.query_order if query_rows is None else query_rows[relevance.query_order]
+    is_one_set = references is None and query_rows is None
+    dtype = checked_arrays.working_dtype(embeddings, theirs, exact=is_raw)
+    edge = edge_for(len(rows), len(theirs))
+    reference_tiles = _tiles(theirs, relevance.reference_order, edge, dtype, not is_raw)
+    query_tiles = reference_tiles if is_one_set else _tiles(embeddings, rows, edge, dtype, not is_raw)
+    mine, other = groups
+    return SearchPlan(
+        queries=query_tiles,
+        references=reference_tiles,
+        is_one_set=is_one_set,
+        own=relevance.own,
+        half_lengths=reference_tiles.half_squared_lengths() if is_raw else None,
+        query_groups=None if mine is None else mine[relevance.query_order],
+        reference_groups=None if other is None else other[relevance.reference_order],
+        duplicates=find_duplicate_rows(query_tiles, reference_tiles),
+    )
+
+
+def arranged_on_device(
+    embeddings: Tensor,
+    references: checked_arrays.Embeddings | None,
+    query_rows: np.ndarray | None,
+    relevance: Relevance,
+    groups: tuple[np.ndarray | None, np.ndarray | None],
+    *,
+    is_raw: bool,
+) -> DeviceSearchPlan:
+    """Return queries and references as tensors on the device of `embeddings`."""
+    theirs = embeddings if references is None else references
+    rows = relevance.query_order if query_rows is None else query_rows[relevance.query_order]
+    dtype = (
+        torch.float64 if checked_arrays.working_dtype(embeddings, theirs, exact=is_raw) == np.float64 else torch.float32
+    )
+
+    def moved(values: checked_arrays.Embeddings) -> Tensor:
+        return torch.as_tensor(values, device=embeddings.device)
+
+    def sorted_side(matrix: checked_arrays.Embeddings, order: np.ndarray) -> Tensor:
+        side = moved(matrix)[moved(order)].to(dtype)
+        return side if is_raw else normalize(side)
+
+    in_order = sorted_side(theirs, relevance.reference_order)
+    distinct, kind = torch.unique(in_order, dim=0, return_inverse=True)
+    mine, other = groups
+    return DeviceSearchPlan(
+        queries=sorted_side(embeddings, rows),
+        # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
+        references=distinct,
+        kind=kind,
+        numbers=moved(relevance.reference_order),
+        own=moved(relevance.own),
+        half_lengths=distinct.square().sum(1) / 2 if is_raw else None,
+        query_groups=None if mine is None else moved(mine[relevance.query_order]),
+        reference_groups=None if other is None else moved(other[relevance.reference_order]),
+    )
+
+
+def _tiles(matrix: checked_arrays.Embeddings, index: np.ndarray, edge: int, dtype: np.dtype, is_unit: bool) -> Tiles:
+    on_cpu = matrix.cpu().numpy() if isinstance(matrix, Tensor) else matrix
+    tiles = Tiles(on_cpu, index.astype(np.int32), edge, dtype, is_unit)
+    # A memory-mapped file may be larger than memory: its tiles are read when they are needed.
+    return tiles if isinstance(on_cpu, np.memmap) else tiles.in_memory()

@@ -1,0 +1,259 @@
+"""Embeddings and labels in, scores out: `evaluate` for the numbers, `evaluate_in_detail` for what is behind them."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypedDict, Unpack
+
+import numpy as np
+
+from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
+from fairground.errors import DataError, InputError, require
+from fairground.evaluation import checked_arrays
+from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
+from fairground.evaluation.embedding_view import Distance, EmbeddingView
+from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
+from fairground.files import reading
+from fairground.records.arrays import array_names, read_arrays
+from fairground.spec.catalogue import find, nearest
+from fairground.spec.measurement_names import ROOM, read_metric, refuse_unknown, spelled
+
+DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
+Lone = Literal["drop", "zero"]
+Average = Literal["queries", "classes"]
+#: no list of neighbours is longer
+_MOST = 10**9
+#: the arrays of a file of embeddings
+REQUIRED = ("embeddings", "labels")
+OPTIONAL = ("references", "reference_labels", "groups", "reference_groups")
+
+
+class ViewSettings(TypedDict, total=False):
+    """The settings of an `EmbeddingView`, which explains them."""
+
+    distance: Distance
+    normalise: bool
+    query_rows: np.ndarray | None
+    groups: np.ndarray | None
+    reference_groups: np.ndarray | None
+    group_rule: GroupRule
+    relevance: RelevanceFunction | None
+    n_clusters: int | None
+    seed: int
+    clustering_seeds: int
+    threads: int | None
+    block: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Scores by the names they were asked by, and what is behind them.
+
+    `per_query` has each ranking metric's value of every query, in the order of the queries; `is_counted` marks the
+    queries that entered the means (with `lone="drop"` those with something to find). `per_class` has the mean over
+    each class's counted queries, in the order of `class_names`, NaN where a class has none. `class_sizes` is how many
+    those are. `intervals` is empty unless a bootstrap was asked for.
+    """
+
+    scores: Mapping[str, float]
+    per_query: Mapping[str, np.ndarray]
+    per_class: Mapping[str, np.ndarray]
+    class_names: np.ndarray
+    class_sizes: np.ndarray
+    is_counted: np.ndarray
+    intervals: Mapping[str, BootstrapInterval]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return everything but the scores as named arrays, to write beside a record."""
+        kept = {"is_counted": self.is_counted, "class_names": self.class_names, "class_sizes": self.class_sizes}
+        kept |= {f"per_query/{name}": values for name, values in self.per_query.items()}
+        return kept | {f"per_class/{name}": values for name, values in self.per_class.items()}
+
+
+def evaluate(
+    embeddings: checked_arrays.Embeddings,
+    labels: checked_arrays.Labels | None = None,
+    metrics: Sequence[str] | None = None,
+    references: checked_arrays.Embeddings | None = None,
+    reference_labels: checked_arrays.Labels | None = None,
+    *,
+    lone: Lone = "drop",
+    average: Average = "queries",
+    **settings: Unpack[ViewSettings],
+) -> dict[str, float]:
+    """Return the score of every metric asked for, under the name it was asked by.
+
+    `settings` are those of `EmbeddingView`: distance, normalise, query_rows, groups, relevance and so on.
+    """
+    view = EmbeddingView(embeddings, labels, references, reference_labels, **settings)
+    return dict(evaluate_in_detail(view, metrics, lone=lone, average=average).scores)
+
+
+def score_file(
+    path: Path | str, metrics: Sequence[str] | None = None, *, lone: Lone = "drop", **settings: Unpack[ViewSettings]
+) -> dict[str, float]:
+    """Return the scores of the arrays in an .npz file; `score_file_in_detail` says which arrays."""
+    return dict(score_file_in_detail(path, metrics, lone=lone, **settings).scores)
+
+
+def score_file_in_detail(
+    path: Path | str,
+    metrics: Sequence[str] | None = None,
+    *,
+    lone: Lone = "drop",
+    average: Average = "queries",
+    bootstrap: Bootstrap | None = None,
+    **settings: Unpack[ViewSettings],
+) -> Evaluation:
+    """Return the scores of the arrays in an .npz file, and what is behind them.
+
+    The file has `embeddings` (n, d) and `labels` (n,); `references`, `reference_labels`, `groups` and
+    `reference_groups` are used if they are there. Arrays of Python objects are refused, so nothing in the file is ever
+    executed.
+    """
+    path = Path(path)
+    with reading(path, error=DataError) as file:
+        require(file.read(2) == b"PK", f"{path} is not an .npz file (np.savez makes one)", DataError)
+    present = array_names(path)
+    for name in REQUIRED:
+        listed = ", ".join(present) or "nothing"
+        require(name in present, f"{path} has no array '{name}'; it has {listed}.{nearest(name, present)}", DataError)
+    arrays = read_arrays(path, [*REQUIRED, *(name for name in OPTIONAL if name in present)])
+    sides = [arrays.get(name) for name in ("references", "reference_labels")]
+    settings["groups"], settings["reference_groups"] = arrays.get("groups"), arrays.get("reference_groups")
+    view = EmbeddingView(arrays["embeddings"], arrays["labels"], *sides, **settings)
+    return evaluate_in_detail(view, metrics, lone=lone, average=average, bootstrap=bootstrap)
+
+
+def evaluate_in_detail(
+    view: EmbeddingView,
+    metrics: Sequence[str] | None = None,
+    *,
+    lone: Lone = "drop",
+    average: Average = "queries",
+    bootstrap: Bootstrap | None = None,
+) -> Evaluation:
+    """Return scores and what is behind them; the view keeps what it has computed for the next call."""
+    require(lone in ("drop", "zero"), f"lone must be 'drop' or 'zero'; got '{lone}'")
+    require(average in ("queries", "classes"), f"average must be 'queries' or 'classes'; got '{average}'")
+    require(not isinstance(metrics, str), f"metrics must be a list of names; got the single word '{metrics}'")
+    require(
+        average == "queries" or view.classes is not None,
+        "average='classes' needs one label per row; got sets of labels or none",
+    )
+    chosen = {name: metric_named(name) for name in (DEFAULT_METRICS if metrics is None else metrics)}
+    values = _rank_values(view, chosen)
+    is_counted = np.ones(view.n_queries, bool)
+    if lone == "drop":
+        is_counted[view.relevance.query_order] = view.relevance.n_relevant > 0
+    require(
+        not values or bool(is_counted.any()),
+        "no query has anything to find: every class has a single image, or all its pairs are left out; "
+        "give classes two images at least",
+        DataError,
+    )
+    class_names, class_sizes, per_class = _class_means(view, values, is_counted)
+    scores: dict[str, float] = {}
+    intervals: dict[str, BootstrapInterval] = {}
+    for name, metric in chosen.items():
+        if isinstance(metric, RankingMetric):
+            scores[name] = float(np.nanmean(per_class[name] if average == "classes" else values[name][is_counted]))
+        else:
+            scores[name] = _score(metric, view)
+        if bootstrap is not None:
+            intervals[name] = _interval(bootstrap, metric, view, values.get(name), is_counted, average)
+    return Evaluation(
+        scores=scores,
+        per_query=values,
+        per_class=per_class,
+        class_names=class_names,
+        class_sizes=class_sizes,
+        is_counted=is_counted,
+        intervals=intervals,
+    )
+
+
+def _class_means(
+    view: EmbeddingView, values: Mapping[str, np.ndarray], is_counted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Return the names of the classes, their counted queries, and each metric's mean over them."""
+    if view.classes is None or view.query_classes is None:
+        return np.empty(0), np.empty(0, np.int64), {}
+    names, counted = view.classes.names, view.query_classes[is_counted]
+    sizes = np.bincount(counted, minlength=len(names))
+    totals = {
+        name: np.bincount(counted, weights=of_queries[is_counted], minlength=len(names))
+        for name, of_queries in values.items()
+    }
+    means = {name: np.where(sizes > 0, total / np.maximum(sizes, 1), np.nan) for name, total in totals.items()}
+    return names, sizes, means
+
+
+def _score(metric: Metric, view: EmbeddingView) -> float:
+    if isinstance(metric, ClusteringMetric):
+        return float(np.mean([metric.score(table) for table in view.contingencies]))
+    if isinstance(metric, VerificationMetric):
+        return metric.score(view.curve.verification)
+    assert isinstance(metric, OpenSetMetric)
+    return metric.score(view.open_set)
+
+
+def _interval(
+    bootstrap: Bootstrap,
+    metric: Metric,
+    view: EmbeddingView,
+    values: np.ndarray | None,
+    is_counted: np.ndarray,
+    average: Average,
+) -> BootstrapInterval:
+    if isinstance(metric, ClusteringMetric):
+        return bootstrap.of_clustering(metric, view.contingencies)
+    # Where rows have no class, each query is drawn by itself.
+    units = np.arange(view.n_queries) if view.query_classes is None else view.query_classes
+    if isinstance(metric, VerificationMetric):
+        return bootstrap.of_verification(metric, view.curve, units)
+    if isinstance(metric, OpenSetMetric):
+        return bootstrap.of_open_set(metric, view.open_set, units)
+    assert values is not None
+    return bootstrap.of_mean(values[is_counted], units[is_counted], over_classes=average == "classes")
+
+
+def _rank_values(view: EmbeddingView, chosen: Mapping[str, Metric]) -> dict[str, np.ndarray]:
+    """Return every ranking metric's value of every query, in one pass over the rankings."""
+    ranking_metrics = {name: metric for name, metric in chosen.items() if isinstance(metric, RankingMetric)}
+    values = {name: np.zeros(view.n_queries) for name in ranking_metrics}
+    for rows, ranking in view.rankings() if values else ():
+        for name, metric in ranking_metrics.items():
+            values[name][rows] = metric.per_query(ranking)
+    return values
+
+
+def metric_named(word: str) -> Metric:
+    """Return the metric a name such as `recall@5` or `module:Class` means, or refuse it with the nearest right name."""
+    if ":" in word:
+        path, _, argument = word.partition("@")
+        kind = find(ROOM, path)
+        require(
+            inspect.isclass(kind) and issubclass(kind, Metric),
+            f"'{path}' is not a metric: derive it from RankingMetric, ClusteringMetric, VerificationMetric or "
+            "OpenSetMetric",
+        )
+        shown, text = f"metric '{word}'", argument or None
+    else:
+        found = read_metric(word)
+        if found is None:
+            refuse_unknown(word)
+        assert found is not None
+        kind, text = find(ROOM, found.name), found.argument
+        shown = f"metric '{word}': {spelled(found.name)}"
+    if text is None:
+        return kind()  # type: ignore[no-any-return]
+    require(kind.argument is not None, f"{shown} takes nothing after @; got '{text}'")
+    text = text.removeprefix(f"{kind.argument}=")
+    try:
+        number = int(text) if text.isdecimal() else float(text)
+    except ValueError as error:
+        raise InputError(f"metric '{word}': '{text}' is not a number") from error
+    require(number <= _MOST, f"metric '{word}': a number after @ is {_MOST:,} at most; got {text}")
+    return kind(**{str(kind.argument): number})  # type: ignore[no-any-return]

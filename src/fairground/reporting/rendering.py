@@ -1,0 +1,80 @@
+"""Fill in the templates of all pages: every name is escaped, and a page's policy runs our own scripts only."""
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairground.files import write_atomically
+from fairground.reporting.drawing import DARK, LIGHT, css_variables, dash_of, series_of
+from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size
+from fairground.reporting.table_formats import MARKS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_FOLDER = Path(__file__).parent / "templates"
+
+
+def render(
+    template: str, *, title: str, styles: tuple[str, ...] = ("page.css",), live: bool = False, **values: object
+) -> str:
+    """Return a page; a live one also carries the script that keeps it up to date, and may ask its own server."""
+    styles = (*styles, "live.css") if live else styles
+    scripts = [_text(name) for name in (("page.js", "live.js") if live else ("page.js",))]
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            title=clean(title),
+            style="".join(map(_text, styles)),
+            scripts=scripts,
+            script_hashes=[base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts],
+            live=live,
+            light=css_variables(LIGHT),
+            dark=css_variables(DARK),
+            **values,
+        )
+    )
+
+
+def write_page(page: str, out: Path) -> Path:
+    write_atomically(out, page.encode("utf-8", "replace"))
+    return out
+
+
+def _text(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup, escape
+
+    made = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+    def breakable(name: str) -> Markup:
+        """Let a long name be broken after an underscore."""
+        return Markup(escape(name).replace("_", Markup("_<wbr>")))
+
+    def unbroken(sentence: str) -> str:
+        """Keep a number and its unit on one line."""
+        return sentence.replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
+
+    def chip_dashes(series: int | None) -> str:
+        """Return the line pattern of a method for the legend, where lines are three times as thick."""
+        return " ".join(f"{3 * length:g}" for length in dash_of(series)[1])
+
+    filters = {"heading": heading, "duration": duration, "size": size, "shorten": shorten, "unbroken": unbroken}
+    # `drawn` passes our own drawings, styles and scripts unescaped, nothing else.
+    made.filters.update(filters, breakable=breakable, drawn=Markup)
+    made.globals.update(
+        show=show, show_interval=show_interval, series_of=series_of, chip_dashes=chip_dashes, marks=MARKS
+    )
+    return made

@@ -1,1 +1,0 @@
-"""One training shared by several processes."""

@@ -1,1 +1,0 @@
-"""Checks that watch a training run."""

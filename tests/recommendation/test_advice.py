@@ -1,0 +1,202 @@
+"""The advice of a recommendation: every sentence from one comparison, and the test classes heard but never obeyed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairground.comparison.compare_values import compare_values
+from fairground.recommendation.advice import (
+    FoldSummary,
+    UnsealedScores,
+    advice_of,
+    table_columns,
+    table_rows,
+    verdicts_of,
+)
+from fairground.recommendation.budget import Budget
+from fairground.recommendation.candidates import Candidate, plain
+from fairground.recommendation.decision import Decision, RankedMethod, decide
+from fairground.recommendation.measurements import Measurement, Measurements
+from fairground.recommendation.race import Race
+from fairground.reporting.race_page import RacePage, write_race_page
+
+FROZEN = plain("frozen network")
+HEAD = Candidate(loss="SupCon", settings={"loss": "sup_con"}, steps=90)
+FOLDS = FoldSummary(n_classes=12, n_folds=3, n_repeats=3)
+EASY = np.linspace(0.3, 0.7, 12)
+
+
+def decided(gain: float, *, repeats: int = 3) -> Decision:
+    """Return the decision of a race in which a head gains so much on every class, give or take a little."""
+    known = Measurements(None, scope="s")
+    for repeat in range(repeats + 1):
+        for candidate, more in ((FROZEN, 0.0), (HEAD, gain)):
+            noise = 0.005 * np.random.default_rng([repeat, len(candidate.label)]).normal(size=12)
+            blocks = tuple(float(value) for value in EASY + more + noise)
+            scores = {"recall@1": float(np.mean(blocks)), "map@r": 0.5}
+            known.add(
+                Measurement(
+                    scope="s",
+                    method=candidate.label,
+                    repeat=repeat,
+                    scores=scores,
+                    blocks={"recall@1": blocks},
+                    seconds=1.0,
+                )
+            )
+    race = Race(
+        untrained=[FROZEN],
+        trained=[HEAD],
+        measure=lambda *_: pytest.fail("measured"),
+        known=known,
+        budget=Budget(1.0),
+        metric="recall@1",
+        entered={one.label: one for one in (FROZEN, HEAD)},
+        finalists=[FROZEN, HEAD],
+    )
+    return decide(race)
+
+
+def opened(chosen: float, frozen: float, *, classes: int = 12) -> UnsealedScores:
+    """Return test findings of so many classes."""
+    noise = 0.005 * np.random.default_rng(0).normal(size=classes)
+    values = {
+        "frozen network": dict(enumerate((frozen + noise).tolist())),
+        HEAD.label: dict(enumerate([chosen] * classes)),
+    }
+    scores = {"frozen network": frozen, HEAD.label: chosen}
+    return UnsealedScores(
+        scores={label: {"recall@1": value, "map@r": 0.4} for label, value in scores.items()},
+        comparison=compare_values(values),
+        n_classes=classes,
+        n_images=99,
+    )
+
+
+def advice(found: Decision, test: UnsealedScores, folds: FoldSummary = FOLDS) -> list[str]:
+    return advice_of(found, test, folds, first="recall@1", elapsed=60.0)
+
+
+def test_test_images_that_were_late_are_counted() -> None:
+    late = replace(opened(0.56, 0.5), n_left_out=21)
+    assert any(sentence.startswith("On 99 of 120 images of 12 test") for sentence in advice(decided(0.06), late))
+    assert any(sentence.startswith("On 99 images of") for sentence in advice(decided(0.06), opened(0.56, 0.5)))
+
+
+def test_a_gain_beyond_noise_is_recommended_and_the_test_classes_agree() -> None:
+    found = advice(decided(0.06), opened(0.56, 0.5))
+    assert found[0].startswith("Take SupCon, 90 steps: Recall@1 5")
+    assert "points better than the frozen network" in found[0]
+    assert found[1].startswith("SupCon, 90 steps is better than frozen network by")
+    assert "] points, over " in found[1]
+    assert found[1].endswith("3 fresh repeats of the folds.")
+    assert advice(decided(0.06, repeats=1), opened(0.56, 0.5))[1].endswith("1 fresh repeat of the folds.")
+    assert any(sentence.startswith("The test classes agree") for sentence in found)
+
+
+def test_test_classes_that_disagree_are_said_plainly_and_change_nothing() -> None:
+    found = decided(0.06)
+    sentences = advice(found, opened(0.44, 0.5))
+    assert found.chosen.label == HEAD.label
+    assert any(
+        sentence.startswith("The test classes disagree: there frozen network is better than SupCon, 90 steps")
+        and sentence.endswith("Prefer the frozen network, in the folder frozen.")
+        for sentence in sentences
+    )
+
+
+def test_a_gain_within_noise_is_not_recommended() -> None:
+    found = advice(decided(0.001), opened(0.5, 0.5))
+    assert found[0].startswith("Training did not help here: take the frozen network")
+
+
+def test_one_repeat_or_no_training_at_all_is_not_said_to_be_training_that_did_not_help() -> None:
+    once = advice(decided(0.001, repeats=0), UnsealedScores())
+    assert once[0].startswith("Training is not shown to help here: take the frozen network as it is")
+    only = decided(0.001)
+    without = advice(replace(only, methods=only.methods[:1]), UnsealedScores())
+    assert without[0].endswith("There was no time to measure any training.")
+
+
+def test_training_that_test_classes_would_have_liked_is_said_too() -> None:
+    found = advice(decided(-0.03), opened(0.56, 0.5))
+    assert any("Validation could not show it" in sentence for sentence in found)
+
+
+def test_a_second_metric_that_decided_is_said_with_the_first() -> None:
+    found = replace(decided(0.06), metric="map@r")
+    sentences = advice(found, UnsealedScores())
+    assert sentences[0].startswith("Take SupCon, 90 steps: MAP@R 50.00 %")
+    assert any(
+        sentence.startswith("Recall@1 shows no method better than the frozen network (5")
+        and sentence.endswith("so MAP@R decided among those that are not below it by more than half a point.")
+        for sentence in sentences
+    )
+    assert not any("shows no method better" in sentence for sentence in advice(decided(0.06), UnsealedScores()))
+
+
+def test_sealed_test_classes_are_said_to_be_sealed() -> None:
+    assert "The test classes are still sealed" in " ".join(advice(decided(0.06), UnsealedScores()))
+
+
+def test_few_classes_decide_nothing_and_that_is_said() -> None:
+    few = FoldSummary(n_classes=4, n_folds=2, n_repeats=3)
+    assert any(
+        sentence.startswith("Only 4 classes can validate, 2 at a time")
+        for sentence in advice(decided(0.06), opened(0.5, 0.5), few)
+    )
+
+
+def test_a_large_gap_between_validation_and_test_is_explained() -> None:
+    sentences = advice(decided(0.06), opened(0.24, 0.2, classes=30))
+    assert any("a fold has 4 classes to confuse, the test 30" in sentence for sentence in sentences)
+    assert any(sentence.startswith("The frozen network itself has ") for sentence in sentences)
+    assert not any("to confuse" in sentence for sentence in advice(decided(0.06), opened(0.56, 0.5)))
+
+
+def test_without_any_measurement_the_frozen_network_is_what_there_is() -> None:
+    nothing = RankedMethod(candidate=FROZEN, label="frozen network", scores={}, n_repeats=0, seconds=0.0)
+    found = Decision(
+        metric="recall@1",
+        chosen=nothing,
+        frozen=nothing,
+        methods=(nothing,),
+        comparison=None,
+        n_tried=0,
+        n_blocks=0,
+        is_confirmed=False,
+    )
+    assert advice(found, UnsealedScores())[0] == "Take the frozen network: nothing has been measured yet."
+
+
+def test_table_verdicts_and_advice_have_one_source() -> None:
+    found, test = decided(0.06), opened(0.56, 0.5)
+    rows = table_rows(found, test, ("recall@1", "map@r"))
+    assert rows[0][0] == "frozen network"
+    assert rows[1][0] == "SupCon, 90 steps (recommended)"
+    assert len(rows[0]) == len(table_columns(("recall@1", "map@r"), is_open=True))
+    assert found.comparison is not None
+    mean = found.comparison.estimate(HEAD.label).mean
+    assert rows[1][1].startswith(f"{100 * mean:.2f} ± ")
+    assert advice(found, test)[1].startswith(verdicts_of(found)[0].rstrip("."))
+
+
+def test_the_page_says_what_the_advice_says(tmp_path) -> None:
+    found, test = decided(0.06), opened(0.56, 0.5)
+    page = RacePage(
+        frozen="frozen network",
+        title="Which method for <b>birds</b>?",
+        advice=advice(found, test),
+        columns=table_columns(("recall@1",), is_open=True),
+        rows=table_rows(found, test, ("recall@1",)),
+        verdicts=verdicts_of(found),
+        steps=("20 images.",),
+        commands=("fairground embed model MY_IMAGES",),
+        counts={"images": "20"},
+    )
+    text = write_race_page(page, tmp_path / "report.html").read_text().replace("\u00a0", " ")
+    assert "&lt;b&gt;birds&lt;/b&gt;" in text
+    for sentence in (*page.advice, *page.verdicts):
+        assert sentence in text
+    assert ("Sealed: the test classes were not opened" in text) is page.has_sealed

@@ -1,0 +1,99 @@
+"""Which split and protocol are chosen for which data, and what is refused with which sentence."""
+
+import pytest
+
+from fairground.errors import FairgroundError, InputError
+from fairground.recommendation.candidates import ALL, frozen_candidates, head_candidates, network_candidates
+from fairground.recommendation.request import choose_protocol, choose_split
+from fairground.spec.study_load import load_study
+
+
+def divided(*sizes, lists_parts=False, has_test_half=False):
+    return choose_split(sizes, lists_parts=lists_parts, has_test_half=has_test_half, seed=3)
+
+
+def chosen(**changes):
+    usual = {"is_picture": True, "width": 3, "shorter_side": 256, "is_one_size": False, "seconds": 3600}
+    return choose_protocol(**(usual | changes))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sentence"),
+    [
+        ([40], "all images are of one class.*put each class into its own folder"),
+        ([1] * 30, "each of the 30 classes has one image only.*collect two or more"),
+        ([5] * 7, "at least 8 classes of two images or more.*The data has 7: add classes"),
+        ([5] * 7 + [1] * 50, "The data has 7"),
+    ],
+)
+def test_data_that_cannot_be_divided_is_refused_with_what_to_do(sizes, sentence):
+    with pytest.raises(FairgroundError, match=sentence):
+        divided(*sizes)
+
+
+def test_halves_are_drawn_by_the_seed():
+    assert divided(*[9] * 8).overrides == {"split": "random_halves", "split.seed": 3}
+    assert "half of the classes, drawn by seed 3, tests" in divided(*[9] * 300).sentence
+    assert "the data set's own test half" in divided(*[9] * 300, has_test_half=True).sentence
+
+
+def test_a_list_of_parts_is_kept():
+    assert divided(5, 5, 5, lists_parts=True).overrides == {"split": "listed"}
+
+
+def test_features_get_heads_small_images_a_small_network_photographs_a_pretrained_one():
+    assert chosen(is_picture=False, width=512).kind == "features"
+    assert chosen(shorter_side=32, is_one_size=True).kind == "laptop"
+    assert chosen().kind == "photographs"
+    assert "a pretrained network embeds each once" in chosen().sentence
+
+
+def test_little_time_takes_a_very_small_network_and_says_so():
+    short, long = (chosen(shorter_side=32, is_one_size=True, seconds=seconds) for seconds in (300, 3600))
+    assert short.overrides == {"data.prepared": 32, "trunk": "folded_conv"}
+    assert long.overrides == {"data.prepared": 32, "trunk": "small_conv"}
+    assert "a very small network" in short.sentence
+
+
+def test_small_images_of_many_sizes_are_cut_to_one():
+    found = chosen(shorter_side=40).overrides
+    assert (found["transform"], found["transform.side"]) == ("mlrc2020", 32)
+
+
+def test_the_user_may_choose_between_the_two_for_images():
+    assert chosen(protocol="laptop").kind == "laptop"
+    assert chosen(shorter_side=32, protocol="photographs").kind == "photographs"
+    with pytest.raises(InputError, match="--protocol for this data is laptop or photographs; got 'features'"):
+        chosen(protocol="features")
+
+
+def test_the_frozen_network_comes_first_and_axes_are_fewer_than_images():
+    found = frozen_candidates(1280, 90, name="frozen network")
+    assert found[0].label == "frozen network"
+    assert [one.label for one in found[1:3]] == ["PLDA 0.7/2", "PLDA 0.5/1"]
+    assert {one.label for one in found if not one.label.startswith("PLDA")} == {
+        "frozen network",
+        "frozen network, PCA 64",
+        "frozen network, half whitened 64",
+        "frozen network, whitened 64",
+    }
+    assert not any(one.is_trained for one in found)
+
+
+def test_there_are_hundreds_of_heads_and_every_one_can_be_made():
+    methods = load_study("recommend/features-settings").methods
+    found = head_candidates(methods, 1280, 300)
+    assert len(found) > 200
+    assert len({one.label for one in found}) == len(found)
+    base = {"data.path": "x.npz"}
+    for one in found[:: len(found) // 12]:
+        spec = one.spec("features", base, 5)
+        assert spec.run.seed == 5
+        assert spec.run.optimiser.lr == spec.run.optimiser.head_lr == one.rate
+        assert spec.steps == 30
+
+
+def test_small_networks_are_trained_as_a_piece():
+    found = network_candidates(load_study("recommend/laptop-settings").methods)
+    assert all(one.depth == ALL and one.steps == 0 and one.depth_steps == 30 for one in found)
+    assert found[0].trained_for(90).depth_steps == 90

@@ -1,0 +1,202 @@
+"""A watch as a program sees it: what it serves, what it refuses, and that it changes nothing."""
+
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from fairground.errors import InputError, StoreError
+from fairground.records.lock import locked
+from fairground.records.run_folder import RunFolder
+from fairground.records.store import Store
+from fairground.reporting import watch
+from fairground.reporting.page import page_text
+from fairground.reporting.run_set import RunSet
+from fairground.reporting.watch import RunCard, StudyCard, Watch, WatchServer, choose
+from fairground.spec.study_load import load_study
+from fairground.studies.folder import folder_of
+from fairground.studies.select import Seal
+from tests.patience import PATIENCE
+from tests.records.factory import make_record
+from tests.reporting.fixtures import HOSTILE, make_study
+from tests.reporting.watched import begin_run, watching
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    Store(tmp_path).append_all(make_study())
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """Pages without the drawings, which take seconds."""
+    monkeypatch.setattr(watch, "page_text", lambda runs, live: f"<main>{len(runs.records)} records</main>")
+
+
+def get(server: WatchServer, path: str = "/", *, method: str = "GET", host: str = "127.0.0.1"):
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE)
+    connection.request(method, path, headers={"Host": host})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, answer.headers, text
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not (found := condition()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def test_pages_are_not_cached_and_change_their_tag_with_their_contents(home):
+    with watching(home) as server:
+        status, headers, text = get(server)
+        assert (status, headers["Cache-Control"]) == (200, "no-store")
+        assert "connect-src 'self'" in text
+        status, headers, text = get(server, "/runs")
+        assert text == "<main>12 records</main>"
+        tag = headers["ETag"]
+        assert get(server, "/runs", method="HEAD")[1]["ETag"] == tag
+        Store(home).append(make_record(loss="margin", seed=77))
+        assert wait_for(lambda: get(server, "/runs")[1]["ETag"] != tag)
+
+
+def test_a_live_report_is_the_page_of_the_command_with_one_script_more():
+    runs = RunSet(records=tuple(make_study(n_seeds=1)[:1]), title="A study")
+    plain, live = page_text(runs), page_text(runs, live=True)
+    assert (plain.count("<script"), live.count("<script")) == (1, 2)
+    assert "fetch(" not in plain
+    assert "connect-src" not in plain
+    assert plain[plain.index("<main") : plain.index("</main>")] == live[live.index("<main") : live.index("</main>")]
+
+
+@pytest.mark.parametrize("path", ["/records.sqlite", "/runs/", "/../records.sqlite", "/study/", "/x"])
+def test_there_is_nothing_but_the_pages(home, path):
+    with watching(home) as server:
+        assert get(server, path)[0] == 404
+
+
+def test_nothing_but_reading_is_answered(home):
+    with watching(home) as server:
+        assert get(server, method="HEAD")[2] == ""
+        assert {get(server, method=method)[0] for method in ("POST", "PUT", "DELETE")} == {501}
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("", 421),
+        ("[::1", 421),
+        ("localhost", 200),
+        ("[::1]:9", 200),
+    ],
+)
+def test_names_of_other_machines_are_refused(home, name, status):
+    with watching(home) as server:
+        assert get(server, host=name)[0] == status
+
+
+def test_the_address_is_local_by_default_and_a_port_in_use_is_a_sentence(home):
+    with watching(home) as server:
+        assert (server.is_local, server.url) == (True, f"http://127.0.0.1:{server.server_port}/")
+        with pytest.raises(InputError, match=f"port {server.server_port} is in use"):
+            WatchServer("127.0.0.1", server.server_port, server.watch)
+    with pytest.raises(InputError, match=r"cannot listen on nowhere\.invalid"):
+        WatchServer("nowhere.invalid", 0, Watch(home))
+    with WatchServer("0.0.0.0", 0, Watch(home)) as everywhere:
+        assert not everywhere.is_local
+
+
+def test_runs_in_progress_are_shown_and_a_hostile_name_stays_text(home):
+    stopped = begin_run(home, loss=HOSTILE[0])
+    running = begin_run(home, seed=5)
+    with locked(RunFolder(home, running)), watching(home) as server:
+        text = get(server)[2]
+        assert f"fairground resume {stopped}" in text
+        assert f"fairground resume {running}" not in text
+        assert HOSTILE[0] not in text
+        assert "&lt;script&gt;" in text
+        assert "3 of 8" in text
+        begin_run(home, seed=5, n_epochs=4)
+        assert wait_for(lambda: "4 of 8" in get(server)[2])
+
+
+def test_watching_changes_nothing_in_the_run_directory(home):
+    begin_run(home)
+    Store(home).names()
+
+    def files():
+        return {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and "sqlite-" not in path.name}
+
+    before = files()
+    with watching(home) as server:
+        get(server)
+        get(server, "/runs")
+    assert files() == before
+
+
+def test_a_page_that_cannot_be_built_says_why(home, monkeypatch):
+    def fail(*_args, **_kwargs):
+        raise StoreError("the store is damaged <b>")
+
+    monkeypatch.setattr(watch, "page_text", fail)
+    with watching(home) as server:
+        text = get(server, "/runs")[2]
+    assert "This page could not be made" in text
+    assert "the store is damaged &lt;b&gt;" in text
+
+
+def test_an_empty_run_directory_says_how_to_fill_it_and_is_not_made(tmp_path):
+    with watching(tmp_path / "later") as server:
+        assert "Nothing has run here yet." in get(server)[2]
+        assert "Nothing to report yet" in get(server, "/runs")[2]
+    assert not (tmp_path / "later").exists()
+
+
+def test_a_study_waits_for_its_selection_and_then_for_its_final_runs(home):
+    study = load_study("tiny")
+    folder = folder_of(study, home)
+    with folder.locked(study):
+        pass
+    card = StudyCard.from_study(study, home)
+    assert (card.is_sealed, card.n_ended, card.n_trials, card.n_final, card.share) == (True, 0, 8, 8, 0)
+    with watching(home, "tiny") as server:
+        assert "until then the test split is sealed" in get(server, f"/study/{folder.hash}")[2]
+        Seal(Store(home), study).end_selection({})
+        assert wait_for(lambda: "has no final run yet" in get(server, f"/study/{folder.hash}")[2])
+        assert get(server, "/runs")[0] == 404
+        assert "tiny" in get(server)[2]
+    broken = home / "studies" / "broken"
+    broken.mkdir()
+    (broken / "study.json").write_text("{")
+    with watching(home) as server:
+        assert "Finished runs" in get(server)[2]
+
+
+def test_what_to_watch_is_named_or_refused(home):
+    # The second: the factory calls a method by its first run.
+    run = Store(home).names()[1]
+    assert choose([run[:8]], home).runs == (run,)
+    assert len(choose([make_study()[0].method], home).runs) == 3
+    name = begin_run(home)
+    assert choose([name], home).runs == (name,)
+    with pytest.raises(InputError, match=r"no study or run 'tinny' in "):
+        choose(["tinny"], home)
+    with watching(home, run) as server:
+        text = get(server)[2]
+        assert run in text
+        assert Store(home).names()[2] not in text
+        assert get(server, "/runs")[2] == "<main>1 records</main>"
+
+
+def test_a_curve_has_the_width_of_the_planned_epochs():
+    places = RunCard.from_record(make_record(epochs=4)).places
+    # Eight epochs are planned: after four the line is half way.
+    assert places[0] == pytest.approx((4, 56))
+    assert places[-1][0] == pytest.approx(120, abs=0.1)
+    assert RunCard.from_record(make_record(epochs=0)).places == [(4, 30)]

@@ -1,0 +1,158 @@
+"""Heads on features, last stages on cached maps, one network for both: what is trained, and the same each time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fairground.functional.spectral import principal_axes, principal_axes_of_few
+from fairground.recommendation.candidates import Candidate, HeadStart, plain
+from fairground.recommendation.cross_validation import ClassFolds, CrossValidation
+from fairground.spec.adaptation import ALL
+from fairground.spec.load import load_run
+from fairground.training.adaptation import AdaptedModel
+from fairground.training.workbench import PLAIN, Workbench
+from tests.commands.quick_race import write_features
+from tests.datasets.pictures import class_folders
+
+SUP_CON = Candidate(
+    start=HeadStart(name="residual", head="residual", settings={"rank": 4}),
+    loss="SupCon",
+    settings={"loss": "sup_con"},
+    rate=0.001,
+    steps=20,
+)
+PHOTOGRAPHS = {
+    "trunk": "small_conv",
+    "trunk.widths": [4, 6, 8],
+    "transform": "mlrc2020",
+    "transform.side": 16,
+    "data.prepared": 0,
+}
+
+
+@pytest.fixture
+def features(tmp_path):
+    base = {"data.path": str(write_features(tmp_path / "made.npz")), "split": "random_halves"}
+    return base, Workbench(load_run(protocol="features", overrides=base), is_small=False)
+
+
+@pytest.fixture
+def photographs(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+    root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=4)
+    base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
+    bench = Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
+    bench.embed(bench.seen)
+    return base, bench
+
+
+def scores(bench, base, candidate):
+    folds = ClassFolds.of(bench.table, bench.seen, 0)
+    metrics = ("recall@1", "map@r")
+    validation = CrossValidation(adapter=bench.adapter, folds=folds, metrics=metrics, deciding=("map@r",))
+    return validation.score(candidate.spec("features", base, 0), 0)
+
+
+def test_the_test_rows_are_sealed_and_no_class_is_shared(features):
+    _, bench = features
+    assert bench.sealed.is_sealed
+    bench.sealed.end_selection("a choice")
+    test = bench.sealed.open()
+    assert not set(bench.table.labels[test]) & set(bench.table.labels[bench.seen])
+
+
+def test_the_same_spec_gives_the_same_weights_and_another_seed_others(features):
+    base, bench = features
+    rows = np.sort(bench.seen)
+    found = [bench.adapter.fit(SUP_CON.spec("features", base, seed), rows).embed(rows) for seed in (0, 0, 1)]
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])
+
+
+def test_training_a_head_moves_it_from_where_it_starts(features):
+    base, bench = features
+    rows = np.sort(bench.seen)
+    plain = bench.adapter.fit(SUP_CON.trained_for(0).spec("features", base, 0), rows).embed(rows)
+    given = bench.table.images.take(rows)
+    assert torch.allclose(plain, given - given.mean(0), atol=1e-5)
+    trained = bench.adapter.fit(SUP_CON.spec("features", base, 0), rows).embed(rows)
+    assert not torch.allclose(plain, trained, atol=1e-3)
+
+
+def test_folds_score_every_class_that_is_seen(features):
+    found = scores(features[1], features[0], SUP_CON)
+    assert len(found.blocks["map@r"]) == 6
+    assert found.scores["map@r"] == pytest.approx(np.mean(found.blocks["map@r"]))
+    assert 0 < found.scores["recall@1"] <= 1
+
+
+def test_a_method_that_diverges_has_the_worst_score(features, monkeypatch):
+    base, bench = features
+    monkeypatch.setattr(AdaptedModel, "embed", lambda _, rows: torch.full((len(rows), 4), torch.nan))
+    found = scores(bench, base, SUP_CON)
+    assert found.scores == {"recall@1": 0.0, "map@r": 0.0}
+
+
+def test_heads_share_their_principal_axes(features):
+    base, bench = features
+    for dim in (2, 4):
+        start = HeadStart(name="pca", head="pca", settings={"embedding_dim": dim, "standardise": False})
+        own = bench.adapter.fit(Candidate(start=start).spec("features", base, 0), np.sort(bench.seen))
+        assert own.model.head.embedding_dim == dim
+    assert len(bench.adapter._starts) == 1
+
+
+def test_the_axes_of_few_features_are_those_of_the_covariance():
+    given = torch.randn(12, 30, generator=torch.Generator().manual_seed(0))
+    few, usual = principal_axes_of_few(given), principal_axes([given], standardise=False)
+    assert torch.allclose(few.axes[:8], usual.axes[:8], atol=1e-6)
+    assert torch.allclose(few.spread[:8], usual.spread[:8], atol=1e-6)
+    assert torch.allclose(few.mean, usual.mean)
+    assert few.n == usual.n == 12
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_untrained_last_stages_on_maps_give_the_features_of_the_trunk(photographs, depth):
+    base, bench = photographs
+    rows = np.sort(bench.seen)
+    assert bench.embed_maps(rows, depth=depth, views=2)
+    still = replace(plain("still"), depth=depth, depth_steps=1, depth_lr=0.0)
+    adapted = bench.adapter.fit(still.spec("photographs", base, 0), rows)
+    expected = bench.adapter.features.evaluate(bench.table.images, rows)
+    # maps are kept in half precision
+    assert torch.allclose(adapted.embed(rows), expected, atol=2e-2)
+    assert bench.n_views(depth) == 2
+
+
+def test_trained_last_stages_become_part_of_one_network_for_pictures(photographs):
+    base, bench = photographs
+    rows = np.sort(bench.seen)
+    bench.embed_maps(rows, depth=2, views=1)
+    tuned = replace(SUP_CON, steps=2, depth=2, depth_steps=3, depth_lr=0.01)
+    adapted = bench.adapter.fit(tuned.spec("photographs", base, 0), rows)
+    full = bench.adapter.full_model(adapted)
+    images = bench.transform.evaluate(bench.table.images, rows)
+    assert torch.allclose(full(images), adapted.embed(rows), atol=5e-2)
+    before, after = bench.trunk.stages, full.trunk.stages
+    assert all(torch.equal(a, b) for a, b in zip(before[0].parameters(), after[0].parameters(), strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(before[2].parameters(), after[2].parameters(), strict=True))
+
+
+def test_the_complete_network_is_trained_on_images(photographs):
+    base, bench = photographs
+    rows = np.sort(bench.seen)
+    tuned = replace(SUP_CON, steps=2, depth=ALL, depth_steps=2, depth_lr=0.01)
+    adapted = bench.adapter.fit(tuned.spec("photographs", base, 0), rows)
+    full = bench.adapter.full_model(adapted)
+    images = bench.transform.evaluate(bench.table.images, rows)
+    assert torch.allclose(full(images), adapted.embed(rows), atol=1e-4)
+    before, after = bench.trunk.stages, full.trunk.stages
+    assert not all(torch.equal(a, b) for a, b in zip(before[0].parameters(), after[0].parameters(), strict=True))
+
+
+def test_features_are_found_in_the_cache_by_the_next_one(photographs):
+    base, _ = photographs
+    again = Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
+    assert len(again.cache.missing(PLAIN, again.seen)) == 0
