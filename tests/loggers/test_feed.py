@@ -13,7 +13,6 @@ from fairground.loggers.feed import Feed, RunLogger, fed
 from fairground.records.run_folder import RunFolder
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
-from tests.reporting.watched import begin_run
 
 PROGRAM = """
 import json, sys

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import pytest
 from mlflow import MlflowClient
@@ -10,6 +11,7 @@ from wandb.proto import wandb_internal_pb2
 
 from fairground.loggers.feed import LOGGERS, introduce, logger_named, numbers_of, results_of
 from fairground.loggers.mlflow import EXPERIMENT
+from tests.patience import PATIENCE
 from tests.records.factory import make_record
 
 RECORD = make_record(epochs=3)
@@ -48,6 +50,8 @@ def records(path):
             at += 32768 - at % 32768
             continue
         length, kind = int.from_bytes(data[at + 4 : at + 6], "little"), data[at + 6]
+        if at + 7 + length > len(data):  # still being written
+            return
         pieces += data[at + 7 : at + 7 + length]
         at += 7 + length
         if kind in (1, 4):
@@ -58,6 +62,10 @@ def records(path):
 def wandb_records(home) -> list:
     paths = sorted(home.glob(f"wandb/offline-run-*/run-{RUN.name}.wandb"))
     return [record for path in paths for record in records(path)]
+
+
+def wandb_is_complete(home) -> bool:
+    return sum(record.HasField("exit") for record in wandb_records(home)) == 2
 
 
 def wandb_numbers(home) -> dict[str, list[tuple[int, float]]]:
@@ -93,6 +101,10 @@ def tell_half_then_all(name: str, home) -> None:
 def news(request, tmp_path_factory):
     home = tmp_path_factory.mktemp(f"a home for {request.param}")
     tell_half_then_all(request.param, home)
+    deadline = time.monotonic() + PATIENCE
+    # wandb writes its files in a process of its own.
+    while request.param == "wandb" and not wandb_is_complete(home) and time.monotonic() < deadline:
+        time.sleep(0.1)
     return request.param, home
 
 

@@ -83,7 +83,7 @@ def _list_runs(home: Path, as_json: bool) -> None:
             continue
         run, spec = runs[name], specs.get(name)
         method = " ".join(part for part in (run.loss, run.miner) if part) if spec is None else method_name(spec)
-        data = run.dataset if spec is None else data_name(spec["data"])
+        data = run.dataset or "" if spec is None else data_name(spec["data"])
         score = "" if run.score is None else f"test {run.metric} {with_unit(run.metric, run.score)}"
         rows.append([name, state, method, data, f"seed {run.seed}", score])
     print_columns(rows)

@@ -21,7 +21,7 @@ COMMANDS = {
     "train": ("train:train_command", "Train one model and test it on unseen classes."),
     "resume": ("train:resume", "Continue a run that was stopped or killed."),
     "evaluate": ("evaluate:evaluate", "Measure a run's or a study's selected models."),
-    "score": ("score:score", "Measure embeddings from any source."),
+    "score": ("evaluate:score", "Measure embeddings from any source."),
     "compare": ("compare:compare_command", "Compare methods: one table, one verdict per pair."),
     "report": ("report:report_command", "Write one self-contained HTML page."),
     "study": ("study:study_command", "Search, select and repeat several methods."),

@@ -38,9 +38,9 @@ def _plain(key: str, value: Any) -> Value:
     # A scalar of NumPy becomes a Python number.
     value = value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
     if value is None or isinstance(value, str | bool | int | float):
-        return value
+        return value  # type: ignore[no-any-return]
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     if isinstance(value, Mapping):
         return {str(inner): _plain(key, item) for inner, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes):

@@ -14,8 +14,8 @@ from typing import Any
 
 from fairground.errors import StoreError, require
 from fairground.files import read_json
-from fairground.records.run_folder import RunFolder
 from fairground.records.record import EpochRow, RunRecord
+from fairground.records.run_folder import RunFolder
 from fairground.spec.catalogue import nearest
 from fairground.spec.identity import flatten
 
