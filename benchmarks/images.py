@@ -12,7 +12,7 @@ from PIL import Image, ImageFilter
 from benchmarks.harness import Table, best_times
 from fairground.contracts.preprocessing import IMAGENET
 from fairground.contracts.table import Images
-from fairground.loading.image_files import images_from_files
+from fairground.loading.image_dataset import images_from_files
 from fairground.spec.load import load_run
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints

@@ -113,7 +113,7 @@ import numpy as np
 
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 
 class DotsDataset(Dataset):

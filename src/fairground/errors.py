@@ -1,28 +1,28 @@
-"""The exceptions fairground raises on purpose, under one root, and the one-line way to raise them.
+"""The exceptions of fairground, and `require`, which raises them.
 
-Every message is written for the person at the keyboard: which setting, what is allowed, what was given.
-The command line prints the sentence without a traceback and exits with `exit_code`.
+A message is one sentence for the user: which setting, what is allowed, what was given. The command line prints it
+without a traceback and exits with `exit_code`.
 """
 
 
 class FairgroundError(Exception):
-    """Anything fairground refuses or could not finish, with a sentence that says why."""
+    """Something that fairground refuses or could not finish."""
 
     exit_code = 1
 
 
 class InputError(FairgroundError, ValueError):
-    """What the user asked for cannot be done as asked; nothing was started. A `ValueError`, as Python users expect."""
+    """The request cannot be carried out; nothing was started. A `ValueError`, as Python users expect."""
 
     exit_code = 2
 
 
 class DataError(InputError):
-    """The data cannot be used as it is: an empty split, shared classes, unreadable arrays."""
+    """The data cannot be used: an empty split, shared classes, unreadable arrays."""
 
 
 class PictureError(DataError):
-    """One picture cannot be read; there may be more of them. One line, whatever the picture is called."""
+    """An image cannot be read. The message is one line even if the file name is not."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence.replace("\n", "\\n"))
@@ -33,19 +33,19 @@ class StoreError(FairgroundError):
 
 
 class SealError(FairgroundError):
-    """The test split was asked for before selection was over."""
+    """The test split was requested before selection was finished."""
 
 
 class DivergedError(FairgroundError):
-    """Training reached a loss that is not a finite number."""
+    """The training loss is not finite."""
 
 
 class ClusterError(FairgroundError):
-    """No machine is left to run on; what was begun stays resumable."""
+    """No machine is left to run on; runs that were begun can be resumed."""
 
 
 class DamageWarning(UserWarning):
-    """Part of what is stored was damaged and is left out of an answer; the sentence names it."""
+    """A stored file is damaged and left out."""
 
 
 def require(condition: bool, complaint: str, error: type[FairgroundError] = InputError) -> None:

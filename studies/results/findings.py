@@ -1,4 +1,4 @@
-"""The findings in the project's README: one sentence a page that has a headline, written by `make results`."""
+"""The findings in the project's README: one sentence per headline, written by `make results`."""
 
 import re
 import textwrap
@@ -22,11 +22,15 @@ ORDER = (
 WIDTH = 118
 
 
-def findings(pages: Sequence[Page], folder: str = "docs/results/") -> str:
+#: the first of them are in the README
+N_IN_README = 3
+
+
+def findings(pages: Sequence[Page], folder: str = "docs/results/", order: Sequence[str] = ORDER) -> str:
     """Return the findings as a list in Markdown, each with a link to its page in a folder."""
     known = {page.name: page for page in pages}
     lines = []
-    for name in ORDER:
+    for name in order:
         if name in known and known[name].headline:
             claim = known[name].title.partition(".")[0]
             said = f"{known[name].headline} ([{claim}]({folder}{name}.md))"
@@ -37,7 +41,7 @@ def findings(pages: Sequence[Page], folder: str = "docs/results/") -> str:
 
 def with_findings(readme: str, pages: Sequence[Page]) -> str:
     """Return the README with its findings renewed."""
-    block = f"{BEGIN}\n{findings(pages)}\n{END}"
+    block = f"{BEGIN}\n{findings(pages, order=ORDER[:N_IN_README])}\n{END}"
     renewed, n = re.subn(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, readme, flags=re.DOTALL)
     assert n == 1, "the README must have one place for findings"
     return renewed

@@ -129,9 +129,3 @@ def test_images_in_memory_and_features(tmp_path):
     assert (found.duplicates.images, found.duplicates.across_classes) == (2, 2)
     assert found.near_duplicates is None
     assert found.image_sizes == {}
-
-
-def test_thousands_of_classes(tmp_path):
-    np.savez(tmp_path / "f.npz", features=np.arange(10000.0)[:, None], labels=np.arange(10000) // 2)
-    found = check("data=features", f"data.path={json.dumps(str(tmp_path / 'f.npz'))}")
-    assert (found.n_classes, found.class_sizes["gini"]) == (5000, 0.0)

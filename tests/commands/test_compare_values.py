@@ -96,3 +96,10 @@ def test_a_file_in_another_encoding_is_refused(
     (tmp_path / "results.csv").write_text("method,seed,value\nÄ,0,1\n", encoding=encoding)
     assert fairground("compare", "--values", str(tmp_path / "results.csv")) == 2
     assert "is not a readable CSV file in UTF-8" in capsys.readouterr().err
+
+
+def test_what_is_no_file_is_called_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = {tmp_path: "Is a directory", tmp_path / "x": "no such file"}
+    for path, words in cases.items():
+        assert fairground("compare", "--values", str(path)) == 2
+        assert words in capsys.readouterr().err

@@ -115,7 +115,7 @@ def test_the_frozen_network_stands_in_the_table_and_a_run_outlives_its_data(tmp_
     card = (tmp_path / "model" / "README.md").read_text()
     assert f"No threshold is known: {gone}." in card
     assert "the training data was not there when the model was exported: scores are those of the record" in card
-    assert "It takes no pictures but features of width 12 from the encoder that made those" in card
+    assert "It takes features of width 12 from the encoder that made those" in card
     assert "fairground embed THIS_FOLDER my_features.npz" in card
     assert "my_pictures" not in card
     assert card_of(after.metadata).count("picture.jpg") == 0

@@ -50,12 +50,6 @@ def test_data_that_cannot_be_raced_on_is_refused_with_what_to_do(classes, senten
     assert not (tmp_path / "home").exists()
 
 
-def test_classes_of_one_image_are_refused(tmp_path):
-    np.savez(tmp_path / "lone.npz", features=np.eye(20, dtype=np.float32), labels=np.arange(20))
-    result = call(tmp_path / "lone.npz", "--home", tmp_path)
-    assert "each of the 20 classes has one image only" in str(result.exception)
-
-
 def test_a_metric_without_a_value_for_each_query_cannot_decide(features, tmp_path):
     result = call(features, "--home", tmp_path, "--by", "nmi")
     assert "--by takes a metric with a value for each query" in str(result.exception)

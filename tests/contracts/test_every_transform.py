@@ -8,7 +8,7 @@ from torch import Tensor
 from fairground.contracts.model import PlannedTransform, Transform
 from fairground.contracts.preprocessing import IMAGENET
 from fairground.contracts.table import Images
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 from fairground.spec.catalogue import list_names
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build

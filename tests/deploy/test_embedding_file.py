@@ -1,5 +1,4 @@
 import json
-import os
 
 import numpy as np
 import pytest
@@ -70,11 +69,11 @@ def test_what_cannot_be_embedded_is_refused_in_a_sentence(model, tmp_path):
     (tmp_path / "empty").mkdir()
     refuses("this model embeds pictures, but the data are features of width 3", tmp_path / "features.npz")
     refuses("this model embeds pictures, but the data are features of width 3", tmp_path / "bare.npy")
-    refuses("not a readable .npz", tmp_path / "bad.npz")
+    refuses("cannot be read as arrays", tmp_path / "bad.npz")
     refuses("broken.png", tmp_path / "broken.png")
-    refuses("is no folder of images, no image, no table", tmp_path / "text.txt")
+    refuses("is not a folder of images, an image, a table", tmp_path / "text.txt")
     refuses("no images in class folders", tmp_path / "empty")
-    refuses("there is nothing at 'ikons'.*Did you mean 'icons'", "ikons")
+    refuses("'ikons' is neither a file nor a built-in dataset.*Did you mean 'icons'", "ikons")
     refuses("written as .npy or .npz", "icons", "x.txt")
 
 
@@ -96,10 +95,11 @@ def test_the_command_answers_with_exit_code_2_and_no_traceback(trained, pictures
     assert "no run 'nobody'" in str(bad.exception)
 
 
-def test_a_pipe_is_neither_replaced_nor_written_beside(model, pictures, tmp_path):
-    os.mkfifo(tmp_path / "pipe.npz")
-    with pytest.raises(FairgroundError, match=r"cannot write '.*pipe\.npz': it is a pipe, not a plain file"):
-        embed_to_file(model, read_inputs(pictures), tmp_path / "pipe.npz")
+def test_a_folder_is_not_replaced_by_embeddings_nor_a_file_by_a_model(model, pictures, tmp_path):
+    (tmp_path / "folder.npz").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(FairgroundError, match=r"cannot write '.*folder\.npz': it is a folder"):
+        embed_to_file(model, read_inputs(pictures), tmp_path / "folder.npz")
     with pytest.raises(FairgroundError, match="name a folder"):
-        write_model(model, tmp_path / "pipe.npz")
-    assert [path.is_fifo() for path in tmp_path.iterdir()] == [True]
+        write_model(model, tmp_path / "file")
+    assert {path.name for path in tmp_path.iterdir()} == {"folder.npz", "file"}

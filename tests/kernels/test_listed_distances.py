@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from fairground.kernels.listed_distances import kernel_of_listed_distances, mean_hinge
+from fairground.kernels.vector_gradients import kernel_of_listed_distances, mean_hinge
 
 
 def _lists(n_anchors: int, n: int, t: int) -> list[tuple[torch.Tensor, torch.Tensor]]:

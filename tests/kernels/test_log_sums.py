@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from fairground.kernels.log_sums import group_sums, row_sums_
+from fairground.kernels.log_sum_losses import group_sums, row_sums_
 
 ROWS = torch.tensor([[0.5, -1.0, 700.0], [-3.0, 2.0, 0.0], [-900.0, -901.0, -902.0]], dtype=torch.float64)
 

@@ -46,8 +46,8 @@ def head(name, **more):
     return Candidate(loss=name, settings={"loss": name}, rate=0.001, steps=30, **more)
 
 
-def race(machine, *, limit=200.0, field=("a", "b", "c", "d", "e", "f"), known=None, **more):
-    found = Race(
+def made(machine, *, limit=200.0, field=("a", "b", "c", "d", "e", "f"), known=None, **more):
+    return Race(
         **{
             "untrained": [FROZEN, OTHER],
             "trained": [head(name) for name in field],
@@ -59,6 +59,10 @@ def race(machine, *, limit=200.0, field=("a", "b", "c", "d", "e", "f"), known=No
             **more,
         }
     )
+
+
+def race(machine, **more):
+    found = made(machine, **more)
     found.run()
     return found
 
@@ -133,7 +137,22 @@ def test_a_training_that_becomes_too_slow_is_given_up_and_the_others_decide():
     machine.measure = slow
     decision = decide(race(machine, limit=400.0))
     assert decision.chosen.candidate.name == "b"
-    assert not decision.is_confirmed
+
+
+def test_after_ctrl_c_in_a_later_session_earlier_fresh_repeats_still_decide(tmp_path):
+    race(Machine({"b": 0.6}), limit=60.0, known=Measurements(tmp_path, scope="s"))
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    machine = Machine({"b": 0.6})
+    machine.measure = stop
+    again = made(machine, limit=600.0, known=Measurements(tmp_path, scope="s"))
+    with pytest.raises(KeyboardInterrupt):
+        again.run()
+    decision = decide(again)
+    assert decision.is_confirmed
+    assert decision.chosen.candidate.name == "b"
 
 
 def test_time_left_goes_into_challengers_and_repeats_and_nothing_is_measured_twice():

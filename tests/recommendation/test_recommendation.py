@@ -15,7 +15,7 @@ from fairground.recommendation.last_stages import FEWEST_STEPS, StageTraining
 from fairground.recommendation.race_progress import RaceProgress
 from fairground.recommendation.recommendation import Recommendation
 from fairground.recommendation.request import Request, choose_protocol
-from fairground.recommendation.trunk_choice import FIRST, TrunkScore, TrunkTrial, available_trunks, choose_trunk
+from fairground.recommendation.trunk_choice import FIRST, TrunkScore, available_trunks, choose_trunk, try_trunk
 from fairground.spec.adaptation import ALL
 from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
@@ -129,12 +129,11 @@ def test_a_network_that_is_named_is_kept_and_without_a_choice_nothing_is_tried(a
     ],
 )
 def test_the_network_that_is_best_on_the_sample_is_used(asked, ranks, chosen, sentence, monkeypatch):
-    def score(trial, trunk):
-        trial.sample = range(400)
+    def score(trunk, *_):
         rank = ranks[trunk]
-        return None if rank is None else TrunkScore(trunk=trunk, asked=rank, rank=rank)
+        return None if rank is None else TrunkScore(trunk, rank, rank, np.arange(400))
 
-    monkeypatch.setattr(TrunkTrial, "_score", score)
+    monkeypatch.setattr(trunk_choice, "try_trunk", score)
     monkeypatch.setattr(trunk_choice, "available_trunks", lambda: ["a", "b"])
     progress = progress_of(budget_of(60.0))
     assert choose_trunk(asked, progress.budget, progress) == chosen
@@ -144,11 +143,10 @@ def test_the_network_that_is_best_on_the_sample_is_used(asked, ranks, chosen, se
 def test_a_frozen_network_is_scored_on_classes_to_learn_from(asked, tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
     progress = progress_of(budget_of(60.0, second=0.001))
-    trial = TrunkTrial(asked, progress.budget, progress)
-    score = trial._score(FIRST)
+    score = try_trunk(FIRST, None, asked, progress.budget, progress)
     assert score is not None
     assert 0 <= score.asked <= 1
-    assert len(trial.sample) == 16  # four of the eight classes; the others are sealed
+    assert len(score.sample) == 16  # four of the eight classes; the others are sealed
 
 
 def stages(photographs, *, limit):  # noqa: F811

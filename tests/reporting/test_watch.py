@@ -73,7 +73,7 @@ def test_a_live_report_is_the_page_of_the_command_with_one_script_more():
     assert plain[plain.index("<main") : plain.index("</main>")] == live[live.index("<main") : live.index("</main>")]
 
 
-@pytest.mark.parametrize("path", ["/records.sqlite", "/runs/", "/../records.sqlite", "/study/", "/x"])
+@pytest.mark.parametrize("path", ["/index.sqlite", "/runs/", "/../index.sqlite", "/study/", "/x"])
 def test_there_is_nothing_but_the_pages(home, path):
     with watching(home) as server:
         assert get(server, path)[0] == 404
@@ -131,7 +131,7 @@ def test_watching_changes_nothing_in_the_run_directory(home):
     Store(home).names()
 
     def files():
-        return {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and "sqlite-" not in path.name}
+        return {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and path.name != "index.sqlite"}
 
     before = files()
     with watching(home) as server:

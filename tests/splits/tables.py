@@ -3,7 +3,7 @@
 import numpy as np
 
 from fairground.contracts.table import ImageTable
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 
 def table_of(labels, *, official_test=None, listed_parts=None, super_labels=None, identifiers=None):

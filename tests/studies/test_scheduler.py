@@ -14,9 +14,9 @@ from fairground.spec.load import load_run
 from fairground.studies.executors.inline import InlineExecutor
 from fairground.studies.scheduler import Request, Scheduler
 from tests.patience import PATIENCE
-from tests.recommendation import race_jobs
+from tests.studies import pretended_runs
 
-PRETEND = "tests.recommendation.race_jobs:pretend"
+PRETEND = "tests.studies.pretended_runs:pretend"
 
 
 def spec(seed):
@@ -34,7 +34,7 @@ def test_records_come_in_the_order_of_the_specs_and_stored_runs_are_not_made_aga
     records = scheduler(tmp_path, on_record=seen.append).run_specs([spec(0), spec(1), last, spec(0)])
     assert [record.spec["seed"] for record in records] == [0, 1, 2]
     assert [record.spec["seed"] for record in seen] == [2, 0, 1], "a stored run is read first"
-    assert len([line for line in race_jobs.marks(tmp_path) if line.endswith("opened")]) == 3
+    assert len([line for line in pretended_runs.marks(tmp_path) if line.endswith("opened")]) == 3
 
 
 def test_generators_share_a_run_and_each_gets_it_as_far_as_it_wants(tmp_path):
@@ -49,7 +49,7 @@ def test_generators_share_a_run_and_each_gets_it_as_far_as_it_wants(tmp_path):
     assert found["short"] == ("pruned", 2)
     assert found["long"][1] >= 5
     assert found["full"] == ("done", 6)
-    lines = race_jobs.marks(tmp_path)
+    lines = pretended_runs.marks(tmp_path)
     assert len(lines) == len(set(lines)) == 7, "six epochs and one opening, none of them twice"
 
 
@@ -74,7 +74,9 @@ def test_a_run_that_another_driver_has_is_waited_for(tmp_path):
     other.join()
     assert time.monotonic() - begun >= 0.4
     assert [record.state for record in records] == ["done", "done"]
-    assert not any(line.startswith(name_of(spec(0))) for line in race_jobs.marks(tmp_path)), "made by the other alone"
+    assert not any(line.startswith(name_of(spec(0))) for line in pretended_runs.marks(tmp_path)), (
+        "made by the other alone"
+    )
 
 
 def test_a_failure_of_the_store_is_raised_and_no_run_is_called_failed_for_it(tmp_path):

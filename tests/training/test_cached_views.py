@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fairground.evaluation.embed import embed
-from fairground.loading.prepared_list import list_caches, remove_cache
+from fairground.loading.resized_images import list_caches, remove_cache
 from fairground.training.assemble import assemble
 from fairground.training.cached_views import CachedViews, prepare_inputs
 from fairground.training.loop import StoppedError

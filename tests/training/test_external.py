@@ -1,6 +1,5 @@
 """Parts from outside the repository, named by dotted path."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import InputError
 from fairground.losses import ContrastiveLoss
-from fairground.training.build import ExternalLoss, ExternalMiner
+from fairground.training.build import ExternalLoss
 from fairground.training.run import run
 from tests.training.tiny import tiny
 
@@ -70,21 +69,6 @@ def test_an_outside_loss_gives_what_it_gives_by_itself() -> None:
     assert torch.allclose(ours, ContrastiveLoss()(embeddings, labels))
 
 
-def test_outside_miners_hand_over_triplets_and_pairs() -> None:
-    embeddings, labels = torch.randn(12, 4), torch.arange(12) // 3
-    triplets = ExternalMiner(module=pml_miners.TripletMarginMiner(type_of_triplets="all"))(embeddings, labels)
-    pairs = ExternalMiner(module=pml_miners.MultiSimilarityMiner())(embeddings, labels)
-    assert type(triplets).__name__ == "Triplets"
-    assert type(pairs).__name__ == "Pairs"
-
-
 def test_settings_an_outside_class_does_not_take_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no setting 'loss.gama'. Did you mean 'gamma'\?"):
         run(tiny("loss=pytorch_metric_learning.losses:CircleLoss", "loss.gama=3"), home=tmp_path)
-
-
-def test_without_the_package_the_refusal_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
-    monkeypatch.delitem(sys.modules, "pytorch_metric_learning.losses", raising=False)
-    with pytest.raises(InputError, match=r"pytorch_metric_learning.* is not installed"):
-        run(tiny("loss=pytorch_metric_learning.losses:CircleLoss"), home=tmp_path)

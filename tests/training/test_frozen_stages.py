@@ -7,12 +7,10 @@ import torch
 
 from fairground.errors import InputError
 from fairground.spec.card import declaration
-from fairground.spec.identity import name_of, to_plain
-from fairground.spec.load import load_run, run_from_plain
+from fairground.spec.load import load_run
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
-from fairground.training.run import run
 from tests.training.tiny import tiny
 
 
@@ -69,23 +67,9 @@ def test_features_have_nothing_to_freeze() -> None:
         assemble(load_run(overrides=["data=synthetic", "trunk=features", "training.trainable=head"]))
 
 
-def test_names_of_runs_that_train_everything_stay_what_they_were() -> None:
-    spec = load_run(overrides=["data=synthetic"])
-    assert not {"trainable", "views"} & set(to_plain(spec)["training"])
-    some = load_run(overrides=["data=synthetic", "training.trainable=last:2"])
-    assert name_of(some) != name_of(spec)
-    assert run_from_plain(to_plain(some)) == some
-
-
 def test_the_card_says_what_trains() -> None:
     assert "train" not in declaration(tiny())["network"]
     card = declaration(tiny("training.trainable=last:1", "training.views=3"))["network"]
     assert card.endswith("; only its last stage trains, 3 augmented views of each image kept")
     card = declaration(tiny("training.trainable=head", "training.views=0"))["network"]
     assert card.endswith("; none of it trains, augmented anew in each step")
-
-
-def test_samples_are_mixed_before_stages_that_train(tmp_path: Path) -> None:
-    words = ["training.trainable=last:1", "regulariser=manifold_mixup"]
-    cached = run(tiny(*words), home=tmp_path / "cached")
-    assert cached.state == "done"

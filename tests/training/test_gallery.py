@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairground.contracts.table import ImageTable
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 from fairground.training.measure import gallery_of
 
 N = 12
@@ -44,19 +44,6 @@ def test_queries_search_the_gallery_alone(embeddings):
     assert (found["right"] == (found["labels"][:, 1:] == found["labels"][:, :1])).all()
     # The picture is that of the row.
     assert (found["images"][:, :, 0, 0, 0] == found["rows"]).all()
-
-
-def test_one_that_is_both_does_not_find_itself(embeddings):
-    both = np.ones(N, bool)
-    shown = gallery_of(table(is_query=both, is_gallery=both), np.arange(N), embeddings, k=4)["rows"]
-    assert all(query not in neighbours for query, *neighbours in shown.tolist())
-
-
-def test_rows_without_a_role_search_each_other(embeddings):
-    # The validation classes of such a data set, which are training classes of its own division.
-    nobody = np.zeros(N, bool)
-    shown = gallery_of(table(is_query=nobody, is_gallery=nobody), np.arange(N), embeddings, k=4)["rows"]
-    assert len(shown) == N
 
 
 def test_the_query_s_group_is_passed_over(embeddings):

@@ -77,14 +77,6 @@ def test_the_parameters_of_the_loss_get_their_gradient_too():
     _close(_gradients(loss), wanted[1])
 
 
-def test_gradients_add_to_those_already_there():
-    net = _net()
-    cached_backward(net, _images().split(CHUNK), torch.Tensor.sum)
-    once = _gradients(net)
-    cached_backward(net, _images().split(CHUNK), torch.Tensor.sum)
-    _close(_gradients(net), {name: 2 * gradient for name, gradient in once.items()})
-
-
 def test_dropout_is_replayed_and_the_random_stream_goes_on():
     net = _net(nn.Dropout(0.5))
     torch.manual_seed(3)
@@ -121,24 +113,6 @@ def test_buffers_move_once_and_both_passes_see_the_same():
     cached_backward(net, _images().split(CHUNK), lambda found: found.square().sum())
     _close(_gradients(net), wanted)
     assert net[1].calls.item() == calls == 4
-
-
-def test_autocast_weights_get_their_gradient():
-    net = _net(nn.ReLU()).float()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        cached_backward(net, _images().float().split(CHUNK), lambda found: found.float().square().sum())
-    assert all(weights.grad is not None and weights.grad.abs().sum() > 0 for weights in net.parameters())
-
-
-def test_frozen_weights_and_a_loss_without_gradient_are_no_obstacle():
-    net = _net().requires_grad_(False)
-    cached_backward(net, _images().split(CHUNK), torch.Tensor.sum)
-    assert all(weights.grad is None for weights in net.parameters())
-    net = _net()
-    shift = nn.Parameter(torch.ones(()))
-    cached_backward(net, _images().split(CHUNK), lambda _: shift * 2)
-    assert shift.grad.item() == 2
-    assert all(weights.grad is None for weights in net.parameters())
 
 
 class _Live:

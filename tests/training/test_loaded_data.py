@@ -6,10 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairground.datasets.features import FeaturesDataset
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import load_table
-from tests.loading.pictures import photo
 
 
 def features_file(path: Path, shift: float = 0.0) -> ComponentSpec:
@@ -36,24 +34,3 @@ def test_other_settings_are_another_table() -> None:
 
     assert load_table(part(0)).table is load_table(part(0)).table
     assert load_table(part(1)).fingerprint != load_table(part(0)).fingerprint
-
-
-def test_a_folder_is_read_anew_each_time(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        for number in range(2):
-            photo(20, 20, seed=number).save(tmp_path / name / f"{number}.png")
-    part = ComponentSpec(name="folder", settings={"root": str(tmp_path)})
-    assert load_table(part).table is not load_table(part).table
-
-
-def test_a_file_that_is_not_there_has_no_version(tmp_path: Path) -> None:
-    assert FeaturesDataset(path=str(tmp_path / "none.npz")).version() is None
-
-
-@pytest.mark.parametrize("kind", ["f2", "f4", "f8", "u1", "i4", ">f2"])
-def test_features_of_any_type_are_given_as_the_same_floats(kind: str, tmp_path: Path) -> None:
-    numbers = np.array([[0, 1, 100], [7, 3, 2]], dtype=kind)
-    np.savez(tmp_path / "f.npz", features=numbers, labels=np.array([0, 1]))
-    images = FeaturesDataset(path=str(tmp_path / "f.npz")).load().images
-    assert images.take(np.array([1, 0])).tolist() == [[7, 3, 2], [0, 1, 100]]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 from fairground.training.assemble import assemble
 from fairground.training.loader import Loader
 from tests.training.tiny import tiny

@@ -1,59 +1,129 @@
-"""One optimiser over trunk, head and loss: torch's own numbers, without importing torch's compiler."""
-
-import subprocess
-import sys
+"""Rates, frozen trunk, clipping and averaged weights: by arithmetic, on a run, and declared."""
 
 import pytest
 import torch
-from torch import nn, optim
+from torch import nn
 
+from fairground.errors import InputError
+from fairground.spec.card import declaration
+from fairground.spec.identity import name_of, to_plain
+from fairground.spec.load import load_run
 from fairground.spec.run import OptimiserSpec
-from fairground.training.optimiser import build_optimiser
+from fairground.training.assemble import assemble
+from fairground.training.checkpoint import Checkpoints
+from fairground.training.loop import Training
+from fairground.training.optimiser import WeightAverage, rate_factor
+from fairground.training.run import run
+from tests.training.tiny import tiny, tiny_words
 
 
-class Model(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.trunk, self.head = nn.Linear(3, 4), nn.Linear(4, 2)
+def factors(n=10, *, epochs=2, n_batches=5, **settings):
+    spec = OptimiserSpec(**settings)
+    return [rate_factor(spec, step, epochs=epochs, n_batches=n_batches) for step in range(n)]
+
+
+def test_factors_by_hand():
+    assert factors() == [1.0] * 10
+    # Warm-up over 2 steps, then half a cosine over the other 8: at its middle, step 6, it is one half.
+    cosine = factors(schedule="cosine", warmup_epochs=0.4)
+    assert cosine[:3] == [0.5, 1.0, 1.0]
+    assert cosine[6] == pytest.approx(0.5)
+    assert cosine[9] == pytest.approx(0.0380602)
+    assert factors(schedule="step", step_epochs=1, step_factor=0.5) == [1.0] * 5 + [0.5] * 5
+
+
+def test_an_average_by_hand():
+    model = nn.Linear(1, 1, bias=False)
+    model.weight.data.fill_(0.0)
+    average = WeightAverage(model, 0.5)
+    average.start()
+    model.weight.data.fill_(1.0)
+    average.update()  # d = min(0.5, 2 / 11): 9 / 11
+    average.update()  # d = min(0.5, 3 / 12): 9 / 44 * 1 + 3 / 4 = 0.9545...
+    with average.in_place():
+        assert model.weight.item() == pytest.approx(1 - (2 / 11) * (3 / 12))
+    assert model.weight.item() == 1.0
+
+
+def training(tmp_path, *words):
+    spec = tiny(*words)
+    return Training(spec=spec, parts=assemble(spec), checkpoints=Checkpoints(tmp_path))
+
+
+def test_the_trunk_rests_and_then_moves(tmp_path):
+    found = training(tmp_path, "optimiser.frozen_trunk_epochs=1", "training.epochs=2")
+    before = {name: value.clone() for name, value in found.parts.model.trunk.state_dict().items()}
+    head = found.parts.model.head.state_dict()
+    head = {name: value.clone() for name, value in head.items()}
+    found.train(until=1)
+    after = found.parts.model.trunk.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert any(not torch.equal(head[name], value) for name, value in found.parts.model.head.state_dict().items())
+    found.train()
+    assert any(not torch.equal(before[name], value) for name, value in found.parts.model.trunk.state_dict().items())
+
+
+def test_rates_follow_the_schedule_in_every_group(tmp_path):
+    words = ("optimiser.schedule=step", "optimiser.step_epochs=1", "optimiser.step_factor=0.5", "training.epochs=2")
+    found = training(tmp_path, *words, "optimiser.head_lr=0.002", "optimiser.lr=0.001")
+    found.train()
+    rates = [group["lr"] for group in found.parts.stepper.optimiser.param_groups]
+    assert rates[:2] == [0.0005, 0.001]
+
+
+def test_the_gradient_is_no_longer_than_asked(tmp_path):
+    found = training(tmp_path, "optimiser.clip_norm=1e-3", "training.epochs=1")
+    found.train()
+    weights = [weight for group in found.parts.stepper.optimiser.param_groups for weight in group["params"]]
+    total = torch.sqrt(sum((weight.grad**2).sum() for weight in weights if weight.grad is not None))
+    assert float(total) <= 1e-3 * (1 + 1e-4)
+
+
+def test_averaged_weights_are_the_ones_selected(tmp_path):
+    found = training(tmp_path, "optimiser.average=0.9", "training.epochs=1")
+    found.train()
+    last = {name: value.clone() for name, value in found.parts.model.named_parameters()}
+    found.use_best()
+    average = found.parts.stepper.average.state()
+    for name, weight in found.parts.model.named_parameters():
+        assert torch.equal(weight, average[name])
+    assert any(not torch.equal(last[name], weight) for name, weight in found.parts.model.named_parameters())
+
+
+def test_names_of_earlier_specs_do_not_move_and_the_card_says_what_is_used(tmp_path):
+    plain = tiny()
+    assert "schedule" not in to_plain(plain)["optimiser"]
+    assert "rates rise" not in declaration(plain)["optimiser"]
+    words = (
+        "optimiser.schedule=cosine",
+        "optimiser.warmup_epochs=1",
+        "optimiser.clip_norm=2",
+        "optimiser.average=0.99",
+    )
+    used = tiny(*words, "optimiser.frozen_trunk_epochs=1")
+    assert name_of(used) != name_of(plain)
+    assert declaration(used)["optimiser"].endswith(
+        "; rates rise linearly over 1 epoch; rates fall to 0 by a cosine; trunk frozen for the first 1 epoch; "
+        "gradient clipped to norm 2; weights averaged with decay 0.99"
+    )
+    assert run(used, home=tmp_path).state == "done"
 
 
 @pytest.mark.parametrize(
-    ("name", "reference"),
+    ("settings", "complaint"),
     [
-        ("adam", lambda weights: optim.Adam(weights, lr=0.1, weight_decay=0.01, fused=True)),
-        ("adamw", lambda weights: optim.AdamW(weights, lr=0.1, weight_decay=0.01, fused=True)),
-        ("sgd", lambda weights: optim.SGD(weights, lr=0.1, weight_decay=0.01, momentum=0.9, fused=True)),
-        ("rmsprop", lambda weights: optim.RMSprop(weights, lr=0.1, weight_decay=0.01, momentum=0.9, foreach=True)),
+        ({"average": 1.0}, r"optimiser.average is a decay in \[0, 1\)"),
+        ({"clip_norm": -1.0}, "optimiser.clip_norm must be a number from 0; got -1"),
+        ({"step_epochs": 3}, "are for optimiser.schedule=step"),
+        ({"step_epochs": 0, "schedule": "step"}, "optimiser.step_epochs must be at least 1; got 0"),
     ],
 )
-def test_steps_and_state_are_torchs_own(name, reference) -> None:
-    ours, theirs = Model(), Model()
-    momentum = 0.9 if name in ("sgd", "rmsprop") else 0.0
-    spec = OptimiserSpec(name=name, lr=0.1, weight_decay=0.01, momentum=momentum)
-    optimiser, other = build_optimiser(spec, ours, nn.Identity()), reference(theirs.parameters())
-    images = torch.randn(5, 3)
-    for _ in range(3):
-        for model, stepper in ((ours, optimiser), (theirs, other)):
-            stepper.zero_grad(set_to_none=True)
-            model.head(model.trunk(images)).square().sum().backward()
-            stepper.step()
-    for own, expected in zip(ours.parameters(), theirs.parameters(), strict=True):
-        assert torch.equal(own, expected)
-    again = build_optimiser(spec, Model(), nn.Identity())
-    again.load_state_dict(optimiser.state_dict())
-    assert again.state_dict()["state"].keys() == other.state_dict()["state"].keys()
+def test_refusals(settings, complaint):
+    with pytest.raises(InputError, match=complaint):
+        OptimiserSpec(**settings)
 
 
-def test_the_compiler_of_torch_is_not_imported() -> None:
-    script = (
-        "import sys, torch; from torch import nn\n"
-        "from fairground.spec.run import OptimiserSpec\n"
-        "from fairground.training.optimiser import build_optimiser\n"
-        "model = nn.Module(); model.trunk, model.head = nn.Linear(2, 2), nn.Linear(2, 2)\n"
-        "optimiser = build_optimiser(OptimiserSpec(name='adam'), model, nn.Identity())\n"
-        "model.head(model.trunk(torch.ones(1, 2))).sum().backward(); optimiser.step(); optimiser.zero_grad()\n"
-        "optimiser.load_state_dict(optimiser.state_dict())\n"
-        "assert 'torch._dynamo' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
+def test_a_frozen_trunk_needs_something_else_to_train():
+    words = [word for word in tiny_words() if not word.startswith("head.")]
+    with pytest.raises(InputError, match="frozen_trunk_epochs leaves nothing to train: head identity and loss"):
+        assemble(load_run(overrides=[*words, "head=identity", "optimiser.frozen_trunk_epochs=1"]))

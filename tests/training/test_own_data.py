@@ -112,22 +112,3 @@ def test_a_papers_data_set_with_mlrcs_folds(tmp_path, name, write):
     words = (f"data={name}", f"data.root={text(tmp_path / 'data')}", "data.subset=true", "split=mlrc_folds")
     record = run_on(tmp_path, *words, "split.fold=2")
     assert record.state == "done"
-
-
-def test_products_with_roths_validation(tmp_path):
-    pictures.sop(tmp_path / "data", per_class=4)
-    words = ("data=sop", f"data.root={text(tmp_path / 'data')}", "data.subset=true", "split=roth_validation")
-    record = run_on(tmp_path, *words, "split.train=0.5", "training.batch_size=2")
-    assert record.state == "done"
-
-
-def test_features_with_a_linear_head(tmp_path):
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(12), 8)
-    centres = rng.normal(size=(12, 16))
-    np.savez(tmp_path / "f.npz", features=centres[labels] + 0.3 * rng.normal(size=(96, 16)), labels=labels)
-    words = ("data=features", f"data.path={text(tmp_path / 'f.npz')}", "trunk=features", "transform=plain")
-    others = [word for word in SMALL if not word.startswith(("trunk.", "transform"))]
-    record = run(load_run(overrides=[*others, *words]), home=tmp_path / "runs")
-    assert record.state == "done"
-    assert record.score("recall@1") > 0.8

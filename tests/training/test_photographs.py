@@ -73,12 +73,3 @@ def test_preparing_is_told_and_done_once(root: Path, tmp_path: Path) -> None:
             listen=lambda event: told[-1].append((event["done"], event["of"])) if event["kind"] == "prepare" else None,
         )
     assert told == [[(0, 72), (72, 72)], []]
-
-
-def test_threads_that_read_change_no_digit(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = spec_of(root, "training.epochs=1")
-    digits = []
-    for threads in ("1", "3"):
-        monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        digits.append(run(spec, home=tmp_path / threads).digits())
-    assert digits[0] == digits[1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.training.doctor.ill_losses import ILL
+from tests.training.ill_losses import ILL
 from tests.training.tiny import tiny
 
 ROOT = Path(__file__).parents[2]

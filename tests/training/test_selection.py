@@ -136,16 +136,6 @@ def test_scores_say_which_way_they_are_better(metric: str, tmp_path: Path) -> No
     assert record.higher_is_better(metric) is False
 
 
-def test_patience_waits_for_a_lower_score_where_less_is_better(tmp_path: Path) -> None:
-    words = judged_by("eer", "data.noise=1.5", "training.epochs=12", "training.patience=1")
-    record = run(tiny(*words), home=tmp_path)
-    found, best = looks(record, "eer"), record.best_epoch
-    assert best is not None
-    last = max(found)
-    assert last == min(best + 2, 12)
-    assert found[best] == min(found.values())
-
-
 def test_each_metrics_own_best_epoch_is_its_lowest_where_less_is_better(tmp_path: Path) -> None:
     record = run(tiny(*ON_TEST, *judged_by("eer", "data.noise=1.5", "training.epochs=4")), home=tmp_path)
     assert record.score("eer") == min(looks(record, "eer").values())
@@ -165,13 +155,6 @@ def test_a_record_says_how_it_was_selected_and_clustered(tmp_path: Path) -> None
     for runs, is_flagged in (([record], False), ([once], True)):
         flags = {flag.flag for flag in compare({"a": runs}, metric="map@r").flags}
         assert ("clustering" in flags) == is_flagged
-
-
-def test_a_record_says_which_published_bugs_it_reproduces(tmp_path: Path) -> None:
-    words = ("loss=margin", "loss.count=tuples", "miner=distance_weighted", "training.epochs=1")
-    (bug,) = run(tiny(*words), home=tmp_path).known_bugs
-    assert bug.component == "loss.margin"
-    assert "counted once" in bug.sentence
 
 
 def test_principal_axes_of_the_evaluated_images_are_the_papers_way(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from fairground.contracts.model import Transform
 from fairground.contracts.preprocessing import IMAGENET, Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import InputError
-from fairground.loading.image_files import images_from_files
+from fairground.loading.image_dataset import images_from_files
 from fairground.transforms.mlrc2020 import Mlrc2020Transform
 from fairground.transforms.photographs import PhotographsTransform
 from fairground.transforms.plain import PlainTransform
@@ -148,24 +148,6 @@ def test_training_boxes_have_the_papers_numbers(
     assert shares.max() > 0.9
     assert ratio[0] * 0.97 < ratios.min() < ratio[0] * 1.03
     assert ratio[1] * 0.97 < ratios.max() < ratio[1] * 1.03
-
-
-def test_red_cuts_a_square_of_the_resized_image(images: Images) -> None:
-    boxes, side, resized, _ = boxes_drawn(Roth2020Transform(preprocessing=RAW, variant="red"), images, 500)
-    assert (side, resized) == (224, 256)
-    assert (boxes[:, 2:] - boxes[:, :2] == 224).all()
-    assert (boxes[:, 0].min(), boxes[:, 0].max()) == (0, 342 - 224)
-    assert (boxes[:, 1].min(), boxes[:, 1].max()) == (0, 256 - 224)
-
-
-@pytest.mark.parametrize("variant", ["base", "red", "big"])
-def test_half_the_training_images_are_mirrored(variant: str, images: Images) -> None:
-    found = boxes_drawn(Roth2020Transform(preprocessing=RAW, variant=variant), images, 100)[3]
-    mirrored = found[:, 0, 0, 0] > 0
-    assert mirrored.float().mean().item() == pytest.approx(0.5, abs=0.15)
-    straight = torch.arange(found.shape[3]).float()
-    assert torch.equal(found[~mirrored][0, 0, 0], straight)
-    assert torch.equal(found[mirrored][0, 0, 0], straight.flip(0))
 
 
 def test_adv_turns_a_fifth_gray_and_jitters_colours(images: Images) -> None:

@@ -1,21 +1,31 @@
-"""What is wrong with a data set before anything is trained on it: leaks between splits above all.
+"""What is wrong with a data set before anything is trained on it: leaks between splits above all."""
 
-It lives in this room because it opens components by name, as `assemble` does, and knows both data sets and splits.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
-from fairground.audit.copies import AuditedRows, Copies, CopyPair, exact_copies, near_copies
+from fairground.audit.copies import (
+    MIN_BITS,
+    N_BITS,
+    THRESHOLD,
+    AuditRows,
+    Copies,
+    count_bits,
+    exact_copies,
+    near_copies,
+)
 from fairground.audit.image_scan import Progress, scan_files, scan_memory
-from fairground.audit.near_duplicates import MIN_BITS, N_BITS, THRESHOLD, count_bits
+from fairground.audit.label_errors import LabelSuspect
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.split import Split
 from fairground.contracts.table import ImageTable
-from fairground.files import shown
-from fairground.loading.photo_dataset import PhotoDataset, Photos
+from fairground.errors import require
+from fairground.files import shown, write_atomically
+from fairground.loading.image_dataset import PhotoDataset, Photos
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset, build_split
 
@@ -56,28 +66,15 @@ class Audit:
         object.__setattr__(self, "failures", (sentence,) if shared else ())
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditRows:
-    """What findings are about, row by row: names, classes, files that cannot be read, and all pairs of copies."""
-
-    identifiers: tuple[str, ...]
-    labels: np.ndarray
-    class_names: tuple[str, ...]
-    part_names: tuple[str, ...]
-    part_of: np.ndarray
-    faults: Mapping[int, str]
-    pairs: tuple[CopyPair, ...]
-
-
 def audit(data: ComponentSpec, split: ComponentSpec | None = None, progress: Progress = lambda *_: None) -> Audit:
-    """Look at every image of a data set, and at its parts: those `split` makes, else those the data set has."""
+    """Audit every image of a data set, and its parts: those `split` makes, else those the data set has."""
     return audit_in_detail(build_dataset(data), split, progress)[0]
 
 
 def audit_in_detail(
     dataset: Dataset, split: ComponentSpec | None = None, progress: Progress = lambda *_: None
 ) -> tuple[Audit, AuditRows]:
-    """Return the findings, and the rows they are about."""
+    """Return the findings and the rows they are about."""
     if isinstance(dataset, PhotoDataset):
         photos = dataset.photos()
         source: Photos | ImageTable = photos
@@ -91,26 +88,18 @@ def audit_in_detail(
     if split is not None:
         table = source if isinstance(source, ImageTable) else source.table()
         is_closed, part_names, part_of = _made_parts(build_split(split), table)
-    rows = AuditedRows(
+    rows = AuditRows(
+        identifiers=names,
         labels=source.labels,
         class_names=source.class_names,
-        identifiers=names,
         part_names=part_names,
         part_of=part_of,
         scans=scans,
     )
     readable = np.setdiff1d(np.arange(len(rows.labels)), list(scans.faults))
     exact, near = exact_copies(rows, readable), near_copies(rows, readable)
-    detail = AuditRows(
-        identifiers=names,
-        labels=rows.labels,
-        class_names=rows.class_names,
-        part_names=part_names,
-        part_of=part_of,
-        faults=scans.faults,
-        pairs=(*exact[1], *(near[1] if near is not None else ())),
-    )
-    return _findings(rows, readable, (exact[0], None if near is None else near[0]), source.notes, is_closed), detail
+    findings = _findings(rows, readable, (exact[0], None if near is None else near[0]), source.notes, is_closed)
+    return findings, replace(rows, pairs=(*exact[1], *(near[1] if near is not None else ())))
 
 
 def _own_parts(source: Photos | ImageTable) -> tuple[tuple[str, ...], np.ndarray]:
@@ -132,7 +121,7 @@ def _made_parts(split: Split, table: ImageTable) -> tuple[bool, tuple[str, ...],
 
 
 def _findings(
-    rows: AuditedRows,
+    rows: AuditRows,
     readable: np.ndarray,
     copies: tuple[Copies, Copies | None],
     notes: tuple[str, ...],
@@ -190,7 +179,7 @@ def _image_sizes(sizes: np.ndarray | None, readable: np.ndarray) -> dict[str, in
     }
 
 
-def _shared(rows: AuditedRows) -> dict[str, tuple[str, ...]]:
+def _shared(rows: AuditRows) -> dict[str, tuple[str, ...]]:
     """Return the classes that two parts share, by the parts' names."""
     names = [name for name in rows.part_names if name != "in no part"]
     classes = [np.unique(rows.labels[rows.part_of == number]) for number in range(len(names))]
@@ -201,3 +190,85 @@ def _shared(rows: AuditedRows) -> dict[str, tuple[str, ...]]:
             if len(both):
                 found[f"{first}, {names[j]}"] = tuple(rows.class_names[label] for label in both)
     return found
+
+
+def write_findings(rows: AuditRows, suspects: Sequence[LabelSuspect], out: Path) -> int:
+    """Write one line per finding and return how many there are."""
+    header = ("finding", "image", "class", "part", "other image", "other class", "other part", "value")
+    lines = [
+        *(("unreadable", *_named(rows, row), "", "", "", "") for row in rows.scans.faults),
+        *(
+            (
+                "exact duplicate" if pair.is_exact else "near duplicate",
+                *_named(rows, pair.second),
+                *_named(rows, pair.first),
+                "",
+            )
+            for pair in rows.pairs
+        ),
+        *(("suspect label", *_named(rows, one.row), "", one.suggested, "", f"{one.suspicion:.6g}") for one in suspects),
+    ]
+    _write(out, header, lines)
+    return len(lines)
+
+
+def kept_rows(rows: AuditRows) -> list[int]:
+    """Return the rows of a table without copies: the first of each stays.
+
+    Of exact copies in different classes none stays: either label may be wrong.
+    """
+    gone = set(rows.scans.faults)
+    for pair in sorted(rows.pairs, key=lambda pair: not pair.is_exact):
+        if pair.is_exact and rows.labels[pair.first] != rows.labels[pair.second]:
+            gone.add(pair.first)
+        # A near copy of a removed image stays.
+        if pair.is_exact or pair.first not in gone:
+            gone.add(pair.second)
+    return [row for row in range(len(rows.labels)) if row not in gone]
+
+
+def write_clean(rows: AuditRows, photos: Photos, out: Path) -> int:
+    """Write a table of the images without copies and unreadable files, for `data=table`, and return its length."""
+    require(
+        out.suffix.lower() == ".csv", f"--write-clean writes a CSV table: give a name that ends in .csv; got '{out}'"
+    )
+    kept = kept_rows(rows)
+    columns = {
+        "path": [str((photos.root / path).resolve()) for path in photos.paths],
+        "label": [rows.class_names[label] for label in rows.labels],
+        **_further_columns(rows, photos),
+    }
+    lines = [tuple(column[row] for column in columns.values()) for row in kept]
+    _write(out, tuple(columns), lines)
+    return len(lines)
+
+
+def _further_columns(rows: AuditRows, photos: Photos) -> dict[str, list[str]]:
+    """Return the parts and whatever else is known of the images, under the names that a table has for them."""
+    found = {}
+    if len(rows.part_names) > 1:
+        parts = [rows.part_names[part] for part in rows.part_of]
+        found["split"] = ["" if part == "in no part" else part for part in parts]
+    named = {
+        "is_query": photos.is_query,
+        "is_gallery": photos.is_gallery,
+        "group": photos.groups,
+        "category": photos.super_labels,
+    }
+    found |= {name: [str(int(value)) for value in column] for name, column in named.items() if column is not None}
+    if photos.boxes is not None:
+        edges = zip(("x1", "y1", "x2", "y2"), photos.boxes.T, strict=True)
+        found |= {name: [str(int(value)) for value in column] for name, column in edges}
+    return found
+
+
+def _named(rows: AuditRows, row: int) -> tuple[str, str, str]:
+    return rows.identifiers[row], rows.class_names[rows.labels[row]], rows.part_names[rows.part_of[row]]
+
+
+def _write(out: Path, header: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+    write_atomically(out, text.getvalue().encode())

@@ -1,4 +1,10 @@
-"""Images that are there more than once, byte for byte or nearly so: all pairs, how many cross parts, and examples."""
+"""Images that occur more than once, byte for byte or nearly so: all pairs, how many cross parts, and examples.
+
+Recompression, resizing and a change of brightness or contrast move a few bits of a fingerprint; two different
+photographs differ in about half of them. Lookalikes differ in at most 16 bits, and in at most a fifth of the bits that
+either has: pictures of small things on a plain ground have few. A mirrored, rotated or cropped copy is not recognised,
+and images with fewer than 8 bits are too plain to be judged.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -6,15 +12,24 @@ from typing import NamedTuple
 import numpy as np
 
 from fairground.audit.image_scan import ImageScan
-from fairground.audit.near_duplicates import find_near_duplicates
+from fairground.loading.decoding import for_each
 
+#: the bits of a fingerprint, and in how many two lookalikes may differ
+N_BITS = 256
+THRESHOLD = 16
+#: lookalikes share more than four bits for each in which they differ
+_SHARED_TIMES = 4
+#: an image with fewer bits is too plain to look like anything
+MIN_BITS = 8
+#: rows compared with all others at once
+_BLOCK = 64
 #: how many examples of copies are kept
 _SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copies:
-    """Images that are there more than once: how many, how many of them in another part or class too, and examples."""
+    """Images that occur more than once: how many, how many of them across parts and across classes, and examples."""
 
     images: int
     across_parts: int
@@ -31,19 +46,32 @@ class CopyPair(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditedRows:
-    """What an audit needs of a data set: labels, names, parts by number, and what was seen."""
+class AuditRows:
+    """What findings are about, row by row: labels, names, parts by number, what was seen, and all pairs of copies."""
 
+    identifiers: tuple[str, ...]
     labels: np.ndarray
     class_names: tuple[str, ...]
-    identifiers: tuple[str, ...]
     part_names: tuple[str, ...]
     part_of: np.ndarray
     scans: ImageScan
+    pairs: tuple[CopyPair, ...] = ()
 
 
-def exact_copies(rows: AuditedRows, readable: np.ndarray) -> tuple[Copies, list[CopyPair]]:
-    """Return what is there several times, byte for byte; each later copy with the first."""
+class NearDuplicates(NamedTuple):
+    """For each image (n,): how many look like it, the nearest, and the nearest in another part and in another class.
+
+    -1 where there is none. Images of one `identity` are the same image, not lookalikes.
+    """
+
+    n_near: np.ndarray
+    nearest: np.ndarray
+    in_other_part: np.ndarray
+    in_other_class: np.ndarray
+
+
+def exact_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies, list[CopyPair]]:
+    """Return the images that occur several times, byte for byte; each later copy with the first."""
     _, group, counts = np.unique(rows.scans.hashes[readable], return_inverse=True, return_counts=True)
     is_copy = counts[group] > 1
     first = np.full(len(counts), -1)
@@ -62,8 +90,8 @@ def exact_copies(rows: AuditedRows, readable: np.ndarray) -> tuple[Copies, list[
     return copies, pairs
 
 
-def near_copies(rows: AuditedRows, readable: np.ndarray) -> tuple[Copies, list[CopyPair]] | None:
-    """Return what nearly equals another image; None where there is nothing to look at."""
+def near_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies, list[CopyPair]] | None:
+    """Return the images that nearly equal another; None where there are no pictures."""
     bits = rows.scans.bits
     if bits is None or not len(readable):
         return None
@@ -91,7 +119,44 @@ def _is_mixed(group: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.asarray(low != high)
 
 
-def _named(rows: AuditedRows, pairs: list[CopyPair]) -> tuple[tuple[str, str], ...]:
+def _named(rows: AuditRows, pairs: list[CopyPair]) -> tuple[tuple[str, str], ...]:
     """Return the names of a few pairs, leaks between parts first."""
     pairs = sorted(pairs, key=lambda pair: rows.part_of[pair.first] == rows.part_of[pair.second])
     return tuple((rows.identifiers[pair.first], rows.identifiers[pair.second]) for pair in pairs[:_SHOWN])
+
+
+def count_bits(bits: np.ndarray) -> np.ndarray:
+    """Return how many bits of each fingerprint (n, 4) are set."""
+    return np.asarray(np.bitwise_count(bits).sum(axis=1, dtype=np.int64))
+
+
+def find_near_duplicates(
+    bits: np.ndarray, identity: np.ndarray, parts: np.ndarray, labels: np.ndarray, *, threshold: int = THRESHOLD
+) -> NearDuplicates:
+    """Compare all fingerprints (n, 4) with all others, exactly; memory grows with n alone."""
+    n_bits = count_bits(bits)
+    judged = np.flatnonzero(n_bits >= MIN_BITS)
+    found = np.full((len(bits), 4), -1, dtype=np.int64)
+    found[:, 0] = 0
+
+    def compare(begin: int) -> None:
+        rows = judged[begin : begin + _BLOCK]
+        # The first of four words leaves few pairs.
+        places, others = np.nonzero(np.bitwise_count(bits[rows, :1] ^ bits[judged, 0]) <= threshold)
+        mine, others = rows[places], judged[others]
+        differ = count_bits(bits[mine] ^ bits[others])
+        # Twice the shared bits are all bits of both less those in which they differ.
+        shared_twice = n_bits[mine] + n_bits[others] - differ
+        is_near = (differ <= threshold) & (shared_twice >= 2 * _SHARED_TIMES * differ)
+        is_near &= identity[mine] != identity[others]
+        mine, others, differ = mine[is_near], others[is_near], differ[is_near]
+        np.add.at(found[:, 0], mine, 1)
+        order = np.lexsort((others, differ, mine))
+        mine, others = mine[order], others[order]
+        is_wanted = (np.ones(len(mine), bool), parts[mine] != parts[others], labels[mine] != labels[others])
+        for column, is_here in enumerate(is_wanted, start=1):
+            row, first = np.unique(mine[is_here], return_index=True)
+            found[row, column] = others[is_here][first]
+
+    for_each(compare, range(0, len(judged), _BLOCK))
+    return NearDuplicates(*found.T)

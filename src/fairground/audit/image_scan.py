@@ -1,6 +1,9 @@
-"""Every image of a data set looked at once: whether it is readable, how large, the same as another, or nearly so.
+"""Every image of a data set scanned once: whether it is readable, how large, the same as another, or nearly so.
 
-A file that cannot be read is put down with its sentence instead of stopping the round.
+A file that cannot be read is recorded with the reason, and the scan goes on.
+
+Looks are a fingerprint of 256 bits: bit (r, c) is set if pixel (r, c + 1) of the image, shrunk to 16 rows of 17 gray
+pixels, is brighter than pixel (r, c).
 """
 
 import hashlib
@@ -11,21 +14,21 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from fairground.audit.near_duplicates import fingerprint_bits
 from fairground.contracts.table import Images
 from fairground.errors import DataError
 from fairground.files import read_bytes, shown
-from fairground.loading.decoding import open_picture, picture_size
-from fairground.loading.image_files import ImageFiles
-from fairground.loading.photo_dataset import Photos
-from fairground.loading.threads import for_each
+from fairground.loading.decoding import for_each, open_picture, picture_size
+from fairground.loading.image_dataset import ImageFiles, Photos
 
-#: told how many images are done, and how many there are
+#: called with the number of images done and the number of images
 Progress = Callable[[int, int], None]
-#: images looked at in one go
+#: images scanned at once
 _BLOCK = 256
 #: JPEGs are decoded shrunk, to no less than this on the shorter side: a fingerprint is 16 pixels high
 _ENOUGH = 64
+_SIDE = 16
+#: shades of gray (of 255) a difference must exceed: the noise of flat areas must not decide bits
+_MARGIN = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +76,7 @@ def scan_files(photos: Photos, progress: Progress = lambda *_: None) -> ImageSca
 
 
 def scan_memory(images: Images, progress: Progress = lambda *_: None) -> ImageScan:
-    """Look at images that are in memory already, or at features, which have neither size nor looks."""
+    """Scan images in memory, or features, which have neither size nor looks."""
     n = len(images)
     hashes = np.zeros(n, "S16")
     bits = np.zeros((n, 4), np.uint64) if images.is_picture else None
@@ -86,6 +89,13 @@ def scan_memory(images: Images, progress: Progress = lambda *_: None) -> ImageSc
                 bits[row] = fingerprint_bits(_as_image(item))
         progress(int(rows[-1]) + 1, n)
     return ImageScan(hashes=hashes, bits=bits, sizes=images.sizes(np.arange(n)) if images.is_picture else None)
+
+
+def fingerprint_bits(image: Image.Image) -> np.ndarray:
+    """Return the fingerprint of an image as 4 whole numbers of 64 bits."""
+    small = image.convert("L").resize((_SIDE + 1, _SIDE), Image.Resampling.BILINEAR)
+    shades = np.asarray(small, dtype=np.float32)
+    return np.packbits((np.diff(shades, axis=1) > _MARGIN).reshape(-1)).view(np.uint64)
 
 
 def _shrunk(path: Path) -> tuple[Image.Image, tuple[int, int]]:

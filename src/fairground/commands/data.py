@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from fairground.audit.audit import Audit, AuditRows
     from fairground.audit.copies import Copies
-    from fairground.audit.label_suspects import LabelSuspect
+    from fairground.audit.label_errors import LabelSuspect
     from fairground.contracts.dataset import Dataset
     from fairground.contracts.table import ImageTable
-    from fairground.loading.prepared_list import CacheEntry
+    from fairground.loading.resized_images import CacheEntry
     from fairground.reporting.label_page import ClassExamples
     from fairground.reporting.query_page import Shown
     from fairground.spec.run import ComponentSpec
@@ -85,14 +85,14 @@ def check(
     """
     asked, split = _parts(path, words or [], dataset)
     from fairground.audit.audit import audit_in_detail
-    from fairground.audit.label_suspects import label_suspects, readable_table
+    from fairground.audit.label_errors import label_suspects, readable_table
     from fairground.spec.identity import data_name
     from fairground.training.build import build_dataset
 
     opened = build_dataset(asked)
     with counted("looking at images", is_quiet=quiet) as tell:
         found, rows = audit_in_detail(opened, split, lambda done, of: tell("", done, of))
-        table, readable = readable_table(opened, list(rows.faults))
+        table, readable = readable_table(opened, list(rows.scans.faults))
         suspects = None
         if labels or page is not None:
             suspects = label_suspects(table, readable, lambda done, of: tell("judging labels", done, of))
@@ -194,8 +194,8 @@ def _write_asked(
     clean: Path | None,
 ) -> list[str]:
     """Write the files that were asked for and return a sentence about each."""
-    from fairground.audit.listing import write_clean, write_findings
-    from fairground.loading.photo_dataset import PhotoDataset
+    from fairground.audit.audit import write_clean, write_findings
+    from fairground.loading.image_dataset import PhotoDataset
 
     said = []
     if csv is not None:
@@ -218,7 +218,7 @@ def _write_asked(
 
 def _print_suspects(suspects: Sequence["LabelSuspect"] | None, n_images: int) -> None:
     """Print the first suspects, where labels were judged."""
-    from fairground.audit.label_suspects import weakness
+    from fairground.audit.label_errors import weakness
     from fairground.reporting.headings import clean
 
     if suspects is None:
@@ -237,13 +237,13 @@ def _print_suspects(suspects: Sequence["LabelSuspect"] | None, n_images: int) ->
 def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
     import numpy as np
 
-    from fairground.audit.label_suspects import weakness
+    from fairground.audit.label_errors import weakness
     from fairground.reporting.label_page import ShownSuspect, write_suspects
     from fairground.reporting.query_page import MOST
 
     is_suspect = np.zeros(len(table.labels), bool)
     is_suspect[[one.row for one in suspects]] = True
-    is_suspect[list(rows.faults)] = True
+    is_suspect[list(rows.scans.faults)] = True
     shown = [
         ShownSuspect(
             name=one.name,
@@ -253,7 +253,7 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
         )
         for one in suspects[:MOST]
     ]
-    n_images = len(table.labels) - len(rows.faults)
+    n_images = len(table.labels) - len(rows.scans.faults)
     weak = weakness(len(suspects), n_images)
     return write_suspects(shown, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 
@@ -294,7 +294,7 @@ def caches(
 
     Examples: fairground data caches · fairground data caches --older-than 30d
     """
-    from fairground.loading.prepared_list import find_cache, list_caches, remove_cache
+    from fairground.loading.resized_images import find_cache, list_caches, remove_cache
 
     found = list_caches()
     # All are looked up before any is removed: a mistyped key removes nothing.

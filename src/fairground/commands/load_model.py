@@ -15,7 +15,7 @@ from fairground.deploy.metadata import ModelMetadata
 from fairground.deploy.model import UsableModel
 from fairground.deploy.model_folder import open_model, write_model
 from fairground.errors import require
-from fairground.loading.image_files import ImageFiles
+from fairground.loading.image_dataset import ImageFiles
 
 #: what can be embedded: a path, a data set's name, a list of image files, or inputs that were read before
 Embeddable = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | EmbeddingInputs

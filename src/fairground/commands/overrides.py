@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import DataError, InputError, require
-from fairground.loading.archives import refuse_archive
+from fairground.loading.class_folders import refuse_archive
 from fairground.spec.catalogue import canonical
 from fairground.spec.declarations import settings_of
 from fairground.spec.run import ROOM_OF
@@ -38,7 +38,7 @@ def _plain(key: str, value: Any) -> Value:
     # A scalar of NumPy becomes a Python number.
     value = value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
     if value is None or isinstance(value, str | bool | int | float):
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
     if isinstance(value, Mapping):
@@ -68,7 +68,7 @@ def _kind(path: Path) -> str:
     refuse_archive(path)
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
-        from fairground.loading.table_columns import read_parquet
+        from fairground.loading.csv_columns import read_parquet
 
         names = read_parquet(path).column_names
         return "features" if {"features", "embeddings"} & set(names) else "table"

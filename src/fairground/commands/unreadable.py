@@ -24,7 +24,7 @@ def readable(inputs: "EmbeddingInputs", tell: Tell, *, is_asked: bool) -> "Embed
     """Return a collection without the pictures that cannot be read, if that is asked, and say which they are."""
     if not is_asked:
         return inputs
-    from fairground.deploy.unreadable import listed, unreadable, without
+    from fairground.deploy.inputs import listed, unreadable, without
 
     faults = unreadable(inputs, lambda done, of: tell("looking for unreadable pictures", done, of))
     rest = without(inputs, faults)
@@ -36,7 +36,7 @@ def readable(inputs: "EmbeddingInputs", tell: Tell, *, is_asked: bool) -> "Embed
 @contextmanager
 def refusing_with_a_list(inputs: "EmbeddingInputs", tell: Tell) -> Iterator[None]:
     """Where one picture cannot be read, look for all of them, so that the user hears once and not one by one."""
-    from fairground.deploy.unreadable import listed, unreadable
+    from fairground.deploy.inputs import listed, unreadable
     from fairground.errors import DataError
 
     try:

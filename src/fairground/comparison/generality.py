@@ -1,15 +1,15 @@
-"""Two kinds of generality, kept apart: would another training agree, would other test classes agree, and both at once.
+"""Two kinds of generality, kept apart: other trainings, other test classes, and both together.
 
 Formula
     x_isc the mean over the queries of class c, run of method i on seed s; w_c the weight of class c, sum_c w_c = 1
-    seeds     sum_c w_c x_isc compared over seeds, the test classes being these (`model`)
-    classes   x_i.c over seeds, compared over classes, the trainings being these:
+    seeds     sum_c w_c x_isc compared over seeds, with these test classes (`mixed_model`)
+    classes   x_i.c over seeds, compared over classes, with these trainings:
               cov(mu_a, mu_b) = C / (C - 1) sum_c w_c^2 (x_a.c - mu_a)(x_b.c - mu_b)
-    both      as follows, and no interval shorter, no p smaller than over seeds or over classes alone
+    both      as follows, and never a shorter interval or smaller p than over seeds or classes alone
               var = V_seeds + V_classes - V_rest, at least the larger of the first two; V_rest, the part of seeds and
               classes crossed, is in both of the first: sum_c w_c^2 var_s(d_sc - d_s.) / S
-    All intervals of a kind hold at once: c is the quantile of the highest |difference| / error over draws of both,
-    from Student's t with C - 1 degrees of freedom for classes and from `reference` for seeds.
+    All intervals of a kind hold simultaneously: c is the quantile of the highest |difference| / error over draws of
+    both, from Student's t with C - 1 degrees of freedom for classes and from `null_distribution` for seeds.
 
 Paper
     Liang and Zeger, "Longitudinal data analysis using generalized linear models", Biometrika 1986, for classes as
@@ -67,9 +67,9 @@ def generality_of(
     margin: float | None = None,
     higher_is_better: bool = True,
 ) -> Generality:
-    """Compare over seeds, over classes and over both; `weights` counts the queries of each class, by default alike.
+    """Compare over seeds, over classes and over both; `weights` counts the queries of each class, by default equal.
 
-    Methods of one run are listed and never called better.
+    Methods with one run are listed and never called better.
     """
     table, w = _checked(per_class, weights)
     runs = Runs.from_values({name: {seed: float(x @ w) for seed, x in by.items()} for name, by in table.items()})
@@ -81,16 +81,17 @@ def generality_of(
     part = _ClassPart(model, [table[name] for name in model.names], w)
     over_classes = part.alone(level)
     over_both = _no_surer(part.with_seeds(level), over_classes, model, 1 - level)
-    found: dict[GeneralityKind, ModelFindings] = {"classes": over_classes, "both": over_both}
-    classes, both = (
-        _said_over(conclude(runs, one, level=level, margin=margin, higher_is_better=higher_is_better), kind, len(w))
-        for kind, one in found.items()
-    )
+
+    def over(kind: GeneralityKind, findings: ModelFindings) -> Comparison:
+        found = conclude(runs, findings, level=level, margin=margin, higher_is_better=higher_is_better)
+        return replace(found, pairs=tuple(replace(pair, over=kind, n_classes=len(w)) for pair in found.pairs))
+
+    classes, both = over("classes", over_classes), over("both", over_both)
     return Generality(seeds=seeds, classes=classes, both=both, n_classes=len(w))
 
 
 def _no_surer(both: ModelFindings, classes: ModelFindings, seeds: Model, error: float) -> ModelFindings:
-    """Return what both say, never surer than either: a law of lighter tails could make it so."""
+    """Return the findings over both, never surer than either alone: lighter tails could make them so."""
     halves = seeds.critical(error) * seeds.pair_errors
     return replace(
         both,
@@ -98,10 +99,6 @@ def _no_surer(both: ModelFindings, classes: ModelFindings, seeds: Model, error: 
         p=np.maximum.reduce([both.p, classes.p, seeds.p_values()]),
         p_alone=np.maximum.reduce([both.p_alone, classes.p_alone, seeds.p_values(is_alone=True)]),
     )
-
-
-def _said_over(comparison: Comparison, kind: GeneralityKind, n_classes: int) -> Comparison:
-    return replace(comparison, pairs=tuple(replace(pair, over=kind, n_classes=n_classes) for pair in comparison.pairs))
 
 
 def _checked(per_class: PerClass, weights: Sequence[float] | Array | None) -> tuple[_Table, Array]:
@@ -141,12 +138,12 @@ class _ClassPart:
         self.errors: Array = (z * np.sqrt(np.maximum(sizes, 0.0))) @ vectors.T
 
     def alone(self, level: float) -> ModelFindings:
-        """Return what classes say, the trainings being these."""
+        """Return the findings over classes, with these trainings."""
         nothing = np.zeros_like(self.errors)
         return self._findings(self.squares, nothing, nothing, np.ones_like(self.squares), level)
 
     def with_seeds(self, level: float) -> ModelFindings:
-        """Return what seeds and classes say at once."""
+        """Return the findings over seeds and classes together."""
         seeds = self.model.pair_errors**2
         rest = np.minimum(self._rest(), np.minimum(self.squares, seeds))
         left = np.divide(self.squares - rest, self.squares, out=np.zeros_like(seeds), where=self.squares > 0)
@@ -176,12 +173,12 @@ class _ClassPart:
             highest = np.maximum(highest, t)
             alone[i :: len(a)] = t[i :: len(a)]
         statistics = t_statistics(model.differences, errors)
-        law = np.sort(highest)
+        highest = np.sort(highest)
         return ModelFindings(
             names=model.names,
             means=model.means,
-            half_widths=critical_value(law, 1 - level) * errors,
-            p=p_values(law, statistics),
+            half_widths=critical_value(highest, 1 - level) * errors,
+            p=p_values(highest, statistics),
             p_alone=p_values(np.sort(alone), statistics),
             more_seeds=np.zeros(len(a), dtype=np.int64),
             mean_half_widths=np.quantile(np.abs(own_seeds + self.errors), level, axis=0),

@@ -1,21 +1,29 @@
-"""Methods over many data sets: ranks with intervals, interquartile means, performance profiles, mean improvement.
+"""Methods over many data sets: mean ranks, interquartile means, profiles, mean improvement, Friedman's test.
 
 Formula
-    ranks          R_i = mean over data sets of the rank of method i by its mean over seeds (1 is best, ties share)
+    ranks          R_i = mean over N data sets of the rank of method i of k by its mean over seeds (1 is best, ties
+                   share)
     bootstrap      data sets are drawn with replacement, and within each its seeds, the same for all methods that share
                    them. Drawn means of n seeds, and means over N data sets, move too little by sqrt((n - 1) / n) and
                    sqrt((N - 1) / N): both are moved further by as much, and N data sets count as t with N - 1 degrees
                    of freedom.
     rank interval  R_i ± c s_i, s_i the standard deviation over draws, c the `level` quantile of the highest
-                   |R*_i - R_i| / s_i: the intervals of all methods hold at once
-    iqm            mean of the middle half of all runs' scores, runs of each data set counting alike in total
-    profile        share of runs above a score, runs of each data set counting alike in total
-    improvement    methods compared with data sets as blocks, each by its mean over seeds (`compare`)
+                   |R*_i - R_i| / s_i: the intervals of all methods hold simultaneously
+    iqm            mean of the middle half of all runs' scores, with equal total weight per data set
+    profile        share of runs above a score, with equal total weight per data set
+    improvement    methods compared with data sets as blocks, each by its mean over seeds (`compare_values`)
+    Friedman       chi2_F = 12 N / (k (k + 1)) (sum_j R_j^2 - k (k + 1)^2 / 4), divided by
+                   1 - sum(t^3 - t) / (N k (k^2 - 1)) for ties
+                   F_F = (N - 1) chi2_F / (N (k - 1) - chi2_F), F with k - 1 and (k - 1)(N - 1) degrees of freedom
+    Nemenyi        CD = q sqrt(k (k + 1) / (6 N)), q the studentised range's quantile for k methods, infinite freedom,
+                   over sqrt(2)
 
 Paper
     Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021, for
     interquartile means and profiles. Field and Welsh, "Bootstrapping clustered data", 2007, for two-stage draws.
-    Hesterberg, "What teachers should know about the bootstrap", 2015, for moving draws further.
+    Hesterberg, "What teachers should know about the bootstrap", 2015, for moving draws further. Demšar, "Statistical
+    comparisons of classifiers over multiple data sets", JMLR 2006, sections 3.2.2 and 3.2.4; Iman and Davenport, 1980,
+    for F_F; Conover, 1999, for ties.
 """
 
 import math
@@ -27,7 +35,7 @@ import numpy as np
 from fairground.comparison.compare_values import check_settings, compare_values
 from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.intervals import LEVEL
-from fairground.comparison.mean_ranks import ranks_of
+from fairground.comparison.null_distribution import range_reached
 from fairground.comparison.paired_table import Array
 from fairground.comparison.run_scores import Runs, Values
 from fairground.errors import require
@@ -125,7 +133,7 @@ def interquartile_means(values: Array, weights: Array) -> Array:
 
 
 def profile_of(per_dataset: Sequence[Array], scores: Array) -> Array:
-    """Return the share of runs above each score, every data set counting alike."""
+    """Return the share of runs above each score, with equal weight per data set."""
     shares = [(row[~np.isnan(row)][:, None] > scores).mean(axis=0) for row in per_dataset]
     found: Array = np.mean(shares, axis=0)
     return found
@@ -194,7 +202,96 @@ class _Draws:
         for i, some in enumerate(keep):
             counts = self.counts[i][:, some]
             total = counts.sum(axis=1, keepdims=True)
-            # A draw without any run of this method counts them all alike.
+            # A draw without any run of this method weights them equally.
             shares = np.where(total > 0, counts / np.maximum(total, 1), 1 / sizes[i])
             drawn.append(shares * picked[i][:, None])
         return interquartile_means(values, np.vstack([plain, np.hstack(drawn)]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriticalDifference:
+    """What a critical-difference diagram draws: methods from best to worst, and bars over those not separated."""
+
+    names: tuple[str, ...]
+    mean_ranks: tuple[float, ...]
+    n_datasets: int
+    p: float
+    critical_difference: float
+    bars: tuple[tuple[str, ...], ...]
+    level: float
+
+    @property
+    def is_different(self) -> bool:
+        """Tell whether Friedman's test finds any difference at all; if not, the bars mean nothing."""
+        return self.p <= 1 - self.level
+
+
+def critical_difference(scores: Mapping[str, Sequence[float]], *, level: float = LEVEL) -> CriticalDifference:
+    """Return the diagram's data from each method's scores, one per data set in the same order; higher is better."""
+    names, table = list(scores), _table(scores)
+    n, k = table.shape
+    ranks = ranks_of(table)
+    means = ranks.mean(axis=0)
+    order = sorted(range(k), key=lambda j: (means[j], j))
+    width = nemenyi(k, n, level=level)
+    return CriticalDifference(
+        names=tuple(names[j] for j in order),
+        mean_ranks=tuple(float(means[j]) for j in order),
+        n_datasets=n,
+        p=friedman_p(table),
+        critical_difference=width,
+        bars=_bars([names[j] for j in order], [float(means[j]) for j in order], width),
+        level=level,
+    )
+
+
+def ranks_of(table: np.ndarray) -> np.ndarray:
+    """Return the rank of each method on each data set, 1 for the highest score; ties share their mean rank."""
+    above = (table[:, None, :] > table[:, :, None]).sum(axis=2)
+    equal = (table[:, None, :] == table[:, :, None]).sum(axis=2)
+    found: np.ndarray = above + (equal + 1) / 2
+    return found
+
+
+def friedman_p(table: np.ndarray) -> float:
+    """Return the p-value of Friedman's test in Iman and Davenport's form; rows are data sets."""
+    from scipy.special import fdtrc
+
+    n, k = table.shape
+    ranks = ranks_of(table)
+    equal = (table[:, None, :] == table[:, :, None]).sum(axis=2)
+    # Over each value its group's size^2 - 1 adds up to size^3 - size per group.
+    ties = 1 - float((equal**2 - 1).sum()) / (n * k * (k**2 - 1))
+    if ties == 0:
+        return 1.0
+    chi2 = 12 * n / (k * (k + 1)) * (float((ranks.mean(axis=0) ** 2).sum()) - k * (k + 1) ** 2 / 4) / ties
+    rest = n * (k - 1) - chi2
+    # Every data set ranks the methods in the same order.
+    return 0.0 if rest <= 1e-12 else float(fdtrc(k - 1, (k - 1) * (n - 1), max(0.0, (n - 1) * chi2 / rest)))
+
+
+def nemenyi(k: int, n: int, *, level: float = LEVEL) -> float:
+    """Return how far apart two of k mean ranks over n data sets must be."""
+    return range_reached(k, level) / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * n))
+
+
+def _table(scores: Mapping[str, Sequence[float]]) -> np.ndarray:
+    require(len(scores) >= 2, f"ranks need at least 2 methods; got {len(scores)}")
+    sizes = {len(row) for row in scores.values()}
+    require(len(sizes) == 1, f"every method needs a score on every data set; got {sorted(sizes)} of them")
+    require(min(sizes) >= 2, f"ranks need at least 2 data sets; got {min(sizes)}")
+    table = np.array([list(row) for row in scores.values()], dtype=float).T
+    require(bool(np.isfinite(table).all()), "ranks need finite scores")
+    return table
+
+
+def _bars(names: Sequence[str], ranks: Sequence[float], width: float) -> tuple[tuple[str, ...], ...]:
+    """Return the longest runs of methods within the critical difference; a bar inside another is not drawn."""
+    bars: list[tuple[str, ...]] = []
+    reach = 0
+    for i, rank in enumerate(ranks):
+        end = max(j for j in range(i, len(ranks)) if ranks[j] - rank <= width)
+        if end > i and end > reach:
+            bars.append(tuple(names[i : end + 1]))
+        reach = max(reach, end)
+    return tuple(bars)

@@ -39,8 +39,8 @@ def summary_of(comparison: "Comparison") -> str:
         return f"{comparison.methods[0].name} is the only method."
     if len(comparison.repeated.methods) < 2:
         return f"{comparison.methods[0].name} leads, but one run cannot tell a better method from a lucky one."
-    said = _among_repeated(comparison.repeated)
-    return f"{said} {no_verdict_on(single)}" if single else said
+    found = _among_repeated(comparison.repeated)
+    return f"{found} {no_verdict_on(single)}" if single else found
 
 
 def no_verdict_on(single: Sequence[str]) -> str:

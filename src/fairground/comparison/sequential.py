@@ -1,12 +1,12 @@
-"""Seeds in waves, until it is settled: who still needs seeds, and verdicts that stay right though one looks repeatedly.
+"""Seeds in waves, until it is settled: which methods need more seeds, and verdicts that stay valid over repeated looks.
 
 Formula
     Looks after n_1 < n_2 < ... < n_T = limit seeds. Look t may err with probability
         e_t = (1 - level) (f(n_t) - f(n_{t-1})),   f(n) = (n / limit)^SPENDING,
     so that all looks add up to 1 - level, whatever was added to which method between them. Every look has the intervals
-    of `model` at e_t; a pair's interval is what the intervals of all looks so far have in common.
+    of `mixed_model` at e_t; a pair's interval is the intersection of the intervals of all looks so far.
     p of a pair = the least over looks of p_t (1 - level) / e_t
-    in question: the leader and every method that is neither beaten by any other nor settled against the leader
+    in question: the leader and every method that is neither beaten nor settled against the leader
 
 Paper
     Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983, for spending the error.
@@ -49,12 +49,10 @@ class Plan:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """How many seeds there are at each look."""
         return (*range(self.first, self.limit, self.wave), self.limit)
 
     @property
     def errors(self) -> tuple[float, ...]:
-        """How often each look may err."""
         spent = [(n / self.limit) ** SPENDING for n in self.looks]
         return tuple((1 - self.level) * (now - then) for then, now in zip([0.0, *spent], spent, strict=False))
 
@@ -63,9 +61,8 @@ class Plan:
 class Wave:
     """Where a study in waves stands after `n_looks` looks.
 
-    `given` are the seeds each method was given so far, `needs` those of them it still has to run; `state` says whether
-    to go on. `in_question` get more seeds, or would without the limit. `comparison` holds for all looks at once, None
-    before the first.
+    `given` are the seeds each method was given so far, `needs` those of them it still has to run. `in_question` get
+    more seeds, or would without the limit. `comparison` corrects for all looks, None before the first.
     """
 
     comparison: Comparison | None
@@ -90,8 +87,8 @@ def next_wave(
     """Look as often as the runs allow, and say what to run next.
 
     `seeds` is the order in which seeds are given out, by default 0, 1, 2, ...; `methods` names those that have no run
-    yet; `lost` are runs that failed and will not come. Runs on seeds that a method was not given do not count. The same
-    values give the same waves: nothing is remembered.
+    yet; `lost` are runs that failed. Runs on seeds that a method was not given do not count. The same values give the
+    same waves: there is no other state.
     """
     order = tuple(seeds) if seeds is not None else tuple(range(plan.limit))
     require(len(order) >= plan.limit, f"seeds must name at least limit, {plan.limit}, of them; got {len(order)}")
@@ -102,7 +99,10 @@ def next_wave(
     given: dict[str, tuple[Any, ...]] = {}
     for n_looks, n_seeds in enumerate(plan.looks):
         given |= dict.fromkeys(active, order[:n_seeds])
-        missing = {name: _missing(name, given[name], values, gone) for name in active}
+        missing = {
+            name: tuple(s for s in given[name] if s not in values.get(name, {}) and (name, s) not in gone)
+            for name in active
+        }
         needs = {name: found for name, found in missing.items() if found}
         runs = _given_runs(values, given)
         if needs or runs is None:
@@ -133,9 +133,9 @@ def next_wave(
 def compare_in_waves(
     values: Values, wave: Wave, *, margin: float | None = None, higher_is_better: bool = True
 ) -> Comparison:
-    """Compare by any metric the runs of a study whose waves went as `wave` says.
+    """Compare by any metric the runs of a study whose waves were `wave`.
 
-    Every look of the study counts as a look at this metric too, whether it decided who got more seeds or not.
+    Every look of the study counts as a look at this metric too, whether it decided which methods got seeds or not.
     """
     margin = _margin(values) if margin is None else margin
     comparison: Comparison | None = None
@@ -157,11 +157,12 @@ def look(
     error = plan.errors[number]
     # Intervals of single means pay for the look as well.
     now = compare_runs(runs, error=error, level=1 - error, margin=margin, higher_is_better=higher_is_better)
-    return _in_common(before, _at_level(now, plan.level), error)
+    now = replace(now, level=plan.level, pairs=tuple(replace(pair, level=plan.level) for pair in now.pairs))
+    return _in_common(before, now, error)
 
 
 def in_question(comparison: Comparison) -> tuple[str, ...]:
-    """Return the leader and whom it is not settled against; nobody once it is settled."""
+    """Return the leader and the methods it is not settled against; none once it is settled."""
     leader, *others = comparison.best
     open_ones = [name for name in others if not comparison.pair(leader, name).is_settled]
     return (leader, *open_ones) if open_ones else ()
@@ -179,11 +180,6 @@ def _given_runs(values: Values, given: Mapping[str, Collection[Any]]) -> Runs | 
     return Runs.from_values(known) if known else None
 
 
-def _at_level(comparison: Comparison, level: float) -> Comparison:
-    pairs = tuple(replace(pair, level=level) for pair in comparison.pairs)
-    return replace(comparison, level=level, pairs=pairs)
-
-
 def _with_prospect(pair: Pair, wave: Wave) -> Pair:
     """Return the pair with what the study will do about it."""
     is_asked = pair.a in wave.in_question and pair.b in wave.in_question
@@ -191,10 +187,6 @@ def _with_prospect(pair: Pair, wave: Wave) -> Pair:
     if is_asked and wave.state != "settled":
         prospect = "follow" if wave.state == "running" else "limit"
     return replace(pair, more_seeds=None, prospect=prospect)
-
-
-def _missing(name: str, due: Sequence[Any], values: Values, lost: frozenset[tuple[str, Any]]) -> tuple[Any, ...]:
-    return tuple(seed for seed in due if seed not in values.get(name, {}) and (name, seed) not in lost)
 
 
 def _in_common(before: Comparison | None, now: Comparison, error: float) -> Comparison:

@@ -97,6 +97,18 @@ class Verification:
     impostors_equal: np.ndarray
     n_impostors: int
 
+    @property
+    def passing(self) -> np.ndarray:
+        """How many impostor pairs pass a threshold at each similarity: those as similar or more."""
+        passing: np.ndarray = self.impostors_above + self.impostors_equal
+        return passing
+
+    @property
+    def refused(self) -> np.ndarray:
+        """How many genuine pairs a threshold at each similarity refuses: those less similar."""
+        refused: np.ndarray = np.cumsum(self.genuine) - self.genuine
+        return refused
+
 
 @dataclass(frozen=True, kw_only=True)
 class OpenSet:

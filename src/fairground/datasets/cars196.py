@@ -19,7 +19,7 @@ import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.loading.class_folders import class_folders, sub_folders
-from fairground.loading.photo_dataset import (
+from fairground.loading.image_dataset import (
     PhotoDataset,
     Photos,
     check_counts,

@@ -21,8 +21,8 @@ import numpy as np
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
+from fairground.loading.csv_columns import held_out, parts_from_words, read_parquet
 from fairground.loading.feature_rows import FeatureRows
-from fairground.loading.table_columns import held_out, parts_from_words, read_parquet
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 
 _FEATURES = ("features", "embeddings")

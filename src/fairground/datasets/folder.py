@@ -18,8 +18,8 @@ import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.loading.class_folders import ClassFolders, class_folders, sub_folders
-from fairground.loading.photo_dataset import PhotoDataset, Photos, check_prepared, existing_root
-from fairground.loading.table_columns import PARTS, held_out
+from fairground.loading.csv_columns import PARTS, held_out
+from fairground.loading.image_dataset import PhotoDataset, Photos, check_prepared, existing_root
 
 SOURCE = "Give a folder that has one folder of images for each class"
 

@@ -13,7 +13,7 @@ import numpy as np
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 from fairground.records.arrays import read_arrays
 
 SHIPPED = Path(__file__).parent / "data" / "icons.npz"

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.loading.photo_dataset import (
+from fairground.loading.image_dataset import (
     PhotoDataset,
     Photos,
     check_counts,

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairground.errors import DataError
-from fairground.loading.photo_dataset import (
+from fairground.loading.image_dataset import (
     PhotoDataset,
     Photos,
     check_counts,

@@ -16,7 +16,7 @@ from torch.nn import functional
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.errors import require
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 
 class SyntheticDataset(Dataset):

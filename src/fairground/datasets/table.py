@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.loading.photo_dataset import PhotoDataset, Photos, check_prepared
-from fairground.loading.table_columns import Columns, held_out, parts_from_words, read_columns
+from fairground.loading.csv_columns import Columns, held_out, parts_from_words, read_columns
+from fairground.loading.image_dataset import PhotoDataset, Photos, check_prepared
 
 #: column -> the names it may have
 NAMES = {

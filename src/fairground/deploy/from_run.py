@@ -1,4 +1,4 @@
-"""A finished run as a model to use: its selected weights, and what is known of them."""
+"""A finished run as a model to use: its selected weights and metadata."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ _ROWS = 5000
 def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel:
     """Return a run's selected model; `measured` also finds thresholds and intervals on its validation split.
 
-    Where the training data is no more, the model is as usable, with the scores of its record and nothing measured anew.
+    If the training data is gone, the model is as usable, with the scores of its record and nothing measured again.
     """
     run_name = resolve_run(home, name)
     folder = RunFolder(home, run_name)
@@ -38,7 +38,7 @@ def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel
     for key, part in (("trunk", spec.trunk), ("head", spec.head), ("transform", spec.transform)):
         require(
             ":" not in part.name,
-            f"run {run_name} has {key}={part.name}, which lies outside fairground; use it in Python",
+            f"run {run_name} has {key}={part.name}, which is outside fairground; use it in Python",
         )
     store = Store(home)
     record = store.get(run_name) if run_name in store.names() else None
@@ -53,13 +53,16 @@ def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel
     return UsableModel(network=model, transform=run.parts.transform, metadata=metadata, device=run.parts.device)
 
 
+def untrained(trunk: ComponentSpec) -> ComponentSpec:
+    """Return a trunk without the file it began training from: the trained weights are in the folder."""
+    cleared = {"weights": None, "weights_sha256": ""}
+    settings = {key: cleared.get(key, value) for key, value in trunk.settings.items()}
+    return ComponentSpec(name=trunk.name, settings=settings)
+
+
 def _without_data(folder: RunFolder, spec: RunSpec, profile: InputProfile, record: RunRecord | None) -> UsableModel:
     device = best_device()
-    # The selected weights are in the folder: whatever file training began from need not be there.
-    cleared = {"weights": None, "weights_sha256": ""}
-    settings = {key: cleared.get(key, value) for key, value in spec.trunk.settings.items()}
-    trunk = ComponentSpec(name=spec.trunk.name, settings=settings)
-    model = build_model(trunk, spec.head, spec.training, channels=profile.channels).to(device)
+    model = build_model(untrained(spec.trunk), spec.head, spec.training, channels=profile.channels).to(device)
     model.load_state_dict(selected_weights(folder))
     model.trunk.preprocessing = profile.preprocessing
     scores = tuple(
@@ -113,7 +116,7 @@ def _validation(run: Reopened) -> tuple[tuple[MeasuredScore, ...], tuple[Thresho
     if len(rows) == 0:
         return (), ()
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device).cpu()
-    # Draws of one class are all alike: they say nothing about other classes.
+    # A bootstrap over one class says nothing about other classes.
     bootstrap = Bootstrap() if len(np.unique(parts.table.labels[rows])) > 1 else None
     detail = evaluate_in_detail(
         view_of(run.spec, parts, embeddings, rows), evaluation.metrics, lone=evaluation.lone, bootstrap=bootstrap
@@ -129,16 +132,16 @@ def _validation(run: Reopened) -> tuple[tuple[MeasuredScore, ...], tuple[Thresho
 
 
 def _test_scores(home: Path, run: Reopened, record: RunRecord | None) -> tuple[MeasuredScore, ...]:
-    """Return the recorded test scores, with intervals from what each query scored; the test split stays shut."""
+    """Return the recorded test scores, with intervals from what each query scored; the test split is not opened."""
     if record is None:
         return ()
-    scores = [score for score in record.scores if score.split == "test"]
     path = RunFolder(home, record.name).queries
     return tuple(
         MeasuredScore(
             metric=score.metric, split="test", value=score.value, **_bounds(_interval(path, run, score.metric))
         )
-        for score in scores
+        for score in record.scores
+        if score.split == "test"
     )
 
 
@@ -149,22 +152,15 @@ def _bounds(interval: BootstrapInterval | None) -> dict[str, float]:
 
 
 def _interval(path: Path, run: Reopened, metric: str) -> BootstrapInterval | None:
-    if not path.is_file() or run.spec.evaluation.report != "selected":
-        return None
-    if f"per_query/{metric}" not in array_names(path):
+    is_stored = path.is_file() and run.spec.evaluation.report == "selected"
+    if not is_stored or f"per_query/{metric}" not in array_names(path):
         return None
     arrays = read_arrays(path, [f"per_query/{metric}", "is_counted"])
     values, is_counted = arrays[f"per_query/{metric}"], arrays["is_counted"]
-    labels = _query_labels(run)
-    if len(labels) != len(values) or len(np.unique(labels[is_counted])) == 1:
-        return None
-    return Bootstrap().of_mean(values[is_counted], labels[is_counted])
-
-
-def _query_labels(run: Reopened) -> np.ndarray:
-    """Return the class of each test query, as the run was judged; labels say nothing about the images."""
     table, rows = run.parts.table, run.parts.split.test
     if table.is_query is not None and table.is_query[rows].any():
         rows = rows[table.is_query[rows]]
-    labels: np.ndarray = table.labels[rows]
-    return labels
+    labels = table.labels[rows]
+    if len(labels) != len(values) or len(np.unique(labels[is_counted])) == 1:
+        return None
+    return Bootstrap().of_mean(values[is_counted], labels[is_counted])

@@ -1,19 +1,19 @@
 """What a user points at, as rows to embed: a folder of images, a table, one image, features, or a data set's name."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from fairground.contracts.table import Images, ImageTable
 from fairground.errors import DataError, require
-from fairground.loading.archives import refuse_archive
-from fairground.loading.class_folders import is_image_name
+from fairground.loading.class_folders import is_image_name, refuse_archive
+from fairground.loading.csv_columns import read_parquet
+from fairground.loading.decoding import for_each
 from fairground.loading.feature_rows import FeatureRows
-from fairground.loading.image_files import ImageFiles
-from fairground.loading.photo_dataset import PhotoDataset
-from fairground.loading.table_columns import read_parquet
+from fairground.loading.image_dataset import ImageFiles, PhotoDataset
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 from fairground.spec.catalogue import list_room, nearest
 from fairground.spec.declarations import settings_of
@@ -21,13 +21,17 @@ from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_dataset
 
 _FEATURES = ("features", "embeddings")
+#: pictures decoded at once, and unreadable ones named in a sentence
+_BLOCK = 256
+_SHOWN = 10
+Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingInputs:
     """`names` say where each row comes from; `labels` (n,) index `class_names`, where classes are known.
 
-    `left_out` are the names of pictures that were there but cannot be read, where the user said to do without them.
+    `left_out` are the names of unreadable pictures that the user asked to leave out.
     """
 
     images: Images
@@ -52,35 +56,31 @@ def read_inputs(data: str | Path) -> EmbeddingInputs:
     suffix = path.suffix.lower()
     if is_image_name(path.name):
         return EmbeddingInputs(images=ImageFiles([path], root=path.parent), names=(path.name,))
-    if suffix == ".csv" or (suffix in (".parquet", ".pq") and not set(_FEATURES) & set(_columns(path))):
+    is_parquet = suffix in (".parquet", ".pq")
+    if suffix == ".csv" or (is_parquet and not set(_FEATURES) & set(read_parquet(path).column_names)):
         return _from_files(_part("table", path=str(path)))
     require(
-        suffix in (".npz", ".npy", ".parquet", ".pq"),
-        f"'{path}' is no folder of images, no image, no table (.csv, .parquet) and no file of features (.npz, .npy)",
+        is_parquet or suffix in (".npz", ".npy"),
+        f"'{path}' is not a folder of images, an image, a table (.csv, .parquet) or a file of features (.npz, .npy)",
         DataError,
     )
     return _features(path)
 
 
 def _by_name(name: str) -> EmbeddingInputs:
-    known = [
-        word for word in list_room("datasets") if not any(s.is_required for s in settings_of("datasets", word).values())
-    ]
-    require(
-        name in known,
-        f"there is nothing at '{name}', and no data set of that name can be had without a path.{nearest(name, known)}",
-        DataError,
-    )
+    settings = {known: settings_of("datasets", known).values() for known in list_room("datasets")}
+    known = [name for name, found in settings.items() if not any(setting.is_required for setting in found)]
+    require(name in known, f"'{name}' is neither a file nor a built-in dataset.{nearest(name, known)}", DataError)
     return _from_table(build_dataset(_part(name)).load())
 
 
-def _part(name: str, **said: str) -> ComponentSpec:
-    defaults = {word: setting.default for word, setting in settings_of("datasets", name).items() if word not in said}
-    return ComponentSpec(name=name, settings={**defaults, **said})
+def _part(name: str, **given: str) -> ComponentSpec:
+    defaults = {key: setting.default for key, setting in settings_of("datasets", name).items() if key not in given}
+    return ComponentSpec(name=name, settings={**defaults, **given})
 
 
 def _from_files(part: ComponentSpec) -> EmbeddingInputs:
-    """Return files as they are listed: one that is not there is noticed with all others that cannot be read."""
+    """Return files as they are listed: one that is missing is reported with all others that cannot be read."""
     dataset = build_dataset(part)
     return _from_table(dataset.photos().table() if isinstance(dataset, PhotoDataset) else dataset.load())
 
@@ -96,7 +96,7 @@ def _loose_images(folder: Path) -> EmbeddingInputs | None:
         with os.scandir(folder) as entries:
             is_loose = any(entry.is_file() and _is_shown(entry.name) for entry in entries)
     except OSError as error:
-        raise DataError(f"cannot look into the folder {folder}: {error.strerror}") from error
+        raise DataError(f"cannot read the folder {folder}: {error.strerror}") from error
     if not is_loose:
         return None
     found: list[str] = []
@@ -116,23 +116,64 @@ def _is_shown(name: str) -> bool:
     return not name.startswith(".") and is_image_name(name)
 
 
-def _columns(path: Path) -> list[str]:
-    return list(read_parquet(path).column_names)
-
-
 def _features(path: Path) -> EmbeddingInputs:
     """Return features with their labels where the file has some; labels are not needed to embed."""
+    array = None
     if path.suffix.lower() == ".npy":
-        return _bare(FeatureRows(map_npy(path), origin=str(path)))
-    if path.suffix.lower() == ".npz":
+        array = map_npy(path)
+    elif path.suffix.lower() == ".npz":
         held = array_names(path)
-        named = next((word for word in _FEATURES if word in held), None)
+        named = next((name for name in _FEATURES if name in held), None)
         if named is not None and not {"labels", "label"} & set(held):
             mapped = map_array(path, named)
             array = read_arrays(path, [named])[named] if mapped is None else mapped
-            return _bare(FeatureRows(array, origin=str(path)))
-    return _from_table(build_dataset(_part("features", path=str(path))).load())
-
-
-def _bare(rows: FeatureRows) -> EmbeddingInputs:
+    if array is None:
+        return _from_table(build_dataset(_part("features", path=str(path))).load())
+    rows = FeatureRows(array, origin=str(path))
     return EmbeddingInputs(images=rows, names=tuple(f"row {row}" for row in range(len(rows))))
+
+
+def unreadable(inputs: EmbeddingInputs, tell: Tell = lambda *_: None) -> dict[str, str]:
+    """Return the name of each picture that cannot be read with the reason; every picture is decoded."""
+    images = inputs.images
+    if not isinstance(images, ImageFiles):
+        return {}
+    faults: dict[str, str] = {}
+
+    def look(row: int) -> str | None:
+        try:
+            images.picture(row)
+        except DataError as error:
+            return str(error)
+        return None
+
+    for begin in range(0, len(inputs), _BLOCK):
+        end = min(begin + _BLOCK, len(inputs))
+        found = zip(inputs.names[begin:end], for_each(look, range(begin, end)), strict=True)
+        faults.update({name: reason for name, reason in found if reason is not None})
+        tell(end, len(inputs))
+    return faults
+
+
+def without(inputs: EmbeddingInputs, faults: Mapping[str, str]) -> EmbeddingInputs:
+    """Return the rows that can be read, with the names of the others in `left_out`."""
+    images = inputs.images
+    if not faults or not isinstance(images, ImageFiles):
+        return inputs
+    kept = np.array([row for row, name in enumerate(inputs.names) if name not in faults], np.int64)
+    require(len(kept) > 0, f"none of the {len(inputs)} pictures can be read; {listed(faults)}", DataError)
+    boxes = None if images.boxes is None else images.boxes[kept]
+    return replace(
+        inputs,
+        images=ImageFiles([images.paths[row] for row in kept], root=images.root, boxes=boxes),
+        names=tuple(inputs.names[row] for row in kept),
+        labels=None if inputs.labels is None else inputs.labels[kept],
+        left_out=tuple(faults),
+    )
+
+
+def listed(faults: Mapping[str, str]) -> str:
+    """Return the reasons of the first few, and how many more there are."""
+    lines = [f"\n  {reason}" for reason in list(faults.values())[:_SHOWN]]
+    more = f"\n  and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
+    return f"{len(faults)} cannot be read:{''.join(lines)}{more}"

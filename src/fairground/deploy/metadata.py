@@ -12,13 +12,13 @@ from fairground.spec.run import ComponentSpec
 
 FORMAT = "fairground model"
 VERSION = 1
-#: the note of a model whose scores and thresholds could not be measured anew
+#: the note of a model whose scores and thresholds could not be measured again
 DATA_GONE = "the training data was not there when the model was exported: scores are those of the record, no intervals"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredScore:
-    """One score; `low` and `high` bound the middle `confidence` of a bootstrap over classes, where one was made."""
+    """One score; `low` and `high` bound the middle `confidence` of a bootstrap over classes, if one was made."""
 
     metric: str
     split: str
@@ -30,7 +30,7 @@ class MeasuredScore:
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold:
-    """Take two images for one class from `similarity` on: `fmr` and `fnmr` are the error rates on validation pairs."""
+    """Two images with at least this `similarity` count as one class; `fmr` and `fnmr` are its validation errors."""
 
     name: str
     similarity: float
@@ -40,7 +40,6 @@ class Threshold:
     n_impostors: int
 
     def sentence(self) -> str:
-        """Say what the threshold costs."""
         return (
             f"similarity {self.similarity:.4f} ({self.name}): of pairs of different classes {100 * self.fmr:.2f} % "
             f"pass, of pairs of one class {100 * self.fnmr:.2f} % are refused (validation, {self.n_impostors:,} and "
@@ -50,7 +49,7 @@ class Threshold:
 
 @dataclass(frozen=True, kw_only=True)
 class OnnxInput:
-    """What the ONNX file takes: floats (n, *shape); of pictures, pixels times `multiply` plus `add` in each channel."""
+    """Input of the ONNX file: floats (n, *shape); of pictures, pixels times `multiply` plus `add` per channel."""
 
     shape: tuple[int, ...]
     multiply: tuple[float, ...] = ()
@@ -63,7 +62,7 @@ class OnnxInput:
 class ModelMetadata:
     """Everything about a model but its weights.
 
-    `size` is the height and width of the images it was trained on, where all had one size. `classes` are the names of
+    `size` is the height and width of the images it was trained on, if all had one size. `classes` are the names of
     the classes it was trained on: it embeds any others too. `normalise` says that embeddings are compared at length 1.
     """
 
@@ -92,25 +91,18 @@ class ModelMetadata:
     onnx: OnnxInput | None = None
 
     def to_json(self) -> str:
-        """Return the facts as the text of `model.json`."""
-        parts = {name: _plain(getattr(self, name)) for name in ("trunk", "head", "transform")}
-        return json.dumps(
-            {"format": FORMAT, "version": VERSION, **asdict(self), **parts},
-            indent=1,
-            ensure_ascii=False,
-            allow_nan=False,
-        )
+        parts = {key: getattr(self, key) for key in ("trunk", "head", "transform")}
+        plain = {key: {"name": part.name, **part.settings} for key, part in parts.items()}
+        content = {"format": FORMAT, "version": VERSION, **asdict(self), **plain}
+        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str, origin: str) -> "ModelMetadata":
-        """Read `model.json`, refusing what is not one in a sentence that names `origin`."""
+        """Read `model.json`; refuse anything else in a sentence that names `origin`."""
         try:
             data = parse_json(text, origin, error=DataError)
-            require(
-                data.pop("format", None) == FORMAT,
-                f"{origin} is not the model.json of a fairground model",
-                DataError,
-            )
+            is_ours = data.pop("format", None) == FORMAT
+            require(is_ours, f"{origin} is not the model.json of a fairground model", DataError)
             version = data.pop("version")
             require(
                 version == VERSION, f"{origin} has version {version} of the format; this one reads {VERSION}", DataError
@@ -122,28 +114,19 @@ class ModelMetadata:
             raise DataError(f"{origin} is damaged: {error}") from error
 
     def features_wanted(self) -> str:
-        """Say which features a model of features takes, and as what file."""
+        """Say which features a model of features takes, and in which file."""
         return (
             f"features of width {self.channels} from the encoder that made those it was trained on, as an array "
             f"`features` (n, {self.channels}) in an .npz file, or as an .npy file"
         )
 
     def why_no_threshold(self) -> str:
-        """Say why there is none, where there is none."""
         if DATA_GONE in self.notes:
             return "the training data, whose validation classes it is found on, was not there when it was exported"
         return "the run has no validation split with two classes of two images to find one on"
 
-    def threshold(self, name: str) -> Threshold | None:
-        """Return the threshold of that name, or None when the run had no validation split to find it on."""
-        return next((found for found in self.thresholds if found.name == name), None)
 
-
-def _plain(part: ComponentSpec) -> dict[str, object]:
-    return {"name": part.name, **part.settings}
-
-
-def _part(data: Mapping[str, Any], key: str) -> ComponentSpec:
+def _part(key: str, data: Mapping[str, Any]) -> ComponentSpec:
     name = data["name"]
     # Naming a class by dotted path imports its module, and importing runs it: not from a file one was handed.
     require(
@@ -155,33 +138,21 @@ def _part(data: Mapping[str, Any], key: str) -> ComponentSpec:
 
 
 def _typed(data: dict[str, Any]) -> dict[str, Any]:
-    preprocessing = data["preprocessing"]
+    for key in ("channels", "embedding_dim"):
+        if type(data[key]) is not int or data[key] < 1:
+            raise ValueError(f"{key} must be a whole number from 1; got {str(data[key])[:40]}")
+    preprocessing, size, onnx = data["preprocessing"], data["size"], data.get("onnx")
     numbers = {name: tuple(float(value) for value in preprocessing[name]) for name in ("mean", "deviation")}
-    size = data["size"]
+    if onnx is not None:
+        onnx = OnnxInput(**{**onnx, **{name: tuple(onnx[name]) for name in ("shape", "multiply", "add")}})
     return {
         **data,
-        **{key: _part(data[key], key) for key in ("trunk", "head", "transform")},
+        **{key: _part(key, data[key]) for key in ("trunk", "head", "transform")},
         "preprocessing": Preprocessing(**{**preprocessing, **numbers}),
-        "channels": _count(data, "channels"),
-        "embedding_dim": _count(data, "embedding_dim"),
         "size": None if size is None else (int(size[0]), int(size[1])),
-        "classes": tuple(str(name) for name in data["classes"]),
+        "classes": tuple(map(str, data["classes"])),
         "scores": tuple(MeasuredScore(**score) for score in data["scores"]),
         "thresholds": tuple(Threshold(**found) for found in data["thresholds"]),
-        "notes": tuple(str(note) for note in data["notes"]),
-        "onnx": _onnx(data.get("onnx")),
+        "notes": tuple(map(str, data["notes"])),
+        "onnx": onnx,
     }
-
-
-def _count(data: Mapping[str, Any], key: str) -> int:
-    value = data[key]
-    if type(value) is not int or value < 1:
-        raise ValueError(f"{key} must be a whole number from 1; got {str(value)[:40]}")
-    return value
-
-
-def _onnx(data: Mapping[str, Any] | None) -> OnnxInput | None:
-    if data is None:
-        return None
-    tuples = {name: tuple(data[name]) for name in ("shape", "multiply", "add")}
-    return OnnxInput(**{**data, **tuples})

@@ -13,91 +13,87 @@ def card_of(metadata: ModelMetadata) -> str:
     collection = "my_pictures" if metadata.is_picture else "my_features.npz"
     query = "picture.jpg --page found.html" if metadata.is_picture else "new_features.npz"
     unit = "unit length, compared by cosine" if metadata.normalise else "any length, compared by Euclidean distance"
-    return "\n".join(
-        [
-            f"# Embedding model {metadata.run}",
-            "",
-            f"Turns {kind} into embeddings of {metadata.embedding_dim} numbers ({unit}). Trained with fairground "
-            f"{metadata.fairground} under protocol {_code(metadata.protocol)}.",
-            "",
-            "## How it was made",
-            "",
-            f"- trunk {_code(metadata.trunk.name)}, head {_code(metadata.head.name)}, transform "
-            f"{_code(metadata.transform.name)}; all settings are in `model.json`",
-            f"- data {_code(metadata.data)}, fingerprint {_code(metadata.data_fingerprint)}; split "
-            f"{_code(metadata.split)}, fingerprint {_code(metadata.split_fingerprint)}",
-            f"- trained on {len(metadata.classes)} classes: {_some(metadata.classes)}",
-            *(f"- {_plain(note)}" for note in metadata.notes),
-            "",
-            "## Scores",
-            "",
-            *_scores(metadata.scores),
-            "",
-            "## Same class or not",
-            "",
-            *_thresholds(metadata),
-            "",
-            "## Limits",
-            "",
-            *_limits(metadata),
-            "",
-            "## How to use it",
-            "",
-            "```",
-            f"fairground embed THIS_FOLDER {collection} -o embeddings.npz",
-            f"fairground index THIS_FOLDER {collection} -o my_index",
-            f"fairground query my_index {query}",
-            "```",
-            "",
-            "```",
-            "from fairground.deploy.model_folder import open_model",
-            f'embeddings = open_model("THIS_FOLDER").embed("{collection}")',
-            "```",
-            *_features(metadata),
-            "",
-            *_onnx(metadata.onnx),
-        ]
-    )
+    own = "pictures like those it was trained on" if metadata.is_picture else "features of the same encoder"
+    shape = f" Whole pictures are resized to {metadata.size[0]} x {metadata.size[1]} pixels." if metadata.size else ""
+    encoder = f"\nIt takes {metadata.features_wanted()}. Pass pictures through that encoder first.\n"
+    names = ", ".join(_code(name) for name in metadata.classes[:_SHOWN])
+    more = f" and {len(metadata.classes) - _SHOWN} more" if len(metadata.classes) > _SHOWN else ""
+    notes = "".join(f"\n- {_plain(note)}" for note in metadata.notes)
+    return f"""# Embedding model {metadata.run}
+
+Turns {kind} into embeddings of {metadata.embedding_dim} numbers ({unit}). Trained with fairground \
+{metadata.fairground} under protocol {_code(metadata.protocol)}.
+
+## How it was made
+
+- trunk {_code(metadata.trunk.name)}, head {_code(metadata.head.name)}, transform {_code(metadata.transform.name)}; \
+all settings are in `model.json`
+- data {_code(metadata.data)}, fingerprint {_code(metadata.data_fingerprint)}; split {_code(metadata.split)}, \
+fingerprint {_code(metadata.split_fingerprint)}
+- trained on {len(metadata.classes)} classes: {names}{more}{notes}
+
+## Scores
+
+{_scores(metadata.scores)}
+
+## Same class or not
+
+{_thresholds(metadata)}
+
+## Limits
+
+- Scores and thresholds hold for {own}, of classes of the same kind; other data need their own measurement \
+(`fairground score`).
+- One run with one seed: the intervals do not cover how far another training run would be.
+- It measures how alike things look to it, never what they are.{shape}
+- Thresholds were found on the validation split, which also selected the epoch: expect slightly more errors.
+
+## How to use it
+
+```
+fairground embed THIS_FOLDER {collection} -o embeddings.npz
+fairground index THIS_FOLDER {collection} -o my_index
+fairground query my_index {query}
+```
+
+```
+from fairground.deploy.model_folder import open_model
+embeddings = open_model("THIS_FOLDER").embed("{collection}")
+```
+{"" if metadata.is_picture else encoder}
+{_onnx(metadata.onnx)}"""
 
 
-def _features(metadata: ModelMetadata) -> list[str]:
-    if metadata.is_picture:
-        return []
-    return [
-        "",
-        f"It takes no pictures but {metadata.features_wanted()}. Pass pictures through that encoder first.",
-    ]
-
-
-def _onnx(takes: OnnxInput | None) -> list[str]:
+def _onnx(takes: OnnxInput | None) -> str:
     if takes is None:
-        return []
+        return ""
     shape = " x ".join(str(length) for length in ("n", *takes.shape))
     scaling = (
-        f" Of a picture cut to that size these are its 8-bit pixels, channels in order {takes.order}, times "
+        f" For a picture cut to that size these are its 8-bit pixels, channels in order {takes.order}, times "
         f"{list(takes.multiply)} plus {list(takes.add)}."
         if takes.multiply
         else ""
     )
-    return [
-        f"`model.onnx` takes `inputs` ({shape}, float32) and gives `embeddings`, for any n.{scaling} Held against "
-        f"torch with onnxruntime it differed by {takes.largest_difference:.1e} at most.",
-        "",
-    ]
+    return (
+        f"`model.onnx` takes `inputs` ({shape}, float32) and gives `embeddings`, for any n.{scaling} In onnxruntime it "
+        f"differed from torch by at most {takes.largest_difference:.1e}.\n"
+    )
 
 
-def _scores(scores: tuple[MeasuredScore, ...]) -> list[str]:
+def _scores(scores: tuple[MeasuredScore, ...]) -> str:
     if not scores:
-        return ["None: the run was not measured."]
+        return "None: the run was not measured."
     rows = [f"| {score.split} | {score.metric} | {100 * score.value:.2f} % | {_interval(score)} |" for score in scores]
-    return [
-        "Classes of these splits were not trained on, unless the split is a closed set. Intervals are bootstraps over "
-        "whole classes: how far the score might move with other classes of the same kind.",
-        "",
-        "| split | metric | score | interval |",
-        "|---|---|---|---|",
-        *rows,
-    ]
+    return "\n".join(
+        [
+            "Classes of these splits were not trained on, unless the split is a closed set. Intervals are bootstraps "
+            "over whole classes: how far the score might move with other classes of the same kind.",
+            "",
+            "| split | metric | score | interval |",
+            "|---|---|---|---|",
+            *rows,
+        ]
+    )
 
 
 def _interval(score: MeasuredScore) -> str:
@@ -106,45 +102,30 @@ def _interval(score: MeasuredScore) -> str:
     return f"{100 * score.low:.2f} to {100 * score.high:.2f} % ({100 * score.confidence:.0f} %)"
 
 
-def _thresholds(metadata: ModelMetadata) -> list[str]:
+def _thresholds(metadata: ModelMetadata) -> str:
     if not metadata.thresholds:
-        return [f"No threshold is known: {metadata.why_no_threshold()}."]
-    return [
-        *(f"- {found.sentence()}" for found in metadata.thresholds),
-        "",
-        "The rates are of single pairs: is this the same class as that? Whether a picture is in a collection at all is "
-        "decided by `fairground query`, at the size of the collection.",
-    ]
-
-
-def _limits(metadata: ModelMetadata) -> list[str]:
-    own = "pictures like those it was trained on" if metadata.is_picture else "features of the same encoder"
-    shape = f" Whole pictures are brought to {metadata.size[0]} x {metadata.size[1]} pixels." if metadata.size else ""
-    return [
-        f"- Scores and thresholds hold for {own}, of classes of the same kind; other data need their own measurement "
-        "(`fairground score`).",
-        "- One run with one seed: the intervals do not say how far another training would land.",
-        f"- It tells how alike things look to it, never what they are.{shape}",
-        "- Thresholds were found on the validation split, which also selected the epoch: expect slightly more errors.",
-    ]
-
-
-def _some(names: tuple[str, ...]) -> str:
-    shown = ", ".join(_code(name) for name in names[:_SHOWN])
-    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        return f"No threshold is known: {metadata.why_no_threshold()}."
+    return "\n".join(
+        [
+            *(f"- {found.sentence()}" for found in metadata.thresholds),
+            "",
+            "The rates are of single pairs: is this the same class as that? Whether a picture is in a collection at "
+            "all is decided by `fairground query`, at the size of the collection.",
+        ]
+    )
 
 
 def _code(text: str) -> str:
     """Names come from folders and files: in a code span nothing of them is markup."""
-    plain = _plain_line(text)
+    plain = _one_line(text)
     ticks = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
     pad = " " if "`" in plain else ""
     return f"{ticks}{pad}{plain}{pad}{ticks}"
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", _plain_line(text))
+    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", _one_line(text))
 
 
-def _plain_line(text: str) -> str:
+def _one_line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)

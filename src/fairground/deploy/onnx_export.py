@@ -1,6 +1,9 @@
-"""A model as an ONNX file for programs without torch, held against torch before it is believed."""
+"""A model as an ONNX file for programs without torch, compared with torch before it is written."""
 
+import contextlib
 import io
+import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,27 +12,22 @@ import torch
 from torch import Tensor
 
 from fairground.deploy.metadata import OnnxInput
-from fairground.deploy.model import Embedder, UsableModel
-from fairground.deploy.resize import resized_images
+from fairground.deploy.model import Embedder, UsableModel, resized_images
 from fairground.errors import InputError, StoreError, require
 from fairground.files import write_atomically
-from fairground.loading.in_memory import ImagesInMemory
+from fairground.loading.image_dataset import ImagesInMemory
 
 #: how far an embedding may be from torch's
 LARGEST_DIFFERENCE = 1e-4
-#: batches it is held against torch with; the file itself takes any
+#: batch sizes of the comparison with torch; the file takes any
 _BATCHES = (1, 2, 5)
 
 
 def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
-    """Write the network, from the transform's output to finished embeddings, and compare it with torch.
-
-    Returns what the file takes, with the largest difference found.
-    """
+    """Write the network, from the transform's output to finished embeddings, if it agrees with torch."""
     runtime = _packages()
     embedder = Embedder(model.network, normalise=model.metadata.normalise).eval().cpu()
     inputs = example_inputs(model, max(_BATCHES))
-    # The exporter talks on stdout, which belongs to the caller's own output.
     data = _exported(embedder, inputs)
     session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
     worst = 0.0
@@ -52,7 +50,7 @@ def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
 
 
 def example_inputs(model: UsableModel, n: int) -> Tensor:
-    """Return what the transform makes of random pictures, or random features: (n, ...) on the processor."""
+    """Return the transform's output for random pictures, or random features: (n, ...) on the CPU."""
     metadata = model.metadata
     generator = torch.Generator().manual_seed(0)
     if not metadata.is_picture:
@@ -64,7 +62,7 @@ def example_inputs(model: UsableModel, n: int) -> Tensor:
 
 
 def _scaling(model: UsableModel) -> tuple[tuple[float, ...], tuple[float, ...], str]:
-    """Return what the transform does to the numbers in a picture, found by showing it plain ones."""
+    """Return what the transform does to pixel values, found with black, white and red pictures."""
     channels = model.metadata.channels
     height, width = model.metadata.size or (320, 320)
     plain = np.zeros((3, channels, height, width), np.uint8)
@@ -72,19 +70,16 @@ def _scaling(model: UsableModel) -> tuple[tuple[float, ...], tuple[float, ...], 
     plain[2, 0] = 255
     seen = model.transform.evaluate(ImagesInMemory(plain), np.arange(3), torch.device("cpu"))[:, :, 0, 0]
     multiply = tuple(((seen[1] - seen[0]) / 255).tolist())
-    is_turned = channels == 3 and bool(seen[2, 0] == seen[0, 0])
-    return multiply, tuple(seen[0].tolist()), "bgr" if is_turned else "rgb"
+    is_bgr = channels == 3 and bool(seen[2, 0] == seen[0, 0])
+    return multiply, tuple(seen[0].tolist()), "bgr" if is_bgr else "rgb"
 
 
 def _exported(embedder: Embedder, inputs: Tensor) -> bytes:
-    import contextlib
-    import logging
-    import warnings
-
-    quiet = logging.getLogger("torch.onnx")
-    before = quiet.level
-    quiet.setLevel(logging.ERROR)
+    logger = logging.getLogger("torch.onnx")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
     try:
+        # The exporter prints to stdout, which belongs to the caller's own output.
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             program = torch.onnx.export(
@@ -96,10 +91,10 @@ def _exported(embedder: Embedder, inputs: Tensor) -> bytes:
                 dynamo=True,
                 verbose=False,
             )
-    except Exception as error:  # whatever the exporter stumbles upon in a network
+    except Exception as error:  # the exporter raises many kinds
         raise InputError(f"torch cannot write this network as ONNX: {str(error)[:300]}") from error
     finally:
-        quiet.setLevel(before)
+        logger.setLevel(before)
     assert program is not None
     serialised: bytes = program.model_proto.SerializeToString()
     return serialised

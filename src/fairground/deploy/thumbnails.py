@@ -8,9 +8,8 @@ import numpy as np
 from PIL import Image
 
 from fairground.contracts.table import Images
-from fairground.loading.decoding import open_picture, picture_size
-from fairground.loading.image_files import ImageFiles
-from fairground.loading.threads import for_each
+from fairground.loading.decoding import for_each, open_picture, picture_size
+from fairground.loading.image_dataset import ImageFiles
 
 #: longer side of a small picture
 SIDE = 128

@@ -1,9 +1,10 @@
-"""The pairs of a batch as a kernel wants them: positives as a list, negatives in place. Equals `pair_weights`.
+"""The pairs of a batch as kernels need them: positives as a list, negatives in place, and losses in blocks of anchors.
 
 Positives are few (n times the class size) and negatives nearly all, so positives are listed, in O(n log n), and
-negatives are what is left of the (n, n) matrix when all else is taken out.
+negatives are what is left of the (n, n) matrix. Equals `pair_weights`.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,8 +13,52 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import KernelResult
 from fairground.contracts.tuples import Tuples, as_pairs
+from fairground.functional import blocks
 from fairground.functional.random_choice import draw_below
+from fairground.kernels.vector_gradients import kernel_of_products, kernel_of_vectors
+
+
+class ClassOrder(NamedTuple):
+    """`rows` (n,): all rows, class by class. `start`, `stop` (n,): where the class of each row lies in that order."""
+
+    rows: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+
+    @property
+    def n_positives(self) -> np.ndarray:
+        """How many others (n,) of its class each row has."""
+        counts: np.ndarray = self.stop - self.start - 1
+        return counts
+
+    @property
+    def n_negatives(self) -> np.ndarray:
+        """How many rows (n,) of other classes there are for each row."""
+        counts: np.ndarray = len(self.rows) - (self.stop - self.start)
+        return counts
+
+
+def class_order(labels: Tensor) -> ClassOrder:
+    """Return the order of a batch, in O(n log n)."""
+    return ClassOrder(*_sort(labels.contiguous().numpy()))
+
+
+@numba.njit(nogil=True, cache=True)
+def _sort(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n = len(labels)
+    rows = np.argsort(labels, kind="mergesort")
+    start = np.empty(n, np.int64)
+    stop = np.empty(n, np.int64)
+    first = 0
+    for place in range(1, n + 1):
+        if place == n or labels[rows[place]] != labels[rows[first]]:
+            for k in range(first, place):
+                start[rows[k]] = first
+                stop[rows[k]] = place
+            first = place
+    return rows, start, stop
 
 
 class BatchPairs(NamedTuple):
@@ -192,3 +237,56 @@ def one_random_positive(pairs: BatchPairs, generator: torch.Generator | None) ->
     anchor = counts.nonzero().squeeze(1)
     first = counts.cumsum(0) - counts
     return pairs.where(pairs.place.argsort()[(first + number)[anchor]])
+
+
+#: cosines (r, n) and the anchors' pairs -> the mean, its gradient (r, n), and its count ()
+PairRule = Callable[[Tensor, BatchPairs], tuple[Tensor, Tensor, Tensor]]
+
+
+def kernel_of_pairs(
+    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, rule: PairRule, *, repeats: bool = False, complete: bool
+) -> KernelResult | None:
+    """Return the rule's mean and its gradient.
+
+    None where `complete` asks for positive and negative pairs and there are none.
+    """
+    n = len(labels)
+    if tuples is None and not blocks.is_held(n, n):
+        classes = ClassPairs.of(labels)
+        if complete and not (classes.has_positives and classes.has_negatives):
+            return None
+        return kernel_in_blocks(embeddings, classes, [rule])
+    pairs = batch_pairs(embeddings, labels, tuples, repeats=repeats)
+    if complete and not pairs.are_complete:
+        return None
+    return kernel_of_products(embeddings, lambda cosines: rule(cosines, pairs)[:2], normalise=True)
+
+
+def kernel_in_blocks(embeddings: Tensor, classes: ClassPairs, rules: Sequence[PairRule]) -> KernelResult:
+    """Return the sum of the rules' means and its gradient; each mean is worked out by itself."""
+
+    def of_units(units: Tensor) -> tuple[Tensor, Tensor]:
+        total, gradient = _over_blocks(units, classes, rules[0])
+        for rule in rules[1:]:
+            value, by_unit = _over_blocks(units, classes, rule)
+            total, gradient = total + value, gradient.add_(by_unit)
+        return total, gradient
+
+    return kernel_of_vectors(embeddings, of_units, normalise=True)
+
+
+def _over_blocks(units: Tensor, classes: ClassPairs, rule: PairRule) -> tuple[Tensor, Tensor]:
+    n = len(units)
+    step = max(1, blocks.COMPARISONS // n)
+    total, count = units.new_zeros((), dtype=torch.float64), 0.0
+    gradient = torch.zeros_like(units)
+    for start in range(0, n, step):
+        rows = units[start : start + step]
+        value, by_cosine, weight = rule(rows @ units.T, classes.pairs_of(start, len(rows)))
+        share = float(weight)
+        if share > 0:
+            total += value * share
+            count += share
+            gradient[start : start + step].addmm_(by_cosine, units, alpha=share)
+            gradient.addmm_(by_cosine.T, rows, alpha=share)
+    return (total / max(1.0, count)).to(units.dtype), gradient.div_(max(1.0, count))

@@ -1,4 +1,4 @@
-"""Image files in class folders: found in order of name, loops and hidden files left alone."""
+"""Images in class folders, in a folder or an archive: which files there are and what they are called."""
 
 import os
 from collections.abc import Iterator
@@ -8,6 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from fairground.errors import DataError, require
+
+_ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z", ".rar")
+
+
+def refuse_archive(path: Path) -> None:
+    """Refuse a file that must be unpacked first."""
+    ending = next((one for one in sorted(_ENDINGS, key=len, reverse=True) if path.name.lower().endswith(one)), "")
+    folder = path.with_name(path.name[: -len(ending)]) if ending else path
+    require(
+        not (ending and path.is_file()),
+        f"'{path}' is an archive: unpack it and name the folder, like {folder}",
+        DataError,
+    )
+
 
 #: what image files are called at the end
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm"})

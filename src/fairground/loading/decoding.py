@@ -1,22 +1,46 @@
-"""One image file to RGB pixels as a person would see them, or a refusal that names the file.
-
-Turned as its EXIF orientation says; gray, palette, 1-bit, CMYK and 16-bit images brought to 8-bit RGB; what is
-transparent shows white; of an animation the first frame. Truncated and corrupt files, formats that could run a
-program, and images with more than `MAX_PIXELS` pixels are refused. Nothing of Pillow's own settings is changed, as
-other parts of a process may rely on them.
-"""
+"""Image files to pixels, on several threads."""
 
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from PIL import ExifTags, Image, UnidentifiedImageError
 
 from fairground.errors import PictureError, require
 from fairground.files import open_file
+
+Thing = TypeVar("Thing")
+Result = TypeVar("Result")
+
+
+def n_threads() -> int:
+    """Return how many threads read images: OMP_NUM_THREADS where set, otherwise one for each core, at most 16."""
+    said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if said.isdigit() and int(said) > 0:
+        return int(said)
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(16, own)
+
+
+def for_each(work: Callable[[Thing], Result], things: Sequence[Thing]) -> list[Result]:
+    """Return `work` of each thing, in order. It gains only where it lets go of the interpreter, as decoding does."""
+    threads = n_threads()
+    if threads == 1 or len(things) < 2:
+        return [work(thing) for thing in things]
+    return list(_pool(threads, os.getpid()).map(work, things))
+
+
+@cache
+def _pool(threads: int, _process: int) -> ThreadPoolExecutor:
+    # One a process: threads do not survive a fork.
+    return ThreadPoolExecutor(threads, thread_name_prefix="fairground-files")
+
 
 # Without a handler Python prints what Pillow says of odd files; the refusal says it where it matters.
 logging.getLogger("PIL").addHandler(logging.NullHandler())

@@ -26,12 +26,16 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.blocks import sum_over_blocks
 from fairground.functional.distances import normalize
-from fairground.functional.logsumexp import softplus, weighted_logsumexp
 from fairground.functional.pairs import PairWeights, one_random_positive, pair_weights
-from fairground.functional.reductions import weighted_mean, with_norm_penalty
-from fairground.functional.tuplets import tuplet_terms
-from fairground.kernels import angular
-from fairground.kernels.norm_penalty import add_norm_penalty
+from fairground.functional.reductions import (
+    softplus,
+    tuplet_terms,
+    weighted_logsumexp,
+    weighted_mean,
+    with_norm_penalty,
+)
+from fairground.kernels import log_sum_losses
+from fairground.kernels.log_sum_losses import add_norm_penalty
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Real
 
@@ -69,7 +73,8 @@ class AngularLoss(Loss):
         require(angular_weight >= 0, f"angular.angular_weight must not be negative; got {angular_weight}")
         require(npair_weight >= 0, f"angular.npair_weight must not be negative; got {npair_weight}")
         require(
-            positives in ("all", "one_random"), f"angular.positives must be 'all' or 'one_random'; got '{positives}'"
+            positives in ("all", "one_random"),
+            f"angular.positives must be 'all' or 'one_random'; got '{positives}'",
         )
         require(norm_weight >= 0, f"angular.norm_weight must not be negative; got {norm_weight}")
         require(norm_power in (1, 2), f"angular.norm_power must be 1 or 2; got {norm_power}")
@@ -115,12 +120,12 @@ class AngularLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        settings = angular.AngularSettings(
+        settings = log_sum_losses.AngularSettings(
             tan(radians(self.alpha)) ** 2,
             self.angular_weight,
             self.npair_weight,
             self.positives == "one_random",
             self.normalise,
         )
-        result = angular.value_and_gradient(embeddings, labels, tuples, settings, generator)
+        result = log_sum_losses.angular(embeddings, labels, tuples, settings, generator)
         return add_norm_penalty(result, embeddings, self.norm_weight, self.norm_power)

@@ -22,7 +22,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
@@ -34,7 +34,6 @@ from fairground.functional.prototypes import (
     mean_cross_entropy,
     widened_cosine,
 )
-from fairground.kernels import angular_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
@@ -116,22 +115,6 @@ class ArcFaceLoss(Loss):
 
     def _widened(self, cosine: Tensor) -> Tensor:
         return widened_cosine(angles(cosine), self.margin, fallback=self.fallback)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same and its gradients; the bug is left to the formula."""
-        if self.roth_icml_no_margin or not is_held(len(labels), len(self.weights)):
-            return None
-        return angular_softmax.arc_face(
-            embeddings,
-            self.weights,
-            labels,
-            scale=self.scale,
-            margin=self.margin,
-            fallback=self.fallback,
-            clamp_min=self.clamp_min,
-        )
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say which published bugs this loss was asked to reproduce."""

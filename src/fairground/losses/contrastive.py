@@ -25,7 +25,7 @@ from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.distances import distances, normalize
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import mean_of_parts, weighted_parts
-from fairground.kernels import contrastive
+from fairground.kernels import pair_hinge_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
@@ -86,7 +86,7 @@ class ContrastiveLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by compiled loops."""
-        return contrastive.value_and_gradient(
+        return pair_hinge_losses.contrastive(
             embeddings,
             labels,
             tuples,

@@ -24,7 +24,7 @@ from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_masks
 from fairground.functional.reductions import mean_where, zero_unless
 from fairground.functional.soft_rank import soft_bins
-from fairground.kernels import fast_ap
+from fairground.kernels import ranking_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Integer
 
@@ -66,4 +66,4 @@ class FastApLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult:
         """Return the same and its gradient."""
-        return fast_ap.value_and_gradient(embeddings, labels, bins=self.bins)
+        return ranking_losses.fast_ap(embeddings, labels, bins=self.bins)

@@ -22,11 +22,10 @@ from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.distances import distances, normalize
-from fairground.functional.logsumexp import weighted_logsumexp
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import with_norm_penalty
-from fairground.kernels import generalised_lifted_structure
-from fairground.kernels.norm_penalty import add_norm_penalty
+from fairground.functional.reductions import weighted_logsumexp, with_norm_penalty
+from fairground.kernels import log_sum_losses
+from fairground.kernels.log_sum_losses import add_norm_penalty
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Real
 
@@ -90,7 +89,7 @@ class GeneralisedLiftedStructureLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        result = generalised_lifted_structure.value_and_gradient(
+        result = log_sum_losses.generalised_lifted_structure(
             embeddings,
             labels,
             tuples,

@@ -26,7 +26,7 @@ from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_masks
 from fairground.functional.reductions import zero_unless
 from fairground.functional.soft_rank import SoftBins, soft_bins
-from fairground.kernels import histogram
+from fairground.kernels import ranking_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Integer
 
@@ -65,7 +65,7 @@ class HistogramLoss(Loss):
     ) -> KernelResult:
         """Return the same and its gradient."""
         lower, upper = self.finds
-        return histogram.value_and_gradient(embeddings, *_unordered(labels, tuples), lower=lower, upper=upper)
+        return ranking_losses.histogram(embeddings, *_unordered(labels, tuples), lower=lower, upper=upper)
 
     def known_bugs(self) -> tuple[str, ...]:
         """Return what `roth_code` does with this number of nodes."""

@@ -23,10 +23,9 @@ from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.distances import distances, normalize
-from fairground.functional.logsumexp import weighted_logsumexp
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import weighted_mean
-from fairground.kernels import lifted_structure
+from fairground.functional.reductions import weighted_logsumexp, weighted_mean
+from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
@@ -66,4 +65,4 @@ class LiftedStructureLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        return lifted_structure.value_and_gradient(embeddings, labels, tuples, margin=self.margin)
+        return log_sum_losses.lifted_structure(embeddings, labels, tuples, margin=self.margin)

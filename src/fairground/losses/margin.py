@@ -26,7 +26,7 @@ from fairground.functional.blocks import is_held, rows_of, sum_over_rows
 from fairground.functional.distances import distances, distances_of_pairs, normalize
 from fairground.functional.pairs import pair_masks
 from fairground.functional.reductions import mean_of_parts
-from fairground.kernels import margin as kernels_margin
+from fairground.kernels import pair_hinge_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
@@ -136,11 +136,11 @@ class MarginLoss(Loss):
         by_tuples = self.count == "tuples"
         if isinstance(tuples, Triplets):
             beta, own = beta[tuples.anchor], own[tuples.anchor]
-            result, by_own = kernels_margin.of_listed(
+            result, by_own = pair_hinge_losses.of_listed(
                 embeddings, tuples, beta, margin=self.margin, beta_weight=self.beta_weight, by_tuples=by_tuples
             )
         else:
-            result, by_own = kernels_margin.value_and_gradient(
+            result, by_own = pair_hinge_losses.margin(
                 embeddings, labels, beta, margin=self.margin, beta_weight=self.beta_weight, by_tuples=by_tuples
             )
         by_beta = torch.zeros_like(self.beta, dtype=by_own.dtype).index_add_(0, own, by_own)

@@ -26,10 +26,9 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held, rows_of, sum_over_rows
 from fairground.functional.distances import normalize
-from fairground.functional.logsumexp import softplus, weighted_logsumexp
 from fairground.functional.pairs import PairWeights, own_places, pair_weights
-from fairground.functional.reductions import mean_of_parts, zero_of
-from fairground.kernels import multi_similarity
+from fairground.functional.reductions import mean_of_parts, softplus, weighted_logsumexp, zero_of
+from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
@@ -122,10 +121,10 @@ class MultiSimilarityLoss(Loss):
         """Return the same by hand-worked gradients."""
         if self.self_positive_bug and tuples is None and not is_held(len(labels), len(labels)):
             return None
-        settings = multi_similarity.MultiSimilaritySettings(
+        settings = log_sum_losses.MultiSimilaritySettings(
             self.alpha, self.beta, self.base, self.epsilon, self.empty, self.self_positive_bug
         )
-        return multi_similarity.value_and_gradient(embeddings, labels, tuples, settings)
+        return log_sum_losses.multi_similarity(embeddings, labels, tuples, settings)
 
     def known_bugs(self) -> tuple[str, ...]:
         """Return what `self_positive_bug` does."""

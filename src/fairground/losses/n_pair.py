@@ -21,16 +21,12 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
 from fairground.functional.distances import normalize
-from fairground.functional.logsumexp import weighted_logsumexp
 from fairground.functional.pairs import one_random_positive, pair_weights
-from fairground.functional.reductions import weighted_mean, with_norm_penalty, zero_of
-from fairground.functional.tuplets import tuplet_terms
-from fairground.kernels import n_pair
-from fairground.kernels.norm_penalty import add_norm_penalty
+from fairground.functional.reductions import tuplet_terms, weighted_logsumexp, weighted_mean, with_norm_penalty, zero_of
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
@@ -92,23 +88,8 @@ class NPairLoss(Loss):
         anchor, positive, exists = _first_pair_per_class(labels, tuples)
         logits = x[anchor] @ x[positive].T
         terms = weighted_logsumexp(logits, exists.to(x.dtype)) - logits.diagonal()
-        return torch.where(exists, terms, 0).sum() / exists.sum().clamp_min(1)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
-        if self.positives == "one_per_class":
-            if len(labels) == 0 or (tuples is not None and len(as_pairs(tuples).positive) == 0):
-                return None
-            anchor, positive, exists = _first_pair_per_class(labels, tuples)
-            result = n_pair.of_one_per_class(embeddings, anchor[exists], positive[exists], normalise=self.normalise)
-        else:
-            one_random = self.positives == "one_random"
-            result = n_pair.value_and_gradient(
-                embeddings, labels, tuples, normalise=self.normalise, one_random=one_random, generator=generator
-            )
-        return add_norm_penalty(result, embeddings, self.norm_weight, self.norm_power)
+        # The zero lets a diverged row that is in no pair show.
+        return torch.where(exists, terms, 0).sum() / exists.sum().clamp_min(1) + zero_of(x)
 
 
 def _first_pair_per_class(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor, Tensor]:

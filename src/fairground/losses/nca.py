@@ -21,9 +21,9 @@ from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.distances import normalize, squared_distances
-from fairground.functional.logsumexp import softplus, weighted_logsumexp
 from fairground.functional.pairs import pair_weights
-from fairground.kernels import nca
+from fairground.functional.reductions import softplus, weighted_logsumexp
+from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
@@ -61,4 +61,4 @@ class NcaLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        return nca.value_and_gradient(embeddings, labels, scale=self.scale)
+        return log_sum_losses.nca(embeddings, labels, scale=self.scale)

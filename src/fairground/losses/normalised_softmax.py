@@ -17,12 +17,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
 from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.kernels import class_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
@@ -60,11 +59,3 @@ class NormalisedSoftmaxLoss(Loss):
         if not is_held(len(labels), len(self.weights)):
             return class_cross_entropy(embeddings, self.weights, labels, scale=1 / self.temperature)
         return mean_cross_entropy(cosines(embeddings, self.weights) / self.temperature, labels)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same and its gradients."""
-        if not is_held(len(labels), len(self.weights)):
-            return None
-        return class_softmax.value_and_gradient(embeddings, self.weights, labels, scale=1 / self.temperature)

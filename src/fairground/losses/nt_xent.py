@@ -26,11 +26,9 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.distances import normalize
-from fairground.functional.logsumexp import softplus
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import mean_of_parts, weighted_parts
-from fairground.functional.tuplets import tuplet_terms
-from fairground.kernels import nt_xent
+from fairground.functional.reductions import mean_of_parts, softplus, tuplet_terms, weighted_parts
+from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
@@ -81,7 +79,7 @@ class NtXentLoss(Loss):
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
         floor = self._floor(embeddings)
-        return nt_xent.value_and_gradient(embeddings, labels, tuples, temperature=self.temperature, floor=floor)
+        return log_sum_losses.nt_xent(embeddings, labels, tuples, temperature=self.temperature, floor=floor)
 
     def _floor(self, like: Tensor) -> float:
         if self.log_floor == "tiny":

@@ -18,13 +18,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held, rows_of, sum_over_rows
-from fairground.functional.logsumexp import log_one_plus_sum_exp
+from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.prototypes import cosines
-from fairground.kernels import proxy_anchor
+from fairground.functional.reductions import log_one_plus_sum_exp
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range, Real
 
@@ -77,11 +76,3 @@ class ProxyAnchorLoss(Loss):
 
         pull, n_present, push = sum_over_rows(parts, n_classes, len(labels)).unbind()
         return pull / n_present.clamp_min(1) + push
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same and its gradients."""
-        if not is_held(len(labels), len(self.proxies)):
-            return None
-        return proxy_anchor.value_and_gradient(embeddings, self.proxies, labels, alpha=self.alpha, margin=self.margin)

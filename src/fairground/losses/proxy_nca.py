@@ -21,14 +21,13 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
 from fairground.functional.distances import safe_sqrt
 from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines
 from fairground.functional.reductions import zero_of
-from fairground.kernels import class_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
@@ -90,14 +89,3 @@ class ProxyNcaLoss(Loss):
     def _distances(self, cosine: Tensor) -> Tensor:
         squares = 2 - 2 * cosine
         return squares if self.power == 2 else safe_sqrt(squares.clamp_min(0))
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same and its gradients for squared distances; their constant 2 cancels in both forms."""
-        if self.power == 1 or not is_held(len(labels), len(self.proxies)):
-            return None
-        inputs, scale = (embeddings, self.proxies, labels), 2 * self.scale
-        if self.positive_in_denominator:
-            return class_softmax.value_and_gradient(*inputs, scale=scale)
-        return None if self.n_classes == 1 else class_softmax.value_and_gradient_of_others(*inputs, scale=scale)

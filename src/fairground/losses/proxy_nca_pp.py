@@ -20,12 +20,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
 from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.kernels import class_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
@@ -64,11 +63,3 @@ class ProxyNcaPpLoss(Loss):
             return class_cross_entropy(embeddings, self.proxies, labels, scale=2 / self.temperature)
         squared_distances = 2 - 2 * cosines(embeddings, self.proxies)
         return mean_cross_entropy(-squared_distances / self.temperature, labels)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same and its gradients; the constant 2 of d^2 cancels in the softmax."""
-        if not is_held(len(labels), len(self.proxies)):
-            return None
-        return class_softmax.value_and_gradient(embeddings, self.proxies, labels, scale=2 / self.temperature)

@@ -31,7 +31,7 @@ from fairground.functional.hinges import HingeSum, quadruplet_hinges, triplet_hi
 from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import draw_below
 from fairground.functional.reductions import mean_hinges, weighted_mean
-from fairground.kernels import quadruplet
+from fairground.kernels import tuple_hinge_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
@@ -66,7 +66,10 @@ class QuadrupletLoss(Loss):
             require(
                 -2 <= value <= 2, f"quadruplet.{name} must be in [-2, 2], the widest gap on a unit sphere; got {value}"
             )
-        require(fourth in ("strict", "roth_code"), f"quadruplet.fourth must be 'strict' or 'roth_code'; got '{fourth}'")
+        require(
+            fourth in ("strict", "roth_code"),
+            f"quadruplet.fourth must be 'strict' or 'roth_code'; got '{fourth}'",
+        )
         require(pairing in ("matched", "all"), f"quadruplet.pairing must be 'matched' or 'all'; got '{pairing}'")
         require(
             reduction in ("mean_nz", "mean_all"),
@@ -143,7 +146,7 @@ class QuadrupletLoss(Loss):
         if tuples is not None:
             return None
         self._refuse_roth_code()
-        return quadruplet.value_and_gradient(
+        return tuple_hinge_losses.quadruplet(
             embeddings,
             labels,
             margin=self.margin,

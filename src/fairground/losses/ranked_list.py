@@ -24,9 +24,9 @@ from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.distances import distances, normalize
-from fairground.functional.logsumexp import masked_softmax
 from fairground.functional.pairs import pair_masks
-from fairground.kernels import ranked_list
+from fairground.functional.reductions import masked_softmax
+from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
@@ -101,7 +101,7 @@ class RankedListLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        settings = ranked_list.RankedListSettings(
+        settings = log_sum_losses.RankedListSettings(
             self.alpha,
             self.margin,
             self.negative_weight,
@@ -109,4 +109,4 @@ class RankedListLoss(Loss):
             self.positive_temperature,
             self.weights == "differentiated",
         )
-        return ranked_list.value_and_gradient(embeddings, labels, settings)
+        return log_sum_losses.ranked_list(embeddings, labels, settings)

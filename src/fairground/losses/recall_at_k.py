@@ -27,7 +27,7 @@ from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_masks
 from fairground.functional.reductions import mean_where, zero_unless
 from fairground.functional.soft_rank import soft_ranks
-from fairground.kernels import soft_ranks as soft_ranks_kernel
+from fairground.kernels import ranking_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
@@ -85,7 +85,7 @@ class RecallAtKLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult:
         """Return the same and its gradient."""
-        return soft_ranks_kernel.recall_at_k(
+        return ranking_losses.recall_at_k(
             embeddings,
             labels,
             ks=self.ks,

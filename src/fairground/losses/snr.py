@@ -29,7 +29,7 @@ from fairground.functional.distances import distances_of_pairs, normalize, squar
 from fairground.functional.hinges import triplet_hinges
 from fairground.functional.pairs import pair_masks, pair_weights
 from fairground.functional.reductions import mean_hinges, weighted_mean
-from fairground.kernels import snr
+from fairground.kernels import pair_hinge_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
@@ -64,7 +64,10 @@ class SnrLoss(Loss):
         reduction: Literal["mean_nz", "mean_all"] = "mean_nz",
     ) -> None:
         super().__init__()
-        require(form in ("contrastive", "triplet"), f"snr.form must be 'contrastive' or 'triplet'; got '{form}'")
+        require(
+            form in ("contrastive", "triplet"),
+            f"snr.form must be 'contrastive' or 'triplet'; got '{form}'",
+        )
         for name, value in (
             ("positive_margin", positive_margin),
             ("negative_margin", negative_margin),
@@ -72,7 +75,8 @@ class SnrLoss(Loss):
         ):
             require(value >= 0, f"snr.{name} must not be negative, as no variance is; got {value}")
         require(
-            reduction in ("mean_nz", "mean_all"), f"snr.reduction must be 'mean_nz' or 'mean_all'; got '{reduction}'"
+            reduction in ("mean_nz", "mean_all"),
+            f"snr.reduction must be 'mean_nz' or 'mean_all'; got '{reduction}'",
         )
         self.form = form
         self.positive_margin = positive_margin
@@ -132,11 +136,11 @@ class SnrLoss(Loss):
         if tuples is not None:
             return None
         over_active = self.reduction == "mean_nz"
-        penalty = snr.Penalty(LEAST_SIGNAL, self.zero_mean_weight)
+        penalty = pair_hinge_losses.Penalty(LEAST_SIGNAL, self.zero_mean_weight)
         if self.form == "contrastive":
             borders = self.positive_margin, self.negative_margin
-            return snr.of_pairs(embeddings, labels, borders, penalty, over_active=over_active)
-        return snr.of_triplets(embeddings, labels, self.margin, penalty, over_active=over_active)
+            return pair_hinge_losses.of_pairs(embeddings, labels, borders, penalty, over_active=over_active)
+        return pair_hinge_losses.of_triplets(embeddings, labels, self.margin, penalty, over_active=over_active)
 
     def _refuse_one_dimension(self, embeddings: Tensor) -> None:
         require(embeddings.shape[1] >= 2, "SnrLoss takes embeddings of at least 2 dimensions: one has no variance")

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
@@ -36,7 +36,6 @@ from fairground.functional.prototypes import (
     cosines_with_centres,
     mean_cross_entropy,
 )
-from fairground.kernels import soft_triple
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
@@ -120,24 +119,6 @@ class SoftTripleLoss(Loss):
 
     def _is_held(self, labels: Tensor) -> bool:
         return is_held(len(labels), self.centres.shape[0] * self.centres.shape[1])
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same and its gradients; the bug is left to the formula."""
-        if self.roth_code or not self._is_held(labels):
-            return None
-        n_classes, n_centres, _ = self.centres.shape
-        n_pairs = max(1, n_classes * n_centres * (n_centres - 1) // 2)
-        return soft_triple.value_and_gradient(
-            embeddings,
-            self.centres,
-            labels,
-            scale=self.scale,
-            gamma=self.gamma,
-            margin=self.margin,
-            spread_weight=self.reg_weight / (n_pairs if self.reg_divisor == "pairs" else 2 * n_pairs),
-        )
 
     def known_bugs(self) -> tuple[str, ...]:
         """Say which published bug this loss was asked to reproduce."""

@@ -27,13 +27,12 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
 from fairground.functional.distances import norms
 from fairground.functional.prototypes import angles, class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.kernels import angular_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, LogReal, Range
 
@@ -90,18 +89,3 @@ class SphereFaceLoss(Loss):
         k = (turned / pi).floor()
         psi = (1 - 2 * (k % 2)) * turned.cos() - 2 * k
         return (self.cosine_weight * theta.cos() + psi) / (self.cosine_weight + 1)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same and its gradients."""
-        if not is_held(len(labels), len(self.weights)):
-            return None
-        return angular_softmax.sphere_face(
-            embeddings,
-            self.weights,
-            labels,
-            scale=self.scale,
-            margin=self.margin,
-            cosine_weight=self.cosine_weight,
-        )

@@ -22,7 +22,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
+from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
@@ -34,7 +34,6 @@ from fairground.functional.prototypes import (
     mean_cross_entropy,
     widened_cosine,
 )
-from fairground.kernels import angular_softmax
 from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, Range, Real
 
@@ -108,13 +107,3 @@ class SubCentreArcFaceLoss(Loss):
 
     def _is_held(self, labels: Tensor) -> bool:
         return is_held(len(labels), self.weights.shape[0] * self.weights.shape[1])
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same and its gradients."""
-        if not self._is_held(labels):
-            return None
-        return angular_softmax.sub_centre_arc_face(
-            embeddings, self.weights, labels, scale=self.scale, margin=self.margin, fallback=self.fallback
-        )

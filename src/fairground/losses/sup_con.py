@@ -22,10 +22,9 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.distances import normalize
-from fairground.functional.logsumexp import weighted_logsumexp
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import mean_of_parts, nonzero_parts
-from fairground.kernels import sup_con
+from fairground.functional.reductions import mean_of_parts, nonzero_parts, weighted_logsumexp
+from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
@@ -69,4 +68,4 @@ class SupConLoss(Loss):
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
-        return sup_con.value_and_gradient(embeddings, labels, tuples, temperature=self.temperature)
+        return log_sum_losses.sup_con(embeddings, labels, tuples, temperature=self.temperature)

@@ -25,10 +25,9 @@ from fairground.errors import require
 from fairground.functional.blocks import is_held, rows_of, sum_over_blocks, sum_over_rows
 from fairground.functional.distances import distances, distances_of_pairs, normalize, squared_distances
 from fairground.functional.hinges import HingeSum, triplet_hinges
-from fairground.functional.logsumexp import softplus
 from fairground.functional.pairs import PairMasks, pair_masks
-from fairground.functional.reductions import mean_hinges, mean_of_parts
-from fairground.kernels import triplet
+from fairground.functional.reductions import mean_hinges, mean_of_parts, softplus
+from fairground.kernels import tuple_hinge_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
@@ -129,11 +128,11 @@ class TripletLoss(Loss):
         """Return the same by compiled loops; not for mined triplets with `swap` or `smooth`."""
         if tuples is None and not (self.swap or self.smooth or is_held(len(labels), len(labels))):
             return None
-        settings = triplet.TripletSettings(
+        settings = tuple_hinge_losses.TripletSettings(
             self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth
         )
         if tuples is None:
-            return triplet.value_and_gradient(embeddings, labels, settings)
+            return tuple_hinge_losses.triplet(embeddings, labels, settings)
         if self.swap or self.smooth or not isinstance(tuples, Triplets):
             return None
-        return triplet.of_listed(embeddings, tuples, settings)
+        return tuple_hinge_losses.triplet_of_listed(embeddings, tuples, settings)

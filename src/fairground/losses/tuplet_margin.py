@@ -24,9 +24,8 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import weighted_mean
-from fairground.functional.tuplets import tuplet_terms
-from fairground.kernels import tuplet_margin
+from fairground.functional.reductions import tuplet_terms, weighted_mean
+from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
@@ -67,4 +66,4 @@ class TupletMarginLoss(Loss):
     ) -> KernelResult | None:
         """Return the same by hand-worked gradients."""
         margin = radians(self.margin)
-        return tuplet_margin.value_and_gradient(embeddings, labels, tuples, margin=margin, scale=self.scale)
+        return log_sum_losses.tuplet_margin(embeddings, labels, tuples, margin=margin, scale=self.scale)

@@ -28,9 +28,9 @@ class EerMetric(VerificationMetric):
     def score(self, curve: Verification) -> float:
         """Return the error rate at which the curve crosses the diagonal."""
         n_genuine = curve.genuine.sum()
-        below = np.cumsum(curve.genuine) - curve.genuine
+        below = curve.refused
         # Two vertices a similarity: threshold at it, and just above it; lowest threshold first.
-        fmr = np.stack([curve.impostors_above + curve.impostors_equal, curve.impostors_above], 1).ravel()
+        fmr = np.stack([curve.passing, curve.impostors_above], 1).ravel()
         fnmr = np.stack([below, below + curve.genuine], 1).ravel()
         gap = fnmr / n_genuine - fmr / curve.n_impostors
         gap = np.concatenate(([-1.0], gap, [1.0]))

@@ -13,8 +13,6 @@ Departures from the paper
 
 from typing import ClassVar
 
-import numpy as np
-
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import require
 
@@ -32,7 +30,5 @@ class FnmrMetric(VerificationMetric):
 
     def score(self, curve: Verification) -> float:
         """Return the share of genuine pairs refused."""
-        passing = curve.impostors_above + curve.impostors_equal
-        allowed = passing <= self.fmr * curve.n_impostors
-        refused = np.cumsum(curve.genuine) - curve.genuine
-        return float(refused[allowed].min(initial=curve.genuine.sum()) / curve.genuine.sum())
+        allowed = curve.passing <= self.fmr * curve.n_impostors
+        return float(curve.refused[allowed].min(initial=curve.genuine.sum()) / curve.genuine.sum())

@@ -23,7 +23,7 @@ from fairground.contracts.tuples import Triplets
 from fairground.errors import require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.triplets import list_triplets
-from fairground.kernels.distances import distances, normalize
+from fairground.kernels.vector_gradients import distances, normalize
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 

@@ -22,7 +22,7 @@ from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.errors import require
 from fairground.functional.pairs import pair_masks
-from fairground.kernels.distances import normalize, squared_distances
+from fairground.kernels.vector_gradients import normalize, squared_distances
 from fairground.spec.reference import Reference
 from fairground.spec.space import Choice, Range
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.functional.pairs import pair_masks
-from fairground.kernels.distances import normalize, squared_distances
+from fairground.kernels.vector_gradients import normalize, squared_distances
 from fairground.spec.reference import Reference
 
 

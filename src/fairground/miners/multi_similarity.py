@@ -26,7 +26,7 @@ from fairground.contracts.tuples import Pairs
 from fairground.errors import require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import capped
-from fairground.kernels.distances import normalize
+from fairground.kernels.vector_gradients import normalize
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 

@@ -23,7 +23,7 @@ from fairground.contracts.tuples import Triplets
 from fairground.errors import require
 from fairground.functional.random_choice import draw_below, marked_column
 from fairground.functional.triplets import classmates, positive_at
-from fairground.kernels.distances import distances, normalize
+from fairground.kernels.vector_gradients import distances, normalize
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 

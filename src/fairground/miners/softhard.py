@@ -22,7 +22,7 @@ from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import marked_column
-from fairground.kernels.distances import normalize, squared_distances
+from fairground.kernels.vector_gradients import normalize, squared_distances
 from fairground.spec.reference import Reference
 
 

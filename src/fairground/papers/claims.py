@@ -1,19 +1,16 @@
-"""What papers claim for their own methods and report for the two classic losses: claims, and nobody's measurements.
+"""What papers claim for their own methods and report for the two classic losses: claims, not measurements.
 
-Two sources are held: the tables of MLRC's supplementary page (what papers report for the contrastive and the triplet
-loss), and Roth's table 3 (what methods' own publications print on SOP). `published/claims.csv` says which publication a
-row of the latter is taken from, and its year.
+There are two sources: the tables of MLRC's supplementary page (what papers report for the contrastive and the triplet
+loss), and Roth's table 3 (what methods' own publications print on SOP). `tables/claims.csv` has the publication and
+year of each row of the latter.
 """
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from statistics import fmean
 
-from fairground.errors import StoreError, require
-from fairground.papers.published import PublishedRow, published_papers, published_rows, published_years
+from fairground.papers.published import PublishedRow, published_rows, published_years, read_csv
 
 #: the losses that papers compare themselves with
 CLASSICS = ("contrastive", "triplet")
@@ -86,11 +83,7 @@ def _own_rows(dataset: str) -> dict[PublishedRow, tuple[str, int]]:
 @cache
 def _sources() -> Mapping[tuple[str, str], tuple[str, int]]:
     """Return the publication and year a quoted row comes from, by table and row."""
-    text = resources.files("fairground").joinpath("papers", "tables", "claims.csv").read_text(encoding="utf-8")
-    found: dict[tuple[str, str], tuple[str, int]] = {}
-    for number, line in enumerate(csv.DictReader(text.splitlines(), strict=True), start=2):
-        where = f"published/claims.csv, line {number}"
-        require(line["paper"] in published_papers(), f"{where}: no paper '{line['paper']}'", StoreError)
-        require(line["year"].isdecimal(), f"{where}: '{line['year']}' is no year", StoreError)
-        found[f"{line['paper']}/{line['table']}", line["row"]] = line["publication"], int(line["year"])
-    return found
+    return {
+        (f"{line['paper']}/{line['table']}", line["row"]): (line["publication"], int(line["year"]))
+        for line in read_csv("claims")
+    }

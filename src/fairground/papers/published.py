@@ -1,19 +1,18 @@
-"""The numbers two papers printed, read from `published/*.csv` and checked, each with its spread and what that means.
+"""The numbers two papers printed, read from `papers/tables/*.csv`, each with its spread and what that means.
 
-A value is kept as printed; where an erratum corrects it, `corrected` holds the right one. A method is our own word for
-it, `loss` or `loss@preset`, so that it can be trained by that name; a setting is written as a run's override.
+A value is kept as printed; where an erratum corrects it, `corrected` holds the right one. A method has our name,
+`loss` or `loss@preset`, so that it can be trained by that name; a setting is written as a run's override.
 """
 
 import csv
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Literal, get_args
+from typing import Literal, cast
 
-from fairground.errors import StoreError, require
+from fairground.errors import require
 from fairground.spec.catalogue import nearest
 
 SelectedOn = Literal["test", "validation", "nothing"]
@@ -28,7 +27,7 @@ class Spread:
     n: int | None
 
 
-#: every meaning a spread may have, by the words the CSV uses
+#: every meaning a spread may have, as the CSV names it
 SPREADS: Mapping[str, Spread] = {
     "population standard deviation over 5 seeds": Spread(kind="population deviation", n=5),
     "population standard deviation, number of seeds not printed": Spread(kind="population deviation", n=None),
@@ -52,13 +51,12 @@ class PublishedTable:
 
     @property
     def name(self) -> str:
-        """What the table is called: `roth2020/table2`."""
         return f"{self.paper}/{self.table}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedRow:
-    """One printed number: whose, of what, and what is known against it. Empty text means not said."""
+    """One printed number, what it measures, and what is known against it. Empty text means not given."""
 
     paper: str
     table: str
@@ -79,27 +77,23 @@ class PublishedRow:
 
     @property
     def table_name(self) -> str:
-        """The table it stands in: `roth2020/table2`."""
         return f"{self.paper}/{self.table}"
 
     @property
     def loss(self) -> str:
-        """The loss of the method, without the preset."""
         return self.method.partition("@")[0]
 
     @property
     def preset(self) -> str:
-        """The preset of the method, without the loss."""
         return self.method.partition("@")[2]
 
     @property
     def protocol(self) -> str:
-        """The protocol a run must follow to be held against this number."""
+        """The protocol a run must follow to be compared with this number."""
         return f"{self.paper}-{self.dataset}" if self.dataset else ""
 
     @property
     def right_value(self) -> float:
-        """The corrected value where there is one, otherwise the printed one."""
         return self.value if self.corrected is None else self.corrected
 
     @property
@@ -113,45 +107,32 @@ class PublishedRow:
 @cache
 def published_papers() -> Mapping[str, str]:
     """Return the papers by name, each with where it appeared."""
-    return {line["paper"]: line["citation"] for line in _read("papers")}
+    return {line["paper"]: line["citation"] for line in read_csv("papers")}
 
 
 @cache
 def published_errata() -> Mapping[str, str]:
     """Return the errata that bear on a printed number, each with one sentence."""
-    return {line["erratum"]: line["about"] for line in _read("errata")}
+    return {line["erratum"]: line["about"] for line in read_csv("errata")}
 
 
 @cache
 def published_years() -> Mapping[str, int]:
-    """Return the year MLRC gives each loss in its table 7, by our word for the loss; its figure 2 is drawn by these."""
-    found: dict[str, int] = {}
-    for number, line in enumerate(_read("years"), start=2):
-        where = f"published/years.csv, line {number}"
-        require(line["paper"] in published_papers(), f"{where}: no paper '{line['paper']}'", StoreError)
-        require(line["year"].isdecimal(), f"{where}: '{line['year']}' is no year", StoreError)
-        year = int(line["year"])
-        same = found.setdefault(line["method"], year) == year
-        require(same, f"{where}: {line['method']} has two years", StoreError)
-    return found
+    """Return the year MLRC gives each loss in its table 7, by our name of the loss; its figure 2 is drawn by these."""
+    return {line["method"]: int(line["year"]) for line in read_csv("years")}
 
 
 @cache
 def published_tables() -> tuple[PublishedTable, ...]:
     """Return every table in the papers' order."""
-    found = []
-    for line in _read("tables"):
-        chosen = next((word for word in get_args(SelectedOn) if word == line["selected_on"]), None)
-        require(chosen is not None, f"published/tables.csv: no selection '{line['selected_on']}'", StoreError)
-        assert chosen is not None
-        found.append(
-            PublishedTable(
-                **{key: line[key] for key in ("paper", "table", "title", "reason")},
-                selected_on=chosen,
-                studies=tuple(line["studies"].split()),
-            )
+    return tuple(
+        PublishedTable(
+            **{key: line[key] for key in ("paper", "table", "title", "reason")},
+            selected_on=cast(SelectedOn, line["selected_on"]),
+            studies=tuple(line["studies"].split()),
         )
-    return tuple(found)
+        for line in read_csv("tables")
+    )
 
 
 def published_rows(
@@ -160,7 +141,7 @@ def published_rows(
     """Return the numbers of a table (`roth2020/table2`), a paper (`roth2020`) or both papers, narrowed down.
 
     `method` is a loss (`margin`) or a loss with its preset (`margin@roth-beta12-cub200`). Precision@1 and recall@1 are
-    the same number and found by either name. A word that nothing is called is refused with the nearest right one.
+    the same number and found by either name. An unknown name is refused with the nearest known one.
     """
     rows = _all_rows() if name is None else _named(name)
     if dataset is not None:
@@ -208,48 +189,26 @@ def _plain_metric(word: str) -> str:
 
 @cache
 def _all_rows() -> tuple[PublishedRow, ...]:
-    return tuple(_row(paper, number, line) for paper in published_papers() for number, line in _numbered(paper))
+    return tuple(_row(line) for paper in published_papers() for line in read_csv(paper))
 
 
-def _numbered(paper: str) -> Iterable[tuple[int, dict[str, str]]]:
-    # Line 1 of the file is its heading.
-    return enumerate(_read(paper), start=2)
+def _row(line: Mapping[str, str]) -> PublishedRow:
+    def number(column: str) -> float | None:
+        return float(line[column]) if line[column] else None
 
-
-def _row(paper: str, number: int, line: Mapping[str, str]) -> PublishedRow:
-    def check(condition: bool, complaint: str) -> None:
-        require(condition, f"published/{paper}.csv, line {number}: {complaint}", StoreError)
-
-    def as_number(column: str) -> float | None:
-        try:
-            value = float(line[column]) if line[column] else None
-        except ValueError:
-            value = math.nan
-        check(value is None or math.isfinite(value), f"{column} '{line[column]}' is not a number")
-        return value
-
-    value, spread, dimension = as_number("value"), as_number("spread"), as_number("embedding_dim")
-    errata = tuple(line["erratum"].split())
-    check(line["paper"] == paper, f"the paper is '{line['paper']}'")
-    check(value is not None, "a value is missing")
-    check(bool(line["row"]) and bool(line["metric"]), "the row's label or the metric is missing")
-    check((spread is None) == (line["spread_meaning"] == ""), "a spread needs its meaning, and only a spread does")
-    check(spread is None or (spread >= 0 and line["spread_meaning"] in SPREADS), "the spread's meaning is not known")
-    check(all(erratum in published_errata() for erratum in errata), f"no erratum among '{line['erratum']}'")
-    check(any((paper, line["table"]) == (t.paper, t.table) for t in published_tables()), f"no table '{line['table']}'")
-    assert value is not None
     return PublishedRow(
         **{key: line[key] for key in ("paper", "table", "row", "method", "dataset", "network", "metric")},
         **{key: line[key] for key in ("spread_meaning", "setting", "note")},
-        embedding_dim=None if dimension is None else int(dimension),
-        value=value,
-        corrected=as_number("corrected"),
-        spread=spread,
-        errata=errata,
+        embedding_dim=int(line["embedding_dim"]) if line["embedding_dim"] else None,
+        value=float(line["value"]),
+        corrected=number("corrected"),
+        spread=number("spread"),
+        errata=tuple(line["erratum"].split()),
         printed=line["value"] + (f" ± {line['spread']}" if line["spread"] else ""),
     )
 
 
-def _read(file: str) -> list[dict[str, str]]:
+def read_csv(file: str) -> list[dict[str, str]]:
+    """Return the lines of one of the shipped tables."""
     text = resources.files("fairground").joinpath("papers", "tables", f"{file}.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines(), strict=True))

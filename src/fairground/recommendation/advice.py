@@ -1,4 +1,4 @@
-"""What a recommendation found, in plain words: what to take, how sure that is, and whether the test classes agree."""
+"""What a recommendation found, in sentences: what to use, how sure that is, and whether the test classes agree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class UnsealedScores:
     comparison: Comparison | None = None
     n_classes: int = 0
     n_images: int = 0
-    #: images that there was no time for, or that cannot be read
+    #: images that cannot be read
     n_left_out: int = 0
     n_openings: int = 1
 
@@ -120,30 +120,17 @@ def _what_to_take(found: Decision, metric: str) -> str:
     if not found.is_frozen:
         gain = show(metric, abs(chosen.scores[metric] - frozen.scores[metric]))
         return f"Take {chosen.label}: {value}, {gain} points better than the {frozen.label}."
+    as_is = f"the {frozen.label} {'as they are' if frozen.label == RAW else 'as it is'}"
     if found.comparison is None:
-        return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to measure anything else."
+        return f"Take {as_is}: {value}. There was no time to measure anything else."
     if not any(method.candidate.is_trained for method in found.methods):
-        return f"Take the {frozen.label} {_as_is(frozen)}: {value}. There was no time to measure any training."
-    if not found.is_confirmed:
-        return f"Training is not shown to help here: take the {frozen.label} {_as_is(frozen)}, {value}."
-    return f"Training did not help here: take the {frozen.label} {_as_is(frozen)}, {value}."
+        return f"Take {as_is}: {value}. There was no time to measure any training."
+    helps = "did not help" if found.is_confirmed else "is not shown to help"
+    return f"Training {helps} here: take {as_is}, {value}."
 
 
 def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
-
-
-def _as_is(frozen: RankedMethod) -> str:
-    return "as they are" if frozen.label.endswith("s") else "as it is"
-
-
-def _has(method: RankedMethod) -> str:
-    """Say who has a score; raw features are several."""
-    return f"{method.label} {'have' if method.label == RAW else 'has'}"
-
-
-def _itself_has(frozen: RankedMethod) -> str:
-    return "themselves have" if frozen.label.endswith("s") else "itself has"
 
 
 def _how_sure(found: Decision, metric: str) -> list[str]:
@@ -162,7 +149,7 @@ def _how_sure(found: Decision, metric: str) -> list[str]:
 
 
 def _second_metric(found: Decision, first: str) -> list[str]:
-    """Say why another metric decided than the one that was to."""
+    """Say why the metric that was asked for did not decide."""
     if found.metric == first:
         return []
     own, frozen = (show(first, method.scores[first]) for method in (found.chosen, found.frozen))
@@ -177,7 +164,7 @@ def _few_classes(folds: FoldSummary) -> list[str]:
         return []
     return [
         f"Only {folds.n_classes} classes can validate, {folds.per_fold} at a time: two or three classes decide "
-        "nothing, so every class validated in turn and in other company each time. Small differences cannot be seen "
+        "nothing, so every class validated in turn, beside other classes each time. Small differences cannot be seen "
         "with so few."
     ]
 
@@ -188,9 +175,10 @@ def _on_test(found: Decision, test: UnsealedScores, metric: str) -> list[str]:
     own = test.scores[found.chosen.label][metric]
     seen = "" if test.n_openings < 2 else f" They were opened {test.n_openings} times by now, and never chose anything."
     late = f" of {test.n_images + test.n_left_out}" if test.n_left_out else ""
+    has = "have" if found.chosen.label == RAW else "has"
     first = (
         f"On {test.n_images}{late} images of {test.n_classes} test classes, opened after this choice, "
-        f"{_has(found.chosen)} {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
+        f"{found.chosen.label} {has} {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
     )
     pair = _test_pair(found, test)
     return [first] if pair is None else [first, _agreement(found, pair, metric)]
@@ -229,8 +217,9 @@ def _gap(found: Decision, test: UnsealedScores, folds: FoldSummary, metric: str)
         else "the test classes are of another difficulty"
     )
     if test.n_left_out:
-        why += f", and only {test.n_images} of {test.n_images + test.n_left_out} test images were in time"
+        why += f", and only {test.n_images} of {test.n_images + test.n_left_out} test images can be read"
+    has = "themselves have" if found.frozen.label == RAW else "itself has"
     return [
-        f"The {found.frozen.label} {_itself_has(found.frozen)} {show(metric, validation)} on validation and "
+        f"The {found.frozen.label} {has} {show(metric, validation)} on validation and "
         f"{show(metric, tested)} on test classes: {why}, so compare methods within a column, not columns."
     ]

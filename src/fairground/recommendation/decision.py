@@ -47,7 +47,6 @@ class Decision:
     methods: tuple[RankedMethod, ...]
     comparison: Comparison | None
     n_tried: int
-    n_blocks: int
     #: whether fresh repeats decided; otherwise repeat 0 did, at a level corrected for all that were tried
     is_confirmed: bool
 
@@ -108,7 +107,6 @@ def _by_metric(
         methods=(frozen, *sorted(methods[1:], key=lambda method: order[method.label])),
         comparison=comparison,
         n_tried=len(race.known.methods()),
-        n_blocks=len(values[frozen.label]),
         is_confirmed=True,
     )
 
@@ -135,7 +133,6 @@ def _unmeasured(race: Race) -> Decision:
         methods=(frozen,),
         comparison=None,
         n_tried=len(race.known.methods()),
-        n_blocks=0,
         is_confirmed=False,
     )
 

@@ -46,7 +46,7 @@ def write_final_model(
     *,
     name: str,
     scores: Mapping[str, Mapping[str, float]],
-    thresholds: Sequence[Threshold] = (),
+    thresholds: Sequence[Threshold],
     note: str,
     rows: np.ndarray,
 ) -> str:

@@ -58,11 +58,14 @@ class Race:
     _untrained_seconds: float = 0.0
 
     def run(self) -> None:
-        """Race until the time is used up or nothing is left to try."""
-        with suppress(TimeUpError):
-            self._measure_untrained()
-            self._run_rounds()
+        """Race until the time is used up or nothing is left to try; there are finalists even after Ctrl-C."""
+        try:
+            with suppress(TimeUpError):
+                self._measure_untrained()
+                self._run_rounds()
+        finally:
             self._choose_finalists()
+        with suppress(TimeUpError):
             self._improve()
 
     @property
@@ -82,7 +85,6 @@ class Race:
         return fmean([goodness(found.scores[self.metric], self.higher_is_better), *further])
 
     def _measure_untrained(self) -> None:
-        self.finalists = [self.untrained[0]]
         self._score(self.untrained[0], 0, "untrained", is_needed=True)
         for candidate in self.untrained[1:]:
             self._score(candidate, 0, "untrained")

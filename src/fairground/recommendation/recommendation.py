@@ -13,6 +13,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from fairground.recommendation.candidates import (
     plain,
 )
 from fairground.recommendation.cross_validation import ClassFolds, CrossValidation
-from fairground.recommendation.decision import Decision, decide
+from fairground.recommendation.decision import Decision, RankedMethod, decide
 from fairground.recommendation.final_model import find_thresholds, write_final_model
 from fairground.recommendation.folder import RecommendationFolder
 from fairground.recommendation.last_stages import StageTraining
@@ -83,7 +84,6 @@ class Recommendation:
             second=SECOND,
             on_measured=self._on_measured,
         )
-        self.race.finalists = [self.race.untrained[0]]
         self._best = float("-inf")
 
     def run(self) -> dict[str, Any]:
@@ -317,31 +317,26 @@ class Recommendation:
         """Write the model folder, and return the plan that makes it again."""
         chosen, frozen, rows = decision.chosen, decision.frozen, np.sort(self.rows)
         spec = self._spec(chosen.candidate)
-        checksum = write_final_model(
-            self.bench,
-            spec,
-            model,
-            self.folder.model,
-            name=self.folder.name,
-            scores={"validation": chosen.scores, "test": test.scores.get(chosen.label, {})},
-            thresholds=thresholds,
-            note=f"chosen by `fairground recommend`: {chosen.label}",
-            rows=rows if len(rows) else self.bench.seen,
-        )
+
+        def write(method: RankedMethod, model: AdaptedModel, folder: Path, thresholds: tuple[Threshold, ...]) -> str:
+            return write_final_model(
+                self.bench,
+                self._spec(method.candidate),
+                model,
+                folder,
+                name=self.folder.name,
+                scores={"validation": method.scores, "test": test.scores.get(method.label, {})},
+                thresholds=thresholds,
+                note=f"made by `fairground recommend`: {method.label}",
+                rows=rows if len(rows) else self.bench.seen,
+            )
+
+        checksum = write(chosen, model, self.folder.model, thresholds)
         if not decision.is_frozen and test.comparison is not None:
             pair = test.comparison.pair(chosen.label, frozen.label)
             if pair.verdict == "better" and pair.a == frozen.label:
                 # The test classes say that the frozen network is better, so it is there too.
-                write_final_model(
-                    self.bench,
-                    self._spec(frozen.candidate),
-                    self._fit(frozen.candidate),
-                    self.folder.path / "frozen",
-                    name=self.folder.name,
-                    scores={"validation": frozen.scores, "test": test.scores[frozen.label]},
-                    note="the network as it was",
-                    rows=rows,
-                )
+                write(frozen, self._fit(frozen.candidate), self.folder.path / "frozen", ())
         return {
             "adaptation": spec.to_plain(),
             "is_small": self.bench.is_small,

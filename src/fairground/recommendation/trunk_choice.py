@@ -5,8 +5,8 @@ the race continues with it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,13 +29,13 @@ SHARE, MOST_SHARE = 0.05, 0.1
 FIRST = "efficientnet_lite0"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrunkScore:
-    """What a frozen network reaches on the sample: the metric that was asked for, and what ranks it."""
+class TrunkScore(NamedTuple):
+    """What a frozen network reaches on a sample: the metric that was asked for, what ranks it, and the sample."""
 
     trunk: str
     asked: float
     rank: float
+    sample: np.ndarray
 
 
 def available_trunks() -> list[str]:
@@ -53,7 +53,23 @@ def choose_trunk(request: Request, budget: Budget, progress: RaceProgress) -> st
     if len(trunks) < 2:
         progress.say(f"The network is {FIRST} with its ImageNet weights; `fairground weights` lists others.")
         return ""
-    return TrunkTrial(request, budget, progress).best(trunks)
+    found: list[TrunkScore] = []
+    for trunk in trunks:
+        score = try_trunk(trunk, found[0].sample if found else None, request, budget, progress)
+        if score is not None:
+            found.append(score)
+        elif found:
+            progress.say(f"The network {trunk} is left out: it is too slow for the time.")
+        else:
+            progress.say(f"No time to compare networks ({', '.join(trunks)}): {trunks[0]} is used.")
+            return trunks[0]
+    chosen = max(found, key=lambda one: one.rank)
+    scores = ", ".join(f"{one.trunk} {100 * one.asked:.2f}" for one in found)
+    progress.say(
+        f"Frozen networks on {len(chosen.sample)} images to learn from, {request.by} on validation classes in per "
+        f"cent: {scores}. {chosen.trunk} is used."
+    )
+    return chosen.trunk
 
 
 def with_weights(trunk: str) -> Mapping[str, Value]:
@@ -61,54 +77,25 @@ def with_weights(trunk: str) -> Mapping[str, Value]:
     return {"trunk": trunk, "trunk.weights": "imagenet"} if trunk else {}
 
 
-class TrunkTrial:
-    """Embeds the same sample with one network after another."""
-
-    def __init__(self, request: Request, budget: Budget, progress: RaceProgress) -> None:
-        self.request, self.budget, self.progress = request, budget, progress
-        #: the images that the first network embedded in its time; the others have to keep up
-        self.sample: np.ndarray | None = None
-
-    def best(self, trunks: list[str]) -> str:
-        """Return the network that ranks highest on the sample; the first where there is no time to compare."""
-        found: list[TrunkScore] = []
-        for trunk in trunks:
-            score = self._score(trunk)
-            if score is not None:
-                found.append(score)
-            elif found:
-                self.progress.say(f"The network {trunk} is left out: it is too slow for the time.")
-            else:
-                self.progress.say(f"No time to compare networks ({', '.join(trunks)}): {trunks[0]} is used.")
-                return trunks[0]
-        chosen = max(found, key=lambda one: one.rank)
-        assert self.sample is not None
-        scores = ", ".join(f"{one.trunk} {100 * one.asked:.2f}" for one in found)
-        self.progress.say(
-            f"Frozen networks on {len(self.sample)} images to learn from, {self.request.by} on validation classes in "
-            f"per cent: {scores}. {chosen.trunk} is used."
-        )
-        return chosen.trunk
-
-    def _score(self, trunk: str) -> TrunkScore | None:
-        """Return what a network reaches on the sample; none where it is too slow for it."""
-        request = self.request
-        base, kind, seed = {**request.base, **with_weights(trunk)}, request.choice.kind, request.seed
-        bench = Workbench(load_run(protocol=kind, overrides={**base, "seed": seed}), is_small=False)
-        least = LEAST_PER_CLASS * len(np.unique(bench.table.labels[bench.seen]))
-        rows = bench.seen[: max(SAMPLE, least)] if self.sample is None else self.sample
-        until = self.budget.used() + (SHARE if self.sample is None else MOST_SHARE) * self.budget.seconds
-        rows_done = bench.embed(
-            rows, is_time=lambda: self.budget.used() < until, tell=self.progress.counted(f"trying {trunk}")
-        )
-        if len(rows_done) < (min(least, len(rows)) if self.sample is None else len(rows)):
-            return None
-        self.sample = rows_done
-        folds = ClassFolds.of(bench.table, np.sort(rows_done), seed)
-        validation = CrossValidation(
-            adapter=bench.adapter, folds=folds, metrics=request.deciding, deciding=request.deciding
-        )
-        scores = validation.score(plain(request.choice.frozen).spec(kind, base, seed), 0).scores
-        further = [scores[metric] for metric in request.deciding[1:]]
-        rank = fmean([goodness(scores[request.by], request.is_higher), *further])
-        return TrunkScore(trunk=trunk, asked=scores[request.by], rank=rank)
+def try_trunk(
+    trunk: str, sample: np.ndarray | None, request: Request, budget: Budget, progress: RaceProgress
+) -> TrunkScore | None:
+    """Return what a frozen network reaches; none where it is too slow for the sample of the first one, or for one."""
+    base, kind, seed = {**request.base, **with_weights(trunk)}, request.choice.kind, request.seed
+    bench = Workbench(load_run(protocol=kind, overrides={**base, "seed": seed}), is_small=False)
+    least = LEAST_PER_CLASS * len(np.unique(bench.table.labels[bench.seen]))
+    rows = bench.seen[: max(SAMPLE, least)] if sample is None else sample
+    until = budget.used() + (SHARE if sample is None else MOST_SHARE) * budget.seconds
+    done = bench.embed(rows, is_time=lambda: budget.used() < until, tell=progress.counted(f"trying {trunk}"))
+    if len(done) < (min(least, len(rows)) if sample is None else len(rows)):
+        return None
+    validation = CrossValidation(
+        adapter=bench.adapter,
+        folds=ClassFolds.of(bench.table, np.sort(done), seed),
+        metrics=request.deciding,
+        deciding=request.deciding,
+    )
+    scores = validation.score(plain(request.choice.frozen).spec(kind, base, seed), 0).scores
+    further = [scores[metric] for metric in request.deciding[1:]]
+    rank = fmean([goodness(scores[request.by], request.is_higher), *further])
+    return TrunkScore(trunk, scores[request.by], rank, done)

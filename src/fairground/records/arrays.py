@@ -100,5 +100,7 @@ def _one_sentence(path: Path) -> Iterator[None]:
         raise
     except (ValueError, KeyError, EOFError, struct.error, zlib.error, zipfile.BadZipFile, MemoryError) as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        hint = "; save it as numbers or text" if "allow_pickle" in reason else ""
-        raise DataError(f"{path} cannot be read as arrays of numbers or text: {reason}{hint}") from error
+        if "allow_pickle" in reason or "Python objects" in reason:
+            is_archive = "pickled" not in reason  # NumPy takes whatever it does not know for a pickle
+            reason = "it holds Python objects; save numbers or text" if is_archive else "it is not a file of NumPy"
+        raise DataError(f"{path} cannot be read as arrays: {reason}") from error

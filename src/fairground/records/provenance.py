@@ -1,7 +1,4 @@
-"""Where a run's numbers come from: code and package versions, machine, data, time and memory.
-
-Durations come from a clock that never goes backwards; only `started` reads the calendar.
-"""
+"""Provenance of a run: versions of code and packages, machine, data, time and memory."""
 
 import os
 import platform
@@ -17,13 +14,13 @@ from pathlib import Path
 import fairground
 from fairground.records.record import Provenance
 
-#: what can change a digit, or a second
+#: packages that can change results or speed
 PACKAGES = ("torch", "torchvision", "timm", "numpy", "scipy", "numba", "pillow", "safetensors")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """A run under way. What it spent before a resume is given to `begin` and counted in."""
+    """Measures a run; time and memory spent before a resume are included."""
 
     started: str
     earlier_seconds: float
@@ -33,21 +30,18 @@ class Clock:
     cpu_begun: float = 0.0
 
     def seconds(self) -> float:
-        """Return the seconds spent so far, all attempts together."""
         return self.earlier_seconds + max(0.0, time.monotonic() - self.begun)
 
     def cpu_seconds(self) -> float:
-        """Return the processor seconds of all threads so far, all attempts together."""
         return self.earlier_cpu + max(0.0, time.process_time() - self.cpu_begun)
 
     def peak(self) -> int:
-        """Return the most memory held so far in bytes, all attempts together."""
         return max(self.earlier_peak, peak_memory())
 
     def finish(
         self, *, data_fingerprint: str, split_fingerprint: str, threads: int, accelerator: str = ""
     ) -> Provenance:
-        """Return the provenance of the run; `accelerator` names what it ran on besides the processor."""
+        """Return the provenance of the run; `accelerator` names the device if it is not the CPU."""
         return Provenance(
             fairground=code_version(),
             packages=package_versions(),
@@ -65,7 +59,7 @@ class Clock:
 def begin(
     *, started: str | None = None, earlier_seconds: float = 0.0, earlier_peak: int = 0, earlier_cpu: float = 0.0
 ) -> Clock:
-    """Start the clock; a resumed run passes what its first start, seconds, processor seconds and peak memory were."""
+    """Start the clock; a resumed run passes what its earlier attempts measured."""
     _forget_peak()
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Clock(
@@ -79,14 +73,13 @@ def begin(
 
 
 def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
-    """Return Python's version and that of each installed package, without importing any."""
+    """Return the versions of Python and of the installed packages, without importing them."""
     versions = {name: _version_of(name) for name in names}
     return {"python": platform.python_version(), **{name: found for name, found in versions.items() if found}}
 
 
 @cache
 def _version_of(name: str) -> str:
-    """Return a package's version; nothing where it is not installed. What a process has loaded does not change."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -94,19 +87,19 @@ def _version_of(name: str) -> str:
 
 
 def hardware() -> str:
-    """Return the machine in one line: system, processor, cores, memory."""
+    """Return system, processor, cores and memory in one line."""
     cores = os.cpu_count() or 1
     return f"{platform.system()} {platform.machine()}, {_processor()}, {cores} cores, {_memory()}"
 
 
 def code_version() -> str:
-    """Return the package's version and, in a checkout, the commit it stands on."""
+    """Return the version of the package and, in a git checkout, its commit."""
     commit = _commit(Path(__file__).parents[3] / ".git")
     return fairground.__version__ + (f"+g{commit[:10]}" if commit else "")
 
 
 def peak_memory() -> int:
-    """Return the most memory the process has held in bytes; 0 where the system does not tell."""
+    """Return the peak memory of the process in bytes; 0 if unknown."""
     status = _text(Path("/proc/self/status"))
     for line in status.splitlines():
         if line.startswith("VmHWM:"):
@@ -120,7 +113,7 @@ def peak_memory() -> int:
 
 
 def _forget_peak() -> None:
-    """Let Linux measure the peak anew: a worker's earlier, larger run is not this run's memory."""
+    """Reset the peak on Linux: the earlier runs of a worker do not count."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -144,7 +137,7 @@ def _memory() -> str:
 
 
 def _commit(git: Path) -> str:
-    """Read the commit by hand: starting git for every run would cost more than it tells."""
+    """Return the current commit without starting git, which is slow."""
     head = _text(git / "HEAD").strip()
     if not head.startswith("ref: "):
         return head

@@ -200,10 +200,13 @@ class RunRecord:
             {"spec": dict(self.spec), "state": self.state, "epochs": rows, "scores": scores, "best": self.best_epoch}
         )
 
-    def to_json(self) -> str:
-        """Return the record as one line of JSON."""
+    def to_plain(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
         search = None if self.search is None else self.search.to_plain()
-        return canonical_json(dataclasses.asdict(replace(self, search=None)) | {"search": search})
+        return dataclasses.asdict(replace(self, search=None)) | {"search": search}
+
+    def to_json(self) -> str:
+        return canonical_json(self.to_plain())
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "RunRecord":

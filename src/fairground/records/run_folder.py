@@ -20,6 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class RunFolder:
             f"the name of a run has only letters, digits, '-' and '_', at most 100; got {self.name[:120]!r}",
         )
 
-    @property
+    @cached_property
     def path(self) -> Path:
         return Path(self.root) / "runs" / self.name
 

@@ -83,10 +83,10 @@ class Store:
         outcome = outcome_of(old, record) if old else "current"
         if outcome == "current":
             if old is not None:
-                _write_to_history(folder, old)
+                _write(_new_in_history(folder), old)
             _write(folder.record, record)
         elif outcome == "history":
-            _write_to_history(folder, record)
+            _write(_new_in_history(folder), record)
             if record.state == "done":
                 self.note_event("disagreement", record.name, "a second finished run of this spec has other results")
         return outcome
@@ -100,7 +100,7 @@ class Store:
 
     def resolve(self, name: str) -> str:
         """Return the whole name of a run from its beginning; refuse an unknown or ambiguous one."""
-        return resolved(name, sorted(changes(self.root)), self.root)
+        return name if changes(self.root, [name]) else resolved(name, sorted(changes(self.root)), self.root)
 
     def history(self, name: str) -> list[RunRecord]:
         """Return every record of a run, the current one last."""
@@ -213,15 +213,14 @@ class Store:
 
 
 def _write(path: Path, record: RunRecord) -> None:
-    write_with_digest(path, json.loads(record.to_json()))
+    write_with_digest(path, record.to_plain())
     # Records are in the order of their times, and the clock of a file system ticks every few milliseconds only.
     now = time.time_ns()
     os.utime(path, ns=(now, now))
 
 
-def _write_to_history(folder: RunFolder, record: RunRecord) -> None:
-    n = len(list(folder.history.glob("*.json")))
-    _write(folder.history / f"{n + 1:04d}.json", record)
+def _new_in_history(folder: RunFolder) -> Path:
+    return folder.history / f"{time.time_ns()}.json"
 
 
 def _who() -> str:

@@ -1,7 +1,7 @@
-"""One adaptation of a network, fully said: a head on cached features, then perhaps the last stages with it."""
+"""One adaptation of a network: a head on cached features, then perhaps the last stages with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fairground.errors import require
@@ -17,10 +17,9 @@ ALL = -1
 class AdaptationSpec:
     """`run` says the data, the network, the head, the loss, the optimiser and the seed.
 
-    `steps` train the head alone on features that the frozen trunk gave once. `depth_steps` then train the last `depth`
-    stages of the trunk (`ALL` of them) with the head, at the rates of `depth_lr` for the trunk and a tenth of the
-    head's.
-    With no steps at all the network is as it was.
+    `steps` train the head alone on cached features of the frozen trunk. `depth_steps` then train the last `depth`
+    stages of the trunk (`ALL` of them) with the head, the trunk at the rate `depth_lr` and the head at a tenth of its
+    own.
     """
 
     run: RunSpec
@@ -39,15 +38,9 @@ class AdaptationSpec:
 
     @property
     def is_trained(self) -> bool:
-        """Tell whether any weight is trained; fitted axes are not."""
         return self.steps + self.depth_steps > 0
 
-    def with_seed(self, seed: int) -> "AdaptationSpec":
-        """Return the same with another seed."""
-        return replace(self, run=replace(self.run, seed=seed))
-
     def to_plain(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
         return {
             "run": to_plain(self.run),
             "steps": self.steps,
@@ -58,5 +51,4 @@ class AdaptationSpec:
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "AdaptationSpec":
-        """Read what `to_plain` gave."""
         return cls(run=run_from_plain(data["run"]), **{key: value for key, value in data.items() if key != "run"})

@@ -1,10 +1,10 @@
 """Train on outputs of frozen stages that were computed once: some augmented views and one plain view per image.
 
-View v of an image is drawn from a stream of its own, named by v and the image's row: it is the same in every run, split
-and fold of the same data, so all of them share one cache, and a run with more views computes only those that are new.
-The run's seed decides which view each step sees. Images go through the network in groups of one fixed size, because
-the last digit of a convolution depends on the size of its batch, and on nothing else here: the same digits come from
-one process or many, killed or not.
+View v of an image has its own random stream, named by v and the image's row: it is the same in every run, split and
+fold of the same data, so all of them share one cache, and a run with more views computes only those that are new. The
+run's seed decides which view each step sees. Images go through the network in groups of one fixed size, because the
+rounding of a convolution depends on the size of its batch: results are bit-identical from one process or many, killed
+or not.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ from torch import Tensor
 
 from fairground.contracts.model import Augmentation, PlannedTransform, Transform
 from fairground.contracts.table import Images
-from fairground.loading.prepared_cache import cache_root
+from fairground.loading.decoding import for_each
 from fairground.loading.read_ahead import read_ahead
-from fairground.loading.threads import for_each
+from fairground.loading.resized_images import cache_root
 from fairground.spec.identity import to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
@@ -31,19 +31,19 @@ from fairground.training.loop import Listener, StoppedError
 from fairground.training.model import EmbeddingModel
 from fairground.training.stage_cache import CHUNK, StageCache, saved_shape
 
-#: goes up whenever the same key would give other numbers
-_VERSION = 1
+#: raised whenever the same key would give other numbers, or another layout
+_VERSION = 2
 #: images that go through the frozen stages at once
 _GROUP = 16
 PLAIN = "plain"
-#: progress is told at most so often
+#: seconds between reports of progress
 _SECONDS = 1.0
 
 
 def prepare_inputs(
     parts: Assembled, spec: RunSpec, *, listen: Listener, should_stop: Callable[[], bool] = lambda: False
 ) -> Assembled:
-    """Do what must be done before the first batch: prepare images, and run stages that do not train."""
+    """Prepare images, and run the stages that do not train, before the first batch."""
 
     def prepare() -> None:
         parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
@@ -109,14 +109,16 @@ class CachedViews(PlannedTransform):
         return self.cache.laid_out(self.cache.read(PLAIN, rows), device)
 
     def fill(self, images: Images, wanted: Mapping[str, np.ndarray]) -> None:
-        """Compute what is missing of these rows of these views; what others are computing is waited for."""
+        """Compute what is missing of these rows of these views; wait for what other processes are computing."""
         left = [chunk for view, rows in wanted.items() for chunk in self._chunks(view, rows)]
         if not left:
             return
         self.prepare()
         total = sum(len(rows) for _, _, rows in left)
         self.cache.require_space(total)
-        progress = _FillProgress(self.cache, total, self.listen)
+        begun = reported = time.monotonic()
+        done = own = 0
+        self._report(done, total, 0.0)
         while left:
             busy = []
             for view, number, rows in left:
@@ -124,16 +126,32 @@ class CachedViews(PlannedTransform):
                     if is_ours:
                         # Another process may have computed some of them since.
                         self._compute(images, view, self.cache.missing(view, rows))
-                        progress.add(len(rows))
+                        own, done = own + len(rows), done + len(rows)
                     else:
                         busy.append((view, rows))
+                now = time.monotonic()
+                if now - reported >= _SECONDS:
+                    reported = now
+                    self._report(done, total, own / (now - begun))
                 if self.should_stop():
                     raise StoppedError
             left = [chunk for view, rows in busy for chunk in self._chunks(view, rows)]
-            progress.others(total - sum(len(rows) for _, _, rows in left))
+            done = total - sum(len(rows) for _, _, rows in left)
             if left:
                 time.sleep(0.1)
-        progress.end()
+        self._report(total, total, own / max(time.monotonic() - begun, 1e-9))
+
+    def _report(self, done: int, total: int, images_per_second: float) -> None:
+        self.listen(
+            {
+                "kind": "cache",
+                "done": done,
+                "of": total,
+                "images_per_second": images_per_second,
+                "bytes": total * self.cache.row_bytes,
+                "folder": str(self.cache.folder),
+            }
+        )
 
     def _chunks(self, view: str, rows: np.ndarray) -> Iterator[tuple[str, int, np.ndarray]]:
         """Yield view, number and missing rows of each chunk of the data set that lacks some."""
@@ -163,48 +181,12 @@ class CachedViews(PlannedTransform):
         return self.transform.train(images, np.array([row]), generator)
 
 
-class _FillProgress:
-    """Tells how many views of images are kept, how fast, how large they are and where."""
-
-    def __init__(self, cache: StageCache, total: int, listen: Listener) -> None:
-        self._cache, self._total, self._listen = cache, total, listen
-        self._begun = self._told = time.monotonic()
-        self._done = self._own = 0
-        self._tell()
-
-    def add(self, n: int) -> None:
-        self._own += n
-        self._done += n
-        if time.monotonic() - self._told >= _SECONDS and self._done < self._total:
-            self._tell()
-
-    def others(self, done: int) -> None:
-        self._done = done
-
-    def end(self) -> None:
-        self._done = self._total
-        self._tell()
-
-    def _tell(self) -> None:
-        self._told = time.monotonic()
-        self._listen(
-            {
-                "kind": "cache",
-                "done": self._done,
-                "of": self._total,
-                "images_per_second": self._own / max(self._told - self._begun, 1e-9),
-                "bytes": self._total * self._cache.row_bytes,
-                "folder": str(self._cache.folder),
-            }
-        )
-
-
 def _cache_of(parts: Assembled, spec: RunSpec) -> StageCache:
     plain, trunk = to_plain(spec), parts.model.trunk
-    words: list[Any] = [_VERSION, torch.__version__, parts.data_fingerprint, trunk.n_frozen, spec.training.precision]
-    words += [plain[name] for name in ("data", "transform", "trunk")]
-    words += [repr(trunk.preprocessing), _weights_digest(parts.model)]
-    folder = cache_root("stages") / hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()[:32]
+    key: list[Any] = [_VERSION, torch.__version__, parts.data_fingerprint, trunk.n_frozen, spec.training.precision]
+    key += [plain[name] for name in ("data", "transform", "trunk")]
+    key += [repr(trunk.preprocessing), _weights_digest(parts.model)]
+    folder = cache_root("stages") / hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]
     shape = saved_shape(folder)
     if shape is None:
         first = parts.transform.evaluate(parts.table.images, parts.split.train[:1], parts.device)

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from fairground.contracts.model import Transform, Trunk
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
-from fairground.loading.prepared_cache import cache_root
 from fairground.loading.read_ahead import read_ahead
+from fairground.loading.resized_images import cache_root
 from fairground.spec.identity import child_seed, to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.adaptation import Adapter, CachedRows
@@ -44,7 +44,7 @@ class Workbench:
         #: rows of the classes to learn from; every beginning of them has all classes
         self.seen = round_robin(rows, self.table.labels[rows], spec.seed)
         self.sealed = SealedRows(parts.test, witness=witness)
-        self.n_test, self.n_test_classes = len(parts.test), len(np.unique(self.table.labels[parts.test]))
+        self.n_test = len(parts.test)
         trunk = self.make_trunk(spec.seed)
         self.preprocessing = trunk.preprocessing
         self.transform: Transform = build("transform", spec.transform, {"preprocessing": trunk.preprocessing})

@@ -21,9 +21,8 @@ from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.loading.boxes import random_flips, random_resized_boxes
-from fairground.loading.colours import jitter, jitter_draws
-from fairground.loading.steps import centre_crops, lose_colour, mirror, require_sides
+from fairground.loading.csv_columns import random_flips, random_resized_boxes
+from fairground.loading.transform_steps import centre_crops, jitter, jitter_draws, lose_colour, mirror, require_sides
 
 
 class PhotographsTransform(PlannedTransform):

@@ -18,7 +18,7 @@ from torch import Tensor
 from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
-from fairground.loading.steps import centre_crops, require_sides
+from fairground.loading.transform_steps import centre_crops, require_sides
 
 
 class PlainTransform(PlannedTransform):

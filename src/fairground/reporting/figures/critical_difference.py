@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairground.comparison.mean_ranks import critical_difference
+from fairground.comparison.over_datasets import critical_difference
 from fairground.reporting.drawing import Palette
 from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.headings import heading, show, small_p, squeeze, unit

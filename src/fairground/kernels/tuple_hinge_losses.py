@@ -1,0 +1,343 @@
+"""Triplet and quadruplet loss over all tuples of a batch or listed triplets, by compiled loops, with gradients."""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.contracts.loss import KernelResult
+from fairground.contracts.tuples import Triplets
+from fairground.kernels.batch_pairs import ClassOrder, class_order
+from fairground.kernels.vector_gradients import (
+    SUMS,
+    distances_from_products,
+    gradient_by_products,
+    kernel_of_distances,
+    kernel_of_listed_distances,
+    kernel_of_vectors,
+    mean_hinge,
+)
+
+#: from this class size on, searching among the sorted positives beats comparing every negative with each
+MANY = 128
+
+
+class TupleHinges(NamedTuple):
+    """The sum of all hinges, how many are above 0, and the gradient (n, n) of the sum by the matrix."""
+
+    total: float
+    n_active: float
+    gradient: np.ndarray
+
+    def mean(self, n: float | None = None) -> tuple[float, np.ndarray]:
+        """Return the sum over `n` hinges, those above 0 by default, and its gradient, in the place of the old one."""
+        n = max(1.0, self.n_active if n is None else n)
+        return self.total / n, np.divide(self.gradient, n, out=self.gradient)
+
+
+def triplet_hinges(matrix: np.ndarray, order: ClassOrder, margin: float) -> TupleHinges:
+    """Return the sum over all triplets; the matrix may hold any comparison of row and column, the row is the anchor."""
+    return TupleHinges(*_triplet_hinges_count(matrix, *order, margin, MANY))
+
+
+def looped_triplets(matrix: np.ndarray, order: ClassOrder, margin: float, *, swap: bool, smooth: bool) -> TupleHinges:
+    """Return the sum with the smaller of m_an and m_pn (`swap`) or of log(1 + e^x) (`smooth`), triplet by triplet."""
+    return TupleHinges(*_loop(matrix, *order, margin, swap, smooth))
+
+
+@numba.njit(nogil=True, cache=True)
+def _triplet_hinges_count(
+    matrix: np.ndarray, rows: np.ndarray, start: np.ndarray, stop: np.ndarray, margin: float, many: int
+) -> tuple[float, float, np.ndarray]:
+    gradient = np.zeros_like(matrix)
+    total, n_active = 0.0, 0.0
+    for a in range(len(matrix)):
+        own = rows[start[a] : stop[a]]
+        gap = matrix.dtype.type(margin)
+        if len(own) <= many:
+            hinges, active = _compare_row(matrix[a], own, a, gap, gradient[a])
+        else:
+            hinges, active = _search_row(matrix[a], own, a, gap, gradient[a])
+        total += hinges
+        n_active += active
+    return total, n_active, gradient
+
+
+@numba.njit(nogil=True, cache=True, fastmath=SUMS)
+def _compare_row(row: np.ndarray, own: np.ndarray, a: int, margin: float, gradient: np.ndarray) -> tuple[float, float]:
+    """Return the sum and number of hinges above 0 of one anchor, every negative compared with each positive."""
+    zero, one = row.dtype.type(0), row.dtype.type(1)
+    far = row.copy()
+    for p in own:
+        far[p] = np.inf
+    total, n_active = 0.0, 0.0
+    for p in own:
+        if p != a:
+            hinges, count = zero, zero
+            for j in range(len(far)):
+                # In this order, a margin is not lost beside large numbers.
+                hinge = row[p] - far[j] + margin
+                hinges += zero if hinge <= zero else hinge
+                count += zero if hinge <= zero else one
+                gradient[j] -= zero if hinge <= zero else one
+            gradient[p] = count
+            total += hinges
+            n_active += count
+    return total, n_active
+
+
+@numba.njit(nogil=True, cache=True)
+def _search_row(row: np.ndarray, own: np.ndarray, a: int, margin: float, gradient: np.ndarray) -> tuple[float, float]:
+    """Return the same, every negative searched among the sorted thresholds of the positives."""
+    positives = own[own != a]
+    order = np.argsort(row[positives], kind="mergesort")
+    thresholds = row[positives][order] + margin
+    is_negative = np.ones(len(row), np.bool_)
+    is_negative[own] = False
+    k = len(thresholds)
+    # How many negatives, and what sum of them, lie above exactly so many thresholds.
+    n_passing, sum_passing = np.zeros(k + 1), np.zeros(k + 1)
+    for j in range(len(row)):
+        if is_negative[j]:
+            n_passed = np.searchsorted(thresholds, row[j], side="right")
+            n_passing[n_passed] += 1
+            sum_passing[0 if np.isnan(row[j]) else n_passed] += row[j]
+            gradient[j] = n_passed - k
+    total, n_active, n_below, sum_below = 0.0, 0.0, 0.0, 0.0
+    for r in range(k):
+        n_below += n_passing[r]
+        sum_below += sum_passing[r]
+        total += n_below * thresholds[r] - sum_below
+        n_active += n_below
+        gradient[positives[order[r]]] = n_below
+    return total, n_active
+
+
+@numba.njit(nogil=True, cache=True)
+def _loop(
+    matrix: np.ndarray,
+    rows: np.ndarray,
+    start: np.ndarray,
+    stop: np.ndarray,
+    margin: float,
+    swap: bool,
+    smooth: bool,
+) -> tuple[float, float, np.ndarray]:
+    gradient = np.zeros_like(matrix)
+    is_negative = np.ones(len(matrix), np.bool_)
+    total, n_active = 0.0, 0.0
+    for a in range(len(matrix)):
+        own = rows[start[a] : stop[a]]
+        is_negative[own] = False
+        for p in own:
+            threshold = matrix[a, p] + matrix.dtype.type(margin)
+            for n in range(len(matrix) if p != a else 0):
+                if not is_negative[n]:
+                    continue
+                # How much of the smaller distance is m_an: a tie is shared by both.
+                share = 1.0
+                far = matrix[a, n]
+                if swap and not matrix[p, n] > far:
+                    share = 0.5 if matrix[p, n] == far else 0.0
+                    far = matrix[p, n]
+                hinge, weight = _hinge(threshold - far, smooth)
+                total += hinge
+                n_active += weight > 0
+                gradient[a, p] += weight
+                gradient[a, n] -= weight * share
+                gradient[p, n] -= weight * (1 - share)
+        is_negative[own] = True
+    return total, n_active, gradient
+
+
+@numba.njit(nogil=True, cache=True)
+def _hinge(excess: float, smooth: bool) -> tuple[float, float]:
+    """Return [x]_+ or log(1 + e^x), and its derivative."""
+    if smooth:
+        # On the sphere the excess is at most 8: its exponential is safe.
+        odds = np.exp(excess)
+        return np.log1p(odds), odds / (odds + 1)
+    return (0.0, 0.0) if excess <= 0 else (excess, 1.0)
+
+
+class TripletSettings(NamedTuple):
+    """Those of `TripletLoss`; `over_active` takes the mean over triplets above 0."""
+
+    margin: float
+    squared: bool
+    over_active: bool
+    swap: bool
+    smooth: bool
+
+
+def triplet(embeddings: Tensor, labels: Tensor, settings: TripletSettings) -> KernelResult:
+    """Return the mean over all triplets, and its gradient; 0 without a triplet."""
+    order = class_order(labels)
+    margin, squared, over_active, swap, smooth = settings
+    n = None if over_active and not smooth else float((order.n_positives * order.n_negatives).sum())
+
+    def of_vectors(z: Tensor) -> tuple[Tensor, Tensor]:
+        matrix = (z @ z.T).numpy()
+        distances_from_products(matrix, squared)
+        if swap or smooth:
+            hinges = looped_triplets(matrix, order, margin, swap=swap, smooth=smooth)
+        else:
+            hinges = triplet_hinges(matrix, order, margin)
+        loss, gradient = hinges.mean(n)
+        gradient_by_products(gradient, matrix, squared)
+        return z.new_tensor(loss), torch.from_numpy(gradient) @ z
+
+    return kernel_of_vectors(embeddings, of_vectors, normalise=True)
+
+
+def triplet_of_listed(embeddings: Tensor, triplets: Triplets, settings: TripletSettings) -> KernelResult:
+    """Return the mean over listed triplets, without `swap` and `smooth`, and its gradient; 0 for none."""
+    anchor, positive, negative = triplets
+
+    def of_distances(distances: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        near, far = distances
+        if not settings.squared:
+            loss, weights = mean_hinge(near - far + settings.margin, settings.over_active)
+            return loss, [weights, -weights]
+        loss, weights = mean_hinge(near**2 - far**2 + settings.margin, settings.over_active)
+        return loss, [2 * near * weights, -2 * far * weights]
+
+    return kernel_of_listed_distances(embeddings, ((anchor, positive), (anchor, negative)), of_distances)
+
+
+def quadruplet_hinges(matrix: np.ndarray, order: ClassOrder, margin: float) -> TupleHinges:
+    """Return the sum over all quadruplets, n and l in one order only, for a symmetric matrix."""
+    anchor, positive = _positive_pairs(*order)
+    thresholds = matrix[anchor, positive] + matrix.dtype.type(margin)
+    ascending = np.argsort(thresholds, kind="stable")
+    anchor, positive = anchor[ascending], positive[ascending]
+    # A class goes by the place where it starts.
+    return TupleHinges(
+        *_quadruplet_hinges_count(matrix, order.start, order.start[anchor], thresholds[ascending], anchor, positive)
+    )
+
+
+@numba.njit(nogil=True, cache=True)
+def _positive_pairs(rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return every ordered pair of different rows of one class."""
+    n_pairs = int(np.sum(stop - start - 1))
+    anchor, positive = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
+    pair = 0
+    for a in range(len(rows)):
+        for p in rows[start[a] : stop[a]]:
+            if p != a:
+                anchor[pair], positive[pair] = a, p
+                pair += 1
+    return anchor, positive
+
+
+@numba.njit(nogil=True, cache=True)
+def _quadruplet_hinges_count(
+    matrix: np.ndarray,
+    group: np.ndarray,
+    own: np.ndarray,
+    thresholds: np.ndarray,
+    anchor: np.ndarray,
+    positive: np.ndarray,
+) -> tuple[float, float, np.ndarray]:
+    """Return sum, number above 0 and gradient, given the class of every row and of every threshold, ascending."""
+    t = len(thresholds)
+    gradient = np.zeros_like(matrix)
+    by_class, rank, first, size = _sort_by_class(thresholds, own, len(matrix))
+    # How many values pass exactly so many thresholds, of all and of a class of their own. Each class has one slot more
+    # than it has thresholds: to have passed all of one is not to have passed none of the next.
+    n_passing, n_passing_own = np.zeros(t + 1, np.int64), np.zeros(t + len(matrix), np.int64)
+    total = 0.0
+    for i in range(len(matrix) if t > 0 else 0):
+        for j in range(i + 1, len(matrix)):
+            value = matrix[i, j]
+            # Most pairs of a trained network are farther apart than any threshold, and count nowhere.
+            if group[i] == group[j] or value >= thresholds[t - 1]:
+                continue
+            n_passed = _n_up_to(thresholds, 0, t, value)
+            n_passing[n_passed] += 1
+            n_above = t - n_passed
+            for c in (group[i], group[j]):
+                n_own = _n_up_to(by_class, first[c], first[c] + size[c], value)
+                n_passing_own[first[c] + c + n_own] += 1
+                n_above -= size[c] - n_own
+            total -= n_above * float(value)
+            gradient[i, j] = -n_above
+    n_below = _below(n_passing, n_passing_own, rank, first, size)
+    for r in range(t):
+        total += n_below[r] * float(thresholds[r])
+        gradient[anchor[r], positive[r]] = n_below[r]
+    return total, float(np.sum(n_below)), gradient
+
+
+@numba.njit(nogil=True, cache=True)
+def _sort_by_class(
+    thresholds: np.ndarray, own: np.ndarray, n_groups: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the thresholds class by class, their ranks among all, and where each class starts and its size."""
+    size = np.zeros(n_groups, np.int64)
+    for c in own:
+        size[c] += 1
+    first = np.cumsum(size) - size
+    filled = first.copy()
+    by_class, rank = np.empty_like(thresholds), np.empty(len(thresholds), np.int64)
+    for r in range(len(thresholds)):
+        by_class[filled[own[r]]] = thresholds[r]
+        rank[filled[own[r]]] = r
+        filled[own[r]] += 1
+    return by_class, rank, first, size
+
+
+@numba.njit(nogil=True, cache=True)
+def _below(
+    n_passing: np.ndarray, n_passing_own: np.ndarray, rank: np.ndarray, first: np.ndarray, size: np.ndarray
+) -> np.ndarray:
+    """Return how many values of two further classes lie below each threshold."""
+    # A threshold is above all the values that pass no more thresholds than come before it.
+    n_below = np.cumsum(n_passing)[: len(rank)]
+    for c in range(len(first)):
+        n_own = 0
+        for k in range(size[c]):
+            n_own += n_passing_own[first[c] + c + k]
+            n_below[rank[first[c] + k]] -= n_own
+    return n_below
+
+
+@numba.njit(nogil=True, cache=True)
+def _n_up_to(ordered: np.ndarray, start: int, stop: int, value: float) -> int:
+    """Return how many of ordered[start:stop] are at most `value`."""
+    low, high = start, stop
+    while low < high:
+        middle = (low + high) >> 1
+        if ordered[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low - start
+
+
+def quadruplet(
+    embeddings: Tensor, labels: Tensor, *, margin: float, second_margin: float, over_active: bool
+) -> KernelResult:
+    """Return the mean over triplets plus that over quadruplets, and its gradient; a kind without tuples costs 0."""
+    order = class_order(labels)
+    n_triplets, n_quadruplets = (None, None) if over_active else _counts(order)
+
+    def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
+        matrix = distances.numpy()
+        first, gradient = triplet_hinges(matrix, order, margin).mean(n_triplets)
+        second, more = quadruplet_hinges(matrix, order, second_margin).mean(n_quadruplets)
+        gradient += more
+        return distances.new_tensor(first + second), torch.from_numpy(gradient)
+
+    return kernel_of_distances(embeddings, of_distances, normalise=True)
+
+
+def _counts(order: ClassOrder) -> tuple[float, float]:
+    """Return the number of triplets and of quadruplets of a batch, n and l of these in one order only."""
+    n_positives, n_negatives = order.n_positives, order.n_negatives
+    # All pairs of two classes, less those with a row of the anchor's class.
+    n_apart = n_negatives.sum() // 2 - (n_positives + 1) * n_negatives
+    return float((n_positives * n_negatives).sum()), float((n_positives * n_apart).sum())

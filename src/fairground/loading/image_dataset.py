@@ -1,0 +1,391 @@
+"""Images as data sets: files decoded on demand, and arrays in memory."""
+
+import hashlib
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from fairground.contracts.dataset import Dataset
+from fairground.contracts.table import Images, ImageTable
+from fairground.errors import DataError, PictureError, require
+from fairground.files import open_file, read_text, shown
+from fairground.loading.class_folders import refuse_archive
+from fairground.loading.decoding import for_each, open_picture, picture_size
+from fairground.loading.resized_images import PreparedImages
+from fairground.loading.transform_steps import (
+    crop_batch,
+    cut,
+    require_one_size,
+    resize_shorter_side,
+    resized_size,
+    resized_sizes,
+)
+from fairground.spec.counts import Counts
+
+#: of each file this many bytes at either end are part of the fingerprint
+_END_BYTES = 4096
+
+
+def images_from_files(
+    paths: Sequence[Path], *, root: Path, boxes: np.ndarray | None = None, prepared: int = 0, draft: bool = False
+) -> Images:
+    """Return the images of files under `root`, cut to `boxes` (n, 4) of (left, top, right, bottom) where given.
+
+    A box of four zeros leaves its image whole.
+
+    With `prepared` = 256 they come from a cache of all images resized to that shorter side, built when first needed;
+    with 0 each is decoded whenever it is asked for. `draft` allows shrunk decoding of JPEGs, which changes pixels.
+    """
+    require(prepared >= 0, f"prepared must be 0 (decode on demand) or a shorter side in pixels; got {prepared}")
+    files = ImageFiles(paths, root=root, boxes=boxes, draft=draft)
+    return PreparedImages(files, side=prepared) if prepared else files
+
+
+class ImageFiles(Images):
+    """Image files decoded on demand, always RGB. `root` is left out of the fingerprint, so that a folder may move."""
+
+    is_slow = True
+
+    def __init__(
+        self, paths: Sequence[Path], *, root: Path, boxes: np.ndarray | None = None, draft: bool = False
+    ) -> None:
+        require(
+            boxes is None or boxes.shape == (len(paths), 4),
+            f"boxes need four edges an image; got {None if boxes is None else boxes.shape} for {len(paths)} images",
+            DataError,
+        )
+        self.paths = tuple(Path(path) for path in paths)
+        self.root = root
+        self.boxes = None if boxes is None else np.asarray(boxes, dtype=np.int64)
+        # A box could be cut from a shrunk image only between pixels, so these are always decoded whole.
+        self.draft = draft and boxes is None
+        self._sizes = np.zeros((len(self.paths), 2), np.int64)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @property
+    def channels(self) -> int:
+        """Every image is brought to RGB."""
+        return 3
+
+    def take(self, rows: np.ndarray) -> Tensor:
+        """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
+        require_one_size(self.sizes(rows))
+        found = for_each(lambda row: np.asarray(self.picture(row)), rows.tolist())
+        return torch.from_numpy(np.stack(found)).permute(0, 3, 1, 2)
+
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        """Return height and width (k, 2) as seen, from the heads of the files where not yet known."""
+        rows = np.asarray(rows)
+        unknown = np.unique(rows[self._sizes[rows, 0] == 0])
+        if len(unknown):
+            self._sizes[unknown] = for_each(self._size, unknown.tolist())
+        return resized_sizes(self._sizes[rows], shorter_side)
+
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+        """Return one box (k, 4) of each image, resized to a square: uint8 (k, 3, side, side)."""
+        pixels = np.empty((len(rows), side, side, 3), np.uint8)
+
+        def one(number: int) -> None:
+            piece = self._piece(int(rows[number]), boxes[number], side, shorter_side)
+            cut(np.asarray(piece), (0, 0, *piece.size), pixels[number])
+
+        for_each(one, range(len(rows)))
+        return torch.from_numpy(pixels).permute(0, 3, 1, 2)
+
+    def picture(self, row: int) -> Image.Image:
+        """Return the image of a row as RGB, cut to its box."""
+        picture = open_picture(self.paths[row])
+        box = self._box(row, picture.height, picture.width)
+        return picture if box is None else picture.crop(box)
+
+    def resized(self, row: int, shorter_side: int) -> Image.Image:
+        """Return the image of a row with its shorter side resized."""
+        if not self.draft:
+            return resize_shorter_side(self.picture(row), shorter_side)
+        height, width = (int(length) for length in self.sizes(np.array([row]))[0])
+        picture = open_picture(self.paths[row], shrink=_shrink(min(height, width) / shorter_side))
+        height, width = resized_size((height, width), shorter_side)
+        return picture.resize((width, height), Image.Resampling.BILINEAR)
+
+    def fingerprint(self) -> str:
+        """Return a hash of every file's name under `root`, length, and first and last 4 KiB, and of the boxes.
+
+        Reading whole files would take minutes for a large set; a file changed in its middle alone, at the same length,
+        goes unnoticed here.
+        """
+        distinct = sorted(set(self.paths))
+        hashes = dict(zip(distinct, for_each(_ends, distinct), strict=True))
+        digest = hashlib.sha256()
+        for path in self.paths:
+            digest.update(os.path.relpath(path, self.root).encode("utf-8", "surrogateescape"))
+            digest.update(b"\0" + hashes[path])
+        if self.boxes is not None:
+            digest.update(self.boxes.tobytes())
+        return digest.hexdigest()
+
+    def _piece(self, row: int, box: np.ndarray, side: int, shorter_side: int | None) -> Image.Image:
+        """Return a box of an image, decoded no larger than needed where that is allowed."""
+        left, top, right, bottom = (int(edge) for edge in box)
+        if shorter_side is not None:
+            picture = self.resized(row, shorter_side)
+        elif self.draft:
+            by = _shrink(min(right - left, bottom - top) / side)
+            picture = open_picture(self.paths[row], shrink=by)
+            whole = self.sizes(np.array([row]))[0]
+            # Formats that cannot be decoded shrunk come whole.
+            by = by if picture.width < whole[1] else 1
+            left, top, right, bottom = left // by, top // by, -(-right // by), -(-bottom // by)
+        else:
+            picture = self.picture(row)
+        require(
+            0 <= left < right <= picture.width and 0 <= top < bottom <= picture.height,
+            f"crop ({left}, {top}, {right}, {bottom}) does not lie within image {shown(self.paths[row])}",
+        )
+        return picture.crop((left, top, right, bottom))
+
+    def _size(self, row: int) -> tuple[int, int]:
+        height, width = picture_size(self.paths[row])
+        left, top, right, bottom = self._box(row, height, width) or (0, 0, width, height)
+        return bottom - top, right - left
+
+    def _box(self, row: int, height: int, width: int) -> tuple[int, int, int, int] | None:
+        """Return the box of an image of that size, or none where the whole of it is meant."""
+        if self.boxes is None or not self.boxes[row].any():
+            return None
+        left, top, right, bottom = (int(edge) for edge in self.boxes[row])
+        require(
+            0 <= left < right <= width and 0 <= top < bottom <= height,
+            f"box ({left}, {top}, {right}, {bottom}) does not lie within image {shown(self.paths[row])}, "
+            f"which is {width} wide and {height} high",
+            DataError,
+        )
+        return left, top, right, bottom
+
+
+def _shrink(ratio: float) -> int:
+    """Return the strongest shrinking that still leaves at least what is asked for."""
+    return max((by for by in (2, 4, 8) if by <= ratio), default=1)
+
+
+def _ends(path: Path) -> bytes:
+    """Return a hash of a file's length and of its first and last bytes."""
+    try:
+        with open_file(path, error=PictureError, what=f"image '{path}'") as file:
+            length = os.fstat(file.fileno()).st_size
+            digest = hashlib.sha256(str(length).encode() + b"\0" + file.read(_END_BYTES))
+            if length > _END_BYTES:
+                file.seek(max(_END_BYTES, length - _END_BYTES))
+                digest.update(file.read(_END_BYTES))
+    except OSError as error:
+        raise PictureError(f"image '{path}' cannot be read: {error.strerror}") from error
+    return digest.digest()
+
+
+class ImagesInMemory(Images):
+    """All images of a small data set as one uint8 array (n, c, h, w); a batch is a single gather."""
+
+    def __init__(self, pixels: np.ndarray) -> None:
+        require(pixels.ndim == 4, f"images in memory are (n, channels, height, width); got {pixels.shape}", DataError)
+        require(pixels.dtype == np.uint8, f"images in memory are uint8; got {pixels.dtype}", DataError)
+        # torch refuses to share memory that numpy marks read-only, as arrays read from some files are.
+        self._pixels = torch.from_numpy(np.require(pixels, requirements=["C", "W"]))
+
+    def __len__(self) -> int:
+        return len(self._pixels)
+
+    def take(self, rows: np.ndarray | Tensor) -> Tensor:
+        """Return the images of `rows`, in that order, as a new tensor (k, c, h, w)."""
+        return self._pixels.index_select(0, torch.as_tensor(rows, dtype=torch.int64))
+
+    @property
+    def channels(self) -> int:
+        """The number of channels of every image."""
+        return self._pixels.shape[1]
+
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        """Return height and width (k, 2), the same for every image."""
+        size = (self._pixels.shape[2], self._pixels.shape[3])
+        return np.tile(np.array(resized_size(size, shorter_side)), (len(rows), 1))
+
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+        """Return one box of each image, resized to a square: uint8 (k, c, side, side)."""
+        return crop_batch([self._pixels[row].numpy() for row in rows], boxes, side, shorter_side=shorter_side)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of shape and pixels."""
+        shape = repr(tuple(self._pixels.shape)).encode()
+        return hashlib.sha256(shape + self._pixels.numpy().tobytes()).hexdigest()
+
+
+#: how many names a complaint shows
+SHOWN = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Photos:
+    """`paths` (n) lie below `root`; the columns mean what they mean in an ImageTable. `boxes` (n, 4) are pixels.
+
+    `notes` are sentences for the record: what was left out, and why.
+    """
+
+    root: Path
+    paths: tuple[str, ...]
+    labels: np.ndarray
+    class_names: tuple[str, ...]
+    official_test: np.ndarray | None = None
+    super_labels: np.ndarray | None = None
+    listed_parts: np.ndarray | None = None
+    is_query: np.ndarray | None = None
+    is_gallery: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    boxes: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    def select(self, rows: np.ndarray) -> "Photos":
+        """Return some rows only; classes left without an image go, and the others are numbered anew."""
+        kept, labels = np.unique(self.labels[rows], return_inverse=True)
+        columns = ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups", "boxes")
+        held = {name: getattr(self, name) for name in columns}
+        some: dict[str, Any] = {name: None if column is None else column[rows] for name, column in held.items()}
+        return replace(
+            self,
+            paths=tuple(self.paths[row] for row in rows),
+            labels=labels.astype(np.int64),
+            class_names=tuple(self.class_names[label] for label in kept),
+            **some,
+        )
+
+    def missing(self) -> np.ndarray:
+        """Return the rows whose file is not there."""
+        is_there = [os.path.isfile(self.root / path) for path in self.paths]  # noqa: PTH113 (twice as fast)
+        return np.flatnonzero(~np.array(is_there, dtype=bool))
+
+    def table(self, *, prepared: int = 0, draft: bool = False) -> ImageTable:
+        """Return the table of these images; none is opened yet."""
+        files = [self.root / path for path in self.paths]
+        return ImageTable(
+            images=images_from_files(files, root=self.root, boxes=self.boxes, prepared=prepared, draft=draft),
+            labels=self.labels,
+            class_names=self.class_names,
+            official_test=self.official_test,
+            identifiers=self.paths,
+            super_labels=self.super_labels,
+            listed_parts=self.listed_parts,
+            is_query=self.is_query,
+            is_gallery=self.is_gallery,
+            groups=self.groups,
+            notes=self.notes,
+        )
+
+
+class PhotoDataset(Dataset):
+    """A data set whose images are files. `photos` says which; `load` makes sure of them and opens the table."""
+
+    #: 0 to decode files whenever they are asked for, or the shorter side of images prepared once and kept
+    prepared: int = 0
+    #: whether JPEGs may be shrunk while they are decoded, which is faster and changes pixels a little
+    draft: bool = False
+    #: whether files that are not there may be left out
+    subset: bool = False
+
+    @abstractmethod
+    def photos(self) -> Photos:
+        """Return which files there should be and what they show."""
+
+    def load(self) -> ImageTable:
+        """Return the whole data set."""
+        photos = self.photos()
+        missing = photos.missing()
+        if len(missing) and self.subset:
+            note = f"data: {len(missing)} of {len(photos.paths)} listed images are not there and were left out"
+            require(len(missing) < len(photos.paths), f"none of the listed images is in {photos.root}", DataError)
+            there = np.setdiff1d(np.arange(len(photos.paths)), missing)
+            photos = replace(photos.select(there), notes=(*photos.notes, note))
+        elif len(missing):
+            names = some_names([photos.paths[row] for row in missing])
+            raise DataError(
+                f"{len(missing)} of {len(photos.paths)} images are not in {photos.root}: {names}. Unpack the archive "
+                "anew, remove broken links, or leave them out of the list"
+            )
+        return photos.table(prepared=self.prepared, draft=self.draft)
+
+
+def check_counts(name: str, photos: Photos, official: Counts, *, subset: bool) -> Photos:
+    """Return the photos if there are as many as published; noted where they are a subset, refused otherwise."""
+    assert photos.official_test is not None
+    halves = [photos.labels[photos.official_test == is_test] for is_test in (False, True)]
+    found = Counts(*(count for half in halves for count in (len(np.unique(half)), len(half))))
+    if found == official:
+        return photos
+    wanted, got = _in_words(official), _in_words(found)
+    require(
+        subset,
+        f"{name} has {wanted}; this copy has {got}. Unpack the archive anew, or say data.subset=true if this is a part "
+        "of it on purpose; its scores are then not those of the benchmark",
+        DataError,
+    )
+    return replace(photos, notes=(*photos.notes, f"data: a subset of {name}: {got}, instead of {wanted}"))
+
+
+def check_prepared(name: str, prepared: int) -> None:
+    """Refuse a side that no image can have."""
+    require(
+        prepared == 0 or 16 <= prepared <= 4096,
+        f"{name}.prepared must be 0 (decode whenever asked) or the shorter side in 16..4096 that images are prepared "
+        f"to; got {prepared}",
+    )
+
+
+def existing_root(name: str, root: str, source: str) -> Path:
+    """Return the folder `root`, or say where the data is to be had; nothing is downloaded."""
+    path = Path(root).expanduser()
+    require(bool(root), f"{name}.root must be the folder of the data. {source}", DataError)
+    refuse_archive(path)
+    require(path.is_dir(), f"{name}.root: there is no folder '{path}'. {source}", DataError)
+    return path
+
+
+def first_with(places: list[Path], entry: str) -> Path | None:
+    """Return the first of some folders that has a certain entry."""
+    return next((place for place in places if (place / entry).exists()), None)
+
+
+def read_words(path: Path, *, n_words: int, header: int = 0) -> list[list[str]]:
+    """Return the words of each line of an official list, its last word taking the rest of the line."""
+    lines = read_text(path, error=DataError, encoding="utf-8-sig").splitlines()[header:]
+    rows = [line.split(maxsplit=n_words - 1) for line in lines if line.strip()]
+    wrong = next((number for number, row in enumerate(rows) if len(row) != n_words), None)
+    if wrong is not None:
+        raise DataError(f"{path}: entry {wrong + 1} has {len(rows[wrong])} words instead of {n_words}")
+    return [[word.strip() for word in row] for row in rows]
+
+
+def integers(path: Path, words: list[str]) -> np.ndarray:
+    """Return a column of an official list as numbers."""
+    try:
+        return np.array([int(word) for word in words], dtype=np.int64)
+    except ValueError as error:
+        raise DataError(f"{path}: a number was expected: {error}") from error
+
+
+def some_names(names: list[str]) -> str:
+    """Return the first few names, quoted, and how many more there are."""
+    listed = ", ".join(shown(name) for name in names[:SHOWN])
+    return listed + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _in_words(counts: Counts) -> str:
+    return (
+        f"{counts.train_classes} + {counts.test_classes} classes with {counts.train_images} + {counts.test_images} "
+        "images (train + test)"
+    )

@@ -1,0 +1,434 @@
+"""The cache of images decoded and resized once: building it, validity, listing, and its rows as a data set."""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from fairground.contracts.table import Images
+from fairground.errors import DataError, InputError, StoreError, require
+from fairground.files import shown, write_atomically
+from fairground.loading.decoding import for_each
+from fairground.loading.transform_steps import cut, require_one_size, resize_shorter_side, resized_sizes
+from fairground.records.lock import held
+from fairground.spec.catalogue import nearest
+
+Tell = Callable[[int, int], None]
+#: about this many bytes of pixels are prepared in memory before they are written and marked as done
+_CHUNK_BYTES = 1 << 26
+
+
+class Pictures(Protocol):
+    """What can be prepared: image files that know their names."""
+
+    paths: tuple[Path, ...]
+    draft: bool
+
+    def __len__(self) -> int: ...
+
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        """Return height and width (k, 2) of the images of `rows`."""
+
+    def resized(self, row: int, shorter_side: int) -> Image.Image:
+        """Return the image of a row with its shorter side resized."""
+
+    def fingerprint(self) -> str:
+        """Return a hash over the files."""
+
+
+def build(folder: Path, source: Pictures, side: int, tell: Tell | None, index: Mapping[str, str | int]) -> None:
+    """Prepare all images beside `folder`, taking up an interrupted build, and put the result in its place."""
+    part = folder.with_suffix(".part")
+    sizes = source.sizes(np.arange(len(source)), shorter_side=side)
+    lengths = sizes.prod(axis=1) * 3
+    begins = np.cumsum(lengths) - lengths
+    done, hashes = _begin(part, sizes, file_times(source.paths), int(lengths.sum()))
+    with (part / "pixels.bin").open("r+b") as file:
+        for rows in _chunks(np.flatnonzero(~done), lengths):
+            if tell is not None:
+                tell(int(done.sum()), len(done))
+            for row, (digest, pixels) in zip(rows, _prepare(source, rows, side, sizes), strict=True):
+                hashes[row] = digest
+                file.seek(int(begins[row]))
+                file.write(pixels)
+            file.flush()
+            os.fsync(file.fileno())
+            # The mark comes after the bytes, so that an interrupted build never believes in what is not there.
+            done[rows] = True
+            save(part / "hashes.npy", hashes)
+            save(part / "done.npy", done)
+    if tell is not None:
+        tell(len(done), len(done))
+    write_atomically(part / "index.json", json.dumps({**index, "n": len(done), "side": side}).encode())
+    shutil.rmtree(folder, ignore_errors=True)
+    part.replace(folder)
+
+
+def file_times(paths: Sequence[Path]) -> np.ndarray:
+    """Return when each file was last changed, in nanoseconds; -1 for one that is not there."""
+    times = np.full(len(paths), -1, np.int64)
+    for number, path in enumerate(paths):
+        with suppress(OSError):
+            times[number] = path.stat().st_mtime_ns
+    return times
+
+
+def file_hash(path: Path) -> np.ndarray:
+    """Return a hash (16,) of all bytes of a file."""
+    try:
+        return np.frombuffer(hashlib.blake2b(path.read_bytes(), digest_size=16).digest(), np.uint8)
+    except OSError as error:
+        raise DataError(f"image {shown(path)} cannot be read: {error.strerror}") from error
+
+
+def save(path: Path, array: np.ndarray) -> None:
+    """Write an array as `.npy`, atomically."""
+    content = io.BytesIO()
+    np.save(content, array, allow_pickle=False)
+    write_atomically(path, content.getvalue())
+
+
+def _begin(part: Path, sizes: np.ndarray, times: np.ndarray, n_bytes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which images are done and the hashes of their files, from an interrupted build or for a fresh start."""
+    with suppress(OSError, ValueError, EOFError):
+        names = ("times", "sizes", "done", "hashes")
+        noted = [np.load(part / f"{name}.npy", allow_pickle=False) for name in names]
+        is_same = np.array_equal(noted[0], times) and np.array_equal(noted[1], sizes)
+        if is_same and (part / "pixels.bin").stat().st_size == n_bytes:
+            return noted[2], noted[3]
+    shutil.rmtree(part, ignore_errors=True)
+    free = shutil.disk_usage(part.parent).free
+    require(
+        n_bytes < free,
+        f"the prepared images need {n_bytes / 1e9:.1f} GB in {part.parent}, where {free / 1e9:.1f} GB are free; "
+        "set FAIRGROUND_CACHE to a folder on another disk, or say data.prepared=0",
+        StoreError,
+    )
+    done, hashes = np.zeros(len(sizes), bool), np.zeros((len(sizes), 16), np.uint8)
+    part.mkdir()
+    with (part / "pixels.bin").open("wb") as file:
+        file.truncate(n_bytes)
+    for name, array in (("times", times), ("sizes", sizes), ("done", done), ("hashes", hashes)):
+        save(part / f"{name}.npy", array)
+    return done, hashes
+
+
+def _chunks(rows: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
+    numbers = np.cumsum(lengths[rows]) // _CHUNK_BYTES
+    yield from (chunk for chunk in np.split(rows, np.flatnonzero(np.diff(numbers)) + 1) if len(chunk))
+
+
+def _prepare(source: Pictures, rows: np.ndarray, side: int, sizes: np.ndarray) -> list[tuple[np.ndarray, bytes]]:
+    return for_each(lambda row: _one(source, row, side, sizes), rows.tolist())
+
+
+def _one(source: Pictures, row: int, side: int, sizes: np.ndarray) -> tuple[np.ndarray, bytes]:
+    """Return the hash of an image's file and its prepared pixels."""
+    digest = file_hash(source.paths[row])
+    picture = source.resized(row, side)
+    require(
+        (picture.height, picture.width) == tuple(sizes[row]),
+        f"image {shown(source.paths[row])} changed while it was being prepared; start again",
+        DataError,
+    )
+    return digest, picture.tobytes()
+
+
+#: prepared images, and outputs of the stages of a trunk that do not train
+CacheKind = Literal["prepared", "stages"]
+#: goes up whenever preparing would give other pixels, so that old caches are not taken for new ones
+_VERSION = 1
+#: an empty file whose time of change is when the cache was last opened
+USED = "used"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cache:
+    """The mapped pixels of all images and where each begins."""
+
+    flat: np.ndarray
+    begins: np.ndarray
+    sizes: np.ndarray
+
+    def pixels(self, row: int) -> np.ndarray:
+        """Return the pixels (h, w, 3) of an image, read from disk only as they are touched."""
+        height, width = self.sizes[row]
+        begin = self.begins[row]
+        return self.flat[begin : begin + height * width * 3].reshape(height, width, 3)
+
+
+def cache_root(kind: CacheKind = "prepared") -> Path:
+    """Return where caches of a kind live: below $FAIRGROUND_CACHE, or below ~/.cache/fairground."""
+    said = os.environ.get("FAIRGROUND_CACHE")
+    base = Path(said).expanduser() if said else Path.home() / ".cache" / "fairground"
+    return base / kind
+
+
+def open_cache(source: Pictures, side: int, tell: Tell | None = None) -> Cache:
+    """Return the cache of a source, building it where it is missing, damaged or out of date."""
+    fingerprint = source.fingerprint()
+    words = json.dumps([_VERSION, fingerprint, side, source.draft])
+    folder = cache_root() / hashlib.sha256(words.encode()).hexdigest()[:32]
+    found = _read(folder, source)
+    if found is not None:
+        return found
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with held(folder.with_suffix(".lock"), "the cache", patience=-1):
+            # Another process may have built it while this one waited.
+            found = _read(folder, source)
+            if found is None:
+                noted: dict[str, str | int] = {
+                    "version": _VERSION,
+                    "fingerprint": fingerprint,
+                    "source": _place(source),
+                }
+                build(folder, source, side, tell, noted)
+                found = _read(folder, source)
+    except OSError as error:
+        raise StoreError(
+            f"cannot prepare images in {folder.parent}: {error.strerror or error}; "
+            "set FAIRGROUND_CACHE to a folder on a local disk, or say data.prepared=0"
+        ) from error
+    require(found is not None, f"images changed while they were being prepared in {folder}; start again", DataError)
+    assert found is not None
+    return found
+
+
+def _read(folder: Path, source: Pictures) -> Cache | None:
+    """Return the cache in a folder if it is complete and its source unchanged."""
+    try:
+        index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+        sizes = np.load(folder / "sizes.npy", allow_pickle=False)
+        lengths = sizes.astype(np.int64).prod(axis=1) * 3
+        flat = np.memmap(folder / "pixels.bin", np.uint8, "r")
+        is_complete = index["n"] == len(source) == len(sizes) and len(flat) == int(lengths.sum())
+        if not is_complete or not _is_current(folder, source):
+            return None
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
+    # A cache that cannot be written to is as good as any.
+    with suppress(OSError):
+        (folder / USED).touch()
+    return Cache(flat=flat.view(np.ndarray), begins=np.cumsum(lengths) - lengths, sizes=sizes)
+
+
+def _place(source: Pictures) -> str:
+    """Return the folder that all images lie below, for whoever tidies up; empty where they share none."""
+    with suppress(ValueError):
+        return os.path.commonpath([path.parent.absolute() for path in source.paths])
+    return ""
+
+
+def _is_current(folder: Path, source: Pictures) -> bool:
+    """Tell whether the files are those that were prepared; where only times differ, ask their bytes."""
+    noted = np.load(folder / "times.npy", allow_pickle=False)
+    times = file_times(source.paths)
+    if len(noted) != len(times):
+        return False
+    touched = np.flatnonzero(noted != times)
+    if len(touched) == 0:
+        return True
+    hashes = np.load(folder / "hashes.npy", allow_pickle=False)
+    now = for_each(lambda row: file_hash(source.paths[row]), touched.tolist())
+    if not np.array_equal(np.stack(now), hashes[touched]):
+        return False
+    # Noted for the next time, where the folder may be written to.
+    with suppress(OSError):
+        save(folder / "times.npy", times)
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheEntry:
+    """One cache: the folder its images came from (empty where not noted), their number, bytes, last use.
+
+    Prepared images have a `side`; outputs of frozen stages name the `trunk` and how many of its stages are frozen. One
+    that is not whole is a build under way, or one that was interrupted and would be taken up.
+    """
+
+    kind: CacheKind
+    key: str
+    source: str
+    n_images: int
+    side: int
+    trunk: str
+    n_frozen: int
+    n_bytes: int
+    last_used: float
+    is_complete: bool
+
+
+def list_caches() -> list[CacheEntry]:
+    """Return every cache of this user, the one longest unused first."""
+    found: list[CacheEntry | None] = []
+    for kind in get_args(CacheKind):
+        root = cache_root(kind)
+        folders = [path for path in root.iterdir() if path.is_dir()] if root.is_dir() else []
+        found += [_entry(kind, folder) for folder in folders if folder.suffix in ("", ".part")]
+    return sorted((entry for entry in found if entry is not None), key=lambda entry: (entry.last_used, entry.key))
+
+
+def find_cache(entries: list[CacheEntry], key: str) -> CacheEntry:
+    """Return the cache whose key begins so."""
+    fitting = [entry for entry in entries if entry.key.startswith(key)]
+    keys = [entry.key for entry in entries]
+    require(bool(key) and len(fitting) > 0, f"no cache '{key}'.{nearest(key, keys)} `fairground data caches` shows all")
+    require(len(fitting) == 1, f"{len(fitting)} caches begin with '{key}': say more of it")
+    return fitting[0]
+
+
+def remove_cache(entry: CacheEntry) -> None:
+    """Delete a cache, and what an interrupted build of it left; refused while it is being built."""
+    folder = cache_root(entry.kind) / entry.key
+    try:
+        with held(folder.with_suffix(".lock"), f"the cache {entry.key}"):
+            for chunk in folder.glob("locks/*.lock"):
+                with held(chunk, f"the cache {entry.key}"):
+                    pass
+            if folder.exists():
+                # Out of the way first: a reader that comes meanwhile finds a whole cache or none.
+                gone = folder.with_suffix(".gone")
+                shutil.rmtree(gone, ignore_errors=True)
+                folder.replace(gone)
+                shutil.rmtree(gone)
+            shutil.rmtree(folder.with_suffix(".part"), ignore_errors=True)
+    except StoreError as error:
+        raise InputError(str(error)) from error
+    except OSError as error:
+        raise StoreError(f"cannot remove the cache {folder}: {error.strerror or error}") from error
+
+
+def _entry(kind: CacheKind, folder: Path) -> CacheEntry | None:
+    """Return what a folder holds; none where it vanished meanwhile."""
+    try:
+        # Blocks on disk rather than lengths: the files of frozen stages have holes until they are filled.
+        files = [path.stat() for path in folder.iterdir() if path.is_file()]
+        marks = [folder / name for name in (USED, "index.json") if (folder / name).exists()]
+        last_used = max((path.stat().st_mtime for path in marks), default=folder.stat().st_mtime)
+    except OSError:
+        return None
+    index: dict[str, object] = {}
+    with suppress(OSError, ValueError):
+        index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    counts = {name: index.get(name) for name in ("n", "side", "n_frozen")}
+    known = {name: count if isinstance(count, int) else 0 for name, count in counts.items()}
+    return CacheEntry(
+        kind=kind,
+        key=folder.stem,
+        source=str(index.get("source", "")),
+        n_images=known["n"],
+        side=known["side"],
+        trunk=str(index.get("trunk", "")),
+        n_frozen=known["n_frozen"],
+        n_bytes=sum(_on_disk(file) for file in files),
+        last_used=last_used,
+        is_complete=folder.suffix == "" and bool(index),
+    )
+
+
+def _on_disk(file: os.stat_result) -> int:
+    blocks: int = getattr(file, "st_blocks", -1)
+    return file.st_size if blocks < 0 else min(file.st_size, 512 * blocks)
+
+
+class PreparedImages(Images):
+    """Serves `source` from its cache, which is opened, or built, when the first image is asked for or by `prepare`."""
+
+    is_slow = True
+
+    def __init__(self, source: Pictures, *, side: int) -> None:
+        require(16 <= side <= 4096, f"prepared must be a shorter side in [16, 4096] pixels, or 0; got {side}")
+        self.source, self.side = source, side
+        self._cache: Cache | None = None
+        self._is_new = False
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def channels(self) -> int:
+        """Every image is brought to RGB."""
+        return 3
+
+    def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
+        """Open the cache; build it first where it is missing or its files have changed, telling (done, total)."""
+
+        def heard(done: int, total: int) -> None:
+            self._is_new = True
+            if tell is not None:
+                tell(done, total)
+
+        with self._lock:
+            if self._cache is None:
+                self._cache = open_cache(self.source, self.side, heard)
+
+    def cache_sentence(self) -> str:
+        """Say where the prepared images lie and how large they are, where they were prepared just now."""
+        if not self._is_new or self._cache is None:
+            return ""
+        return (
+            f"prepared images are kept in {cache_root()} ({len(self._cache.flat) / 1e6:,.0f} MB); `fairground data "
+            "caches` lists and removes them"
+        )
+
+    def require_side(self, shorter_side: int) -> None:
+        """Refuse a shorter side above the one that was prepared."""
+        require(
+            shorter_side <= self.side,
+            f"images are prepared with a shorter side of {self.side}, but {shorter_side} is asked for; "
+            f"say data.prepared={shorter_side}, or 0 to decode the files each time",
+        )
+
+    def take(self, rows: np.ndarray) -> Tensor:
+        """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
+        require_one_size(self.sizes(rows))
+        found = np.stack([self._ready().pixels(int(row)) for row in rows])
+        return torch.from_numpy(found).permute(0, 3, 1, 2)
+
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        """Return height and width (k, 2) of the prepared images of `rows`."""
+        if shorter_side is not None:
+            self.require_side(shorter_side)
+        sizes: np.ndarray = self._ready().sizes[np.asarray(rows)].astype(np.int64)
+        return resized_sizes(sizes, None if shorter_side == self.side else shorter_side)
+
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+        """Return one box (k, 4) of each prepared image, resized to a square: uint8 (k, 3, side, side)."""
+        if shorter_side is not None:
+            self.require_side(shorter_side)
+        cache = self._ready()
+        pixels = np.empty((len(rows), side, side, 3), np.uint8)
+        is_as_prepared = shorter_side in {None, self.side}
+
+        def one(number: int) -> None:
+            found = cache.pixels(int(rows[number]))
+            if not is_as_prepared:
+                found = np.asarray(resize_shorter_side(Image.fromarray(found), shorter_side))
+            cut(found, boxes[number], pixels[number])
+
+        for_each(one, range(len(rows)))
+        return torch.from_numpy(pixels).permute(0, 3, 1, 2)
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the files: the same data, however they are read."""
+        return self.source.fingerprint()
+
+    def _ready(self) -> Cache:
+        if self._cache is None:
+            self.prepare()
+        assert self._cache is not None
+        return self._cache

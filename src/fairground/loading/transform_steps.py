@@ -1,0 +1,265 @@
+"""The steps that transforms are made of: resizing and cropping as Pillow does, colours, flips."""
+
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.table import Images
+from fairground.errors import DataError, require
+from fairground.loading.csv_columns import central_boxes
+
+_BITS = 22
+_HALF = 1 << (_BITS - 1)
+
+
+def cut(pixels: np.ndarray, box: Sequence[int] | np.ndarray, out: np.ndarray) -> None:
+    """Write a box (left, top, right, bottom) of uint8 pixels (h, w, 3) into `out` (side, side, 3), resized."""
+    left, top, right, bottom = (int(edge) for edge in box)
+    height, width, _ = pixels.shape
+    # The compiled loop trusts its bounds.
+    require(
+        0 <= left < right <= width and 0 <= top < bottom <= height,
+        f"box ({left}, {top}, {right}, {bottom}) does not lie within an image {width} wide and {height} high",
+    )
+    side = len(out)
+    if right - left == side and bottom - top == side:
+        out[:] = pixels[top:bottom, left:right]
+        return
+    rows = np.ascontiguousarray(pixels).reshape(height, width * 3)
+    # Numba compiles anew for arrays that may be written to; one kind is enough.
+    rows.flags.writeable = False
+    _cut(rows, left, top, right - left, bottom - top, out.reshape(side, side * 3))
+
+
+@numba.njit(nogil=True, cache=True)
+def _weigh(n_in: int, n_out: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return where each output's inputs begin, how many they are, and their weights in fixed point."""
+    scale = n_in / n_out
+    reach = max(scale, 1.0)
+    begins = np.empty(n_out, np.int64)
+    counts = np.empty(n_out, np.int64)
+    weights = np.zeros((n_out, int(np.ceil(reach)) * 2 + 1), np.int32)
+    share = np.empty(weights.shape[1])
+    for i in range(n_out):
+        centre = (i + 0.5) * scale
+        begin = max(0, int(centre - reach + 0.5))
+        end = min(n_in, int(centre + reach + 0.5))
+        total = 0.0
+        for j in range(begin, end):
+            share[j - begin] = max(0.0, 1.0 - abs((j - centre + 0.5) * (1.0 / reach)))
+            total += share[j - begin]
+        for j in range(end - begin):
+            weights[i, j] = int(0.5 + share[j] / total * (1 << _BITS))
+        begins[i], counts[i] = begin, end - begin
+    return begins, counts, weights
+
+
+@numba.njit(nogil=True, cache=True)
+def _cut(rows: np.ndarray, left: int, top: int, width: int, height: int, out: np.ndarray) -> None:
+    side = out.shape[0]
+    begins, counts, weights = _weigh(width, side)
+    between = np.empty((height, side * 3), np.uint8)
+    for y in range(height):
+        row = rows[top + y]
+        for x in range(side):
+            red, green, blue = np.int32(_HALF), np.int32(_HALF), np.int32(_HALF)
+            place = (left + begins[x]) * 3
+            for j in range(counts[x]):
+                weight = weights[x, j]
+                red += np.int32(row[place]) * weight
+                green += np.int32(row[place + 1]) * weight
+                blue += np.int32(row[place + 2]) * weight
+                place += 3
+            between[y, 3 * x] = red >> _BITS
+            between[y, 3 * x + 1] = green >> _BITS
+            between[y, 3 * x + 2] = blue >> _BITS
+    begins, counts, weights = _weigh(height, side)
+    sums = np.empty(side * 3, np.int32)
+    for y in range(side):
+        sums[:] = _HALF
+        for j in range(counts[y]):
+            weight = weights[y, j]
+            row = between[begins[y] + j]
+            for x in range(side * 3):
+                sums[x] += np.int32(row[x]) * weight
+        for x in range(side * 3):
+            out[y, x] = np.uint8(sums[x] >> _BITS)
+
+
+def resized_size(size: tuple[int, int], shorter_side: int | None) -> tuple[int, int]:
+    """Return height and width once the shorter side is `shorter_side`; the longer one is rounded down."""
+    height, width = size
+    if shorter_side is None or min(size) == shorter_side:
+        return size
+    if height <= width:
+        return shorter_side, max(1, int(shorter_side * width / height))
+    return max(1, int(shorter_side * height / width)), shorter_side
+
+
+def resized_sizes(sizes: np.ndarray, shorter_side: int | None) -> np.ndarray:
+    """Return height and width (k, 2) of images of these sizes once their shorter side is `shorter_side`."""
+    if shorter_side is None:
+        return sizes
+    return np.array([resized_size((int(h), int(w)), shorter_side) for h, w in sizes]).reshape(-1, 2)
+
+
+def require_one_size(sizes: np.ndarray) -> None:
+    """Refuse images that cannot be stacked."""
+    require(
+        len(sizes) > 0 and bool((sizes == sizes[0]).all()),
+        "photographs of different sizes cannot be stacked whole; use a transform that cuts, such as plain",
+        DataError,
+    )
+
+
+def resize_shorter_side(image: Image.Image, shorter_side: int | None) -> Image.Image:
+    """Return the image with its shorter side resized, or as it is."""
+    height, width = resized_size((image.height, image.width), shorter_side)
+    is_same = (width, height) == image.size
+    return image if is_same else image.resize((width, height), Image.Resampling.BILINEAR)
+
+
+def crop_image(image: Image.Image, box: Sequence[int], side: int) -> np.ndarray:
+    """Return a box of an image, resized to a square: uint8 (c, side, side)."""
+    left, top, right, bottom = (int(edge) for edge in box)
+    # First cut, then resized: the filter must not look past the box, or the crop would know what lies beside it.
+    piece = image if (left, top, right, bottom) == (0, 0, *image.size) else image.crop((left, top, right, bottom))
+    if piece.size != (side, side):
+        piece = piece.resize((side, side), Image.Resampling.BILINEAR)
+    pixels = np.asarray(piece)
+    return pixels[np.newaxis] if pixels.ndim == 2 else np.moveaxis(pixels, 2, 0)
+
+
+def crop_batch(
+    images: Sequence[np.ndarray], boxes: np.ndarray, side: int, *, shorter_side: int | None = None
+) -> Tensor:
+    """Return one box (k, 4) of each uint8 image (c, h, w), resized to a square: uint8 (k, c, side, side).
+
+    Laid out channels last, as networks on photographs want them.
+    """
+    pixels = np.empty((len(boxes), side, side, images[0].shape[0]), np.uint8)
+    for number, (source, box) in enumerate(zip(images, boxes, strict=True)):
+        whole = np.moveaxis(source, 0, 2)
+        image = Image.fromarray(np.ascontiguousarray(whole[:, :, 0] if whole.shape[2] == 1 else whole))
+        pixels[number] = np.moveaxis(crop_image(resize_shorter_side(image, shorter_side), box, side), 0, 2)
+    return torch.from_numpy(pixels).permute(0, 3, 1, 2)
+
+
+def gray(images: Tensor) -> Tensor:
+    """Return the lightness (n, 1, h, w) as int32: 0.299 red + 0.587 green + 0.114 blue, in Pillow's fixed point."""
+    red, green, blue = images.to(torch.int32).unbind(1)
+    return ((red * 19595 + green * 38470 + blue * 7471 + 32768) >> 16).unsqueeze(1)
+
+
+def brighten(images: Tensor, factors: Tensor) -> Tensor:
+    """Return images multiplied by `factors` (n,)."""
+    return _blend(torch.zeros_like(images), images, factors)
+
+
+def contrast(images: Tensor, factors: Tensor) -> Tensor:
+    """Return images whose distance from their own mean lightness is multiplied by `factors` (n,)."""
+    light = gray(images).flatten(1).long()
+    count = light.shape[1]
+    mean = (2 * light.sum(1) + count) // (2 * count)  # rounded
+    return _blend(mean.view(-1, 1, 1, 1), images, factors)
+
+
+def saturate(images: Tensor, factors: Tensor) -> Tensor:
+    """Return images whose distance from gray is multiplied by `factors` (n,)."""
+    return _blend(gray(images), images, factors)
+
+
+def turn_hue(images: Tensor, turns: Tensor) -> Tensor:
+    """Return images whose hue is turned by `turns` (n,) of the whole circle, in steps of 1/255."""
+    red, green, blue = (plane.float().contiguous() for plane in images.unbind(1))
+    top = red.maximum(green).maximum(blue)
+    spread = top - red.minimum(green).minimum(blue)
+    safe = spread.clamp(min=1)
+    # In the order of Pillow's operations: a step of the circle is a whole number, so a last digit can move a pixel.
+    no_red, no_green, no_blue = (top - red).div_(safe), (top - green).div_(safe), (top - blue).div_(safe)
+    hue = torch.where(green == top, (2 + no_red).sub_(no_blue), (4 + no_green).sub_(no_red))
+    hue = torch.where(red == top, no_blue.sub_(no_green), hue)
+    steps = hue.div_(6).add_(1).frac_().mul_(255).to(torch.int32)
+    steps = steps.masked_fill_(spread == 0, 0).add_((turns * 255).to(torch.int32).view(-1, 1, 1)).bitwise_and_(255)
+    saturation = spread.div_(top.clamp(min=1)).mul_(255).floor_().div_(255)
+    return _from_hue(steps.mul(6).div(255), saturation, top)
+
+
+def jitter_draws(n: int, generator: torch.Generator) -> Tensor:
+    """Return the random numbers (8, n) that `jitter` needs for n images."""
+    return torch.rand(8, n, generator=generator, device=generator.device)
+
+
+def jitter(images: Tensor, amounts: tuple[float, float, float, float], draws: Tensor) -> Tensor:
+    """Return images with brightness, contrast, saturation and hue changed at random, in random order for each image.
+
+    The first three factors are uniform in [1 - amount, 1 + amount], not below 0; hue turns uniformly in +-amount. The
+    `draws` (8, n) are uniform in [0, 1). The images given are changed in place.
+    """
+    draws = draws.to(images.device)
+    order = draws[:4].argsort(dim=0)
+    changes = (brighten, contrast, saturate, turn_hue)
+    centres = (1.0, 1.0, 1.0, 0.0)
+    for place in range(4):
+        for number, change in enumerate(changes):
+            chosen = (order[place] == number).nonzero().squeeze(1)
+            low = centres[number] - amounts[number]
+            low = max(0.0, low) if number < 3 else low
+            factors = low + (centres[number] + amounts[number] - low) * draws[4 + number, chosen]
+            if amounts[number] > 0 and len(chosen):
+                images.index_copy_(0, chosen, change(images[chosen], factors))
+    return images
+
+
+def _blend(base: Tensor, images: Tensor, factors: Tensor) -> Tensor:
+    """Return base + factor (image - base), cut off at 0 and 255, fractions dropped."""
+    ground = base.float()
+    return (ground + factors.view(-1, 1, 1, 1) * (images.float() - ground)).clamp(0, 255).to(torch.uint8)
+
+
+def _from_hue(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
+    """Return RGB bytes (n, 3, h, w) from a hue in [0, 6], a saturation in [0, 1] and a value in [0, 255]."""
+    n, height, width = hue.shape
+    pixels = torch.empty((n, height, width, 3), dtype=torch.uint8, device=hue.device).permute(0, 3, 1, 2)
+    for channel, lag in enumerate((5, 3, 1)):
+        # A channel is full over two sixths of the circle round its colour, gone over two, and between them on a line.
+        place = hue.add(lag).remainder_(6)
+        gone = torch.minimum(place, 4 - place).clamp_(0, 1).mul_(saturation)
+        pixels[:, channel] = (1 - gone).mul_(value).add_(0.5)
+    return pixels
+
+
+def centre_crops(
+    images: Images,
+    rows: np.ndarray,
+    side: int,
+    shorter_side: int,
+    preprocessing: Preprocessing,
+    device: torch.device | None,
+) -> Tensor:
+    """Return the middle squares of images whose shorter side was resized, as the network wants them."""
+    boxes = central_boxes(images.sizes(rows, shorter_side=shorter_side), side)
+    return preprocessing.apply(images.crops(rows, boxes, side, shorter_side=shorter_side).to(device))
+
+
+def mirror(images: Tensor, is_chosen: Tensor) -> Tensor:
+    """Return images (n, c, h, w), the chosen ones (n,) mirrored; those given may be changed."""
+    chosen = is_chosen.nonzero().squeeze(1)
+    return images.index_copy_(0, chosen, images[chosen].flip(3))
+
+
+def lose_colour(images: Tensor, is_chosen: Tensor) -> Tensor:
+    """Return RGB images, the chosen ones (n,) turned gray; those given may be changed."""
+    chosen = is_chosen.nonzero().squeeze(1)
+    return images.index_copy_(0, chosen, gray(images[chosen]).to(torch.uint8).expand(-1, 3, -1, -1))
+
+
+def require_sides(name: str, side: int, shorter_side: int) -> None:
+    """Refuse sides from which no crop can be cut."""
+    require(1 <= shorter_side <= 4096, f"{name}.shorter_side must be in [1, 4096] pixels; got {shorter_side}")
+    require(1 <= side <= shorter_side, f"{name}.side must be in [1, {name}.shorter_side = {shorter_side}]; got {side}")

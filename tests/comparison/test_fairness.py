@@ -1,0 +1,452 @@
+"""Which runs may share a table: every rule, every flag, and the flaws of MLRC as runs that must be caught.
+
+Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, sections 2.1 to 2.3 and supplementary page.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fairground.comparison.fairness import FairnessResult, compare
+from fairground.comparison.fairness_flags import FLAGS
+from fairground.comparison.fairness_rules import RULES
+from fairground.comparison.run_scores import join_folds
+from fairground.errors import InputError
+from fairground.records.record import KnownBug, PretrainedWeights, Score
+from fairground.spec.procedures import SearchProcedure
+from fairground.spec.space import Choice, Integer, LogReal, Real
+from tests.commands.test_commands import fairground
+from tests.comparison.methods import ON_TEST, method, searched
+from tests.records.factory import make_provenance
+
+
+def broken(ours: list, theirs: list) -> dict[str, list[str]]:
+    """Which rules two methods break, and by which settings."""
+    found = compare({"ours": ours, "theirs": theirs}, metric="map@r")
+    by_rule: dict[str, list[str]] = {}
+    for difference in found.differences:
+        by_rule.setdefault(difference.rule, []).append(difference.what)
+    assert found.is_fair == (not by_rule)
+    return by_rule
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule", "what"),
+    [
+        ({"protocol": "roth"}, "protocol", "protocol"),
+        ({"trunk__name": "resnet50"}, "trunk", "trunk"),
+        ({"trunk__weights": "imagenet"}, "trunk", "trunk.weights"),
+        ({"head__name": "two_layers"}, "trunk", "head"),
+        ({"head__embedding_dim": 512}, "embedding_dim", "head.embedding_dim"),
+        ({"training__freeze_batch_norm": "stats"}, "batch_norm", "training.freeze_batch_norm"),
+        ({"transform__shift": 4}, "preprocessing", "transform.shift"),
+        ({"data__name": "cub200"}, "data", "data"),
+        ({"split__validation": 0.5}, "split", "split.validation"),
+        ({"optimiser__lr": 1e-5}, "optimiser", "optimiser.lr"),
+        ({"optimiser__name": "sgd"}, "optimiser", "optimiser"),
+        ({"training__batch_size": 256}, "batches", "training.batch_size"),
+        ({"sampler__name": "uniform"}, "batches", "sampler"),
+        ({"training__epochs": 80}, "budget", "training.epochs"),
+        ({"training__batches_per_epoch": 10}, "budget", "training.batches_per_epoch"),
+        ({"fields": searched(50)}, "search_budget", "trials searched"),
+        ({"evaluation__select_by": "recall@1"}, "selection", "evaluation.select_by"),
+        ({"training__patience": 5}, "selection", "training.patience"),
+        ({"fields": ON_TEST}, "selection", "selected on"),
+        ({"fields": {"weights": PretrainedWeights(name="imagenet", hash="0676")}}, "trunk", "pretrained weights"),
+        ({"evaluation__metrics": ["map@r"]}, "evaluation", "evaluation.metrics"),
+        ({"evaluation__lone": "zero"}, "evaluation", "evaluation.lone"),
+        ({"evaluation__normalise": False}, "evaluation", "evaluation.normalise"),
+        ({"evaluation__clustering_seeds": 5}, "evaluation", "evaluation.clustering_seeds"),
+        ({"training__gradient_chunk": 16}, "unforeseen", "training.gradient_chunk"),
+        ({"precision": "bfloat16"}, "unforeseen", "precision"),
+        ({"provenance": make_provenance(data_fingerprint="e" * 12)}, "data", "data fingerprint"),
+        ({"provenance": make_provenance(split_fingerprint="6" * 12)}, "split", "split fingerprint"),
+    ],
+)
+def test_each_rule_names_what_differs_and_nothing_else_does(changes, rule, what):
+    assert broken(method(), method(loss="margin", **changes)) == {rule: [what]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"loss": "margin"},
+        {"loss__margin": 0.5},
+        {"miner": None},
+        {"miner__name": "random"},
+        {"regulariser": {"name": "rho", "p_switch": 0.3}},
+        {"loss": "arc_face", "optimiser__loss_lr": 0.01, "optimiser__loss_weight_decay": 1e-4},
+        {"sampler__name": "uniform"},
+        {"sampler": {"name": "per_class", "per_class": 2}},
+        {"loss": "arc_face", "sampler__per_class": 1},
+    ],
+)
+def test_what_is_compared_may_differ(changes):
+    assert broken(method(), method(**changes)) == {}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_alike"),
+    [
+        ({"loss": "contrastive"}, {"loss": "n_pair", "evaluation__normalise": True}, True),
+        ({"loss": "contrastive", "evaluation__normalise": True}, {"loss": "margin"}, True),
+        ({"loss": "n_pair"}, {"loss": "contrastive", "evaluation__normalise": False}, True),
+        ({"loss": "contrastive"}, {"loss": "margin", "evaluation__normalise": False}, False),
+        ({"loss": "n_pair"}, {"loss": "contrastive", "evaluation__normalise": True}, False),
+    ],
+)
+def test_lengths_are_compared_by_what_is_measured_not_by_the_word(ours, theirs, is_alike):
+    expected = {} if is_alike else {"evaluation": ["evaluation.normalise"]}
+    assert broken(method(**ours), method(**theirs)) == expected
+
+
+def test_a_difference_says_who_has_what_and_why_it_matters():
+    found = compare({"ours": method(), "theirs": method(head__embedding_dim=512)}, metric="map@r")
+    (difference,) = found.differences
+    assert difference.values == {"ours": "128", "theirs": "512"}
+    assert str(difference) == (
+        "head.embedding_dim: 128 (ours); 512 (theirs). More dimensions retrieve better whatever the loss (MLRC 2.1)."
+    )
+    assert "embedding_dim" in found.refusal()
+
+
+def test_runs_of_one_method_that_disagree_are_a_difference_too():
+    changed = make_provenance(data_fingerprint="e" * 12)
+    mixed = [*method(seeds=2), *method(seeds=(2,), provenance=changed)]
+    found = compare({"ours": mixed}, metric="map@r")
+    (difference,) = found.differences
+    assert difference.values == {"ours": "dddddddddddd or eeeeeeeeeeee"}
+
+
+def test_nothing_to_compare_is_refused():
+    with pytest.raises(InputError, match="no method was given"):
+        compare({}, metric="map@r")
+    with pytest.raises(InputError, match="'ours' has no runs"):
+        compare({"ours": []}, metric="map@r")
+
+
+def test_every_row_has_a_name_of_its_own_and_every_rule_a_reason_in_a_sentence():
+    for table in (RULES, FLAGS):
+        assert len({row.name for row in table}) == len(table)
+    assert all(rule.why.endswith(".") and rule.why[0].isupper() for rule in RULES)
+    assert [rule.name for rule in RULES if rule.is_rest] == ["unforeseen"]
+
+
+def test_no_setting_is_watched_by_two_rules_unless_one_says_it_is_the_others():
+    owned = [owner for rule in RULES for owner in rule.settings]
+    assert len(owned) == len(set(owned))
+
+
+def test_the_documentation_shows_both_tables_and_a_command_lists_them(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "fairness.md").read_text(encoding="utf-8")
+    for rule in RULES:
+        assert f"| `{rule.name}` | {rule.compares} | {rule.why} |" in page
+    for flag in FLAGS:
+        assert f"| `{flag.name}` | {flag.raised_when} |" in page
+    assert page.count("| `") == len(RULES) + len(FLAGS)
+    for word, table in (("rules", RULES), ("flags", FLAGS)):
+        assert fairground("list", word, "--json") == 0
+        assert list(json.loads(capsys.readouterr().out)) == [row.name for row in table]
+
+
+#: what a network that is not trained may have otherwise: nothing of it was chosen for training
+UNTRAINED = {
+    "training__epochs": 0,
+    "training__batch_size": 16,
+    "training__batches_per_epoch": 3,
+    "training__patience": 9,
+    "training__freeze_batch_norm": "stats",
+    "training__precision": "mixed",
+    "optimiser__lr": 0.5,
+    "sampler__name": "uniform",
+    "head__name": "identity",
+    "head__embedding_dim": 2048,
+    "evaluation__select_by": "recall@1",
+    "loss": "margin",
+}
+
+
+@pytest.mark.parametrize("key", [key for key in UNTRAINED if key != "training__epochs"])
+def test_an_untrained_network_may_stand_in_every_table(key):
+    frozen = method(**{"training__epochs": 0, key: UNTRAINED[key]})
+    assert broken(method(fields=searched(50)), frozen) == {}
+
+
+def test_an_untrained_network_must_still_be_the_same_network_on_the_same_data_measured_alike():
+    changes = {
+        "trunk__name": "resnet50",
+        "data__name": "cub200",
+        "split__validation": 0.5,
+        "transform__shift": 9,
+        "evaluation__metrics": ["map@r"],
+        "protocol": "roth",
+    }
+    assert set(broken(method(), method(training__epochs=0, **changes))) == {
+        "trunk", "data", "split", "preprocessing", "evaluation", "protocol",
+    }  # fmt: skip
+
+
+def test_two_trained_methods_are_held_to_each_other_whatever_stands_beside_them():
+    found = compare(
+        {"a": method(), "b": method(training__epochs=80), "frozen": method(training__epochs=0)}, metric="map@r"
+    )
+    (difference,) = found.differences
+    assert difference.values == {"a": "8", "b": "80"}
+
+
+def raised(metric: str = "map@r", claims: tuple = (), ranges: dict | None = None, **methods: list) -> dict[str, str]:
+    """Which flags are raised, and their texts."""
+    found = compare(methods, metric=metric, claims=claims, ranges=ranges).flags
+    return {flag.flag: flag.text for flag in found}
+
+
+def test_a_clean_comparison_raises_nothing():
+    assert raised(a=method(), b=method(loss="margin", level=0.4)) == {}
+
+
+def test_selection_on_the_test_split_or_without_validation():
+    told = raised(a=method(fields=ON_TEST), b=method(loss="margin"))
+    assert told["test_selection"] == "Selected on the test split: a."
+    told = raised(a=method(is_validated=False), b=method(loss="margin"))
+    assert told["test_selection"].endswith("did not select: a.")
+
+
+def test_a_test_split_that_was_watched():
+    seen = method()
+    seen = [replace(run, epochs=tuple(replace(row, test={"map@r": 0.3}) for row in run.epochs)) for run in seen]
+    told = raised(a=seen, b=method(loss="margin", level=0.4))
+    assert told["test_watched"] == "The test split was watched during training, though validation selected: a."
+
+
+def test_raw_outputs_next_to_unit_vectors():
+    unsaid, said = {"evaluation__normalise": None}, {"evaluation__normalise": True}
+    other = method(loss="margin", level=0.4, **unsaid)
+    told = raised(a=method(loss="n_pair", **unsaid), b=other)
+    assert told["raw_outputs"] == "Measured on raw outputs, the others at unit length: a."
+    assert raised(a=method(loss="n_pair", loss__normalise=True, **unsaid), b=other) == {}
+    assert raised(a=method(loss="n_pair", **unsaid), b=method(loss="angular", level=0.4, **unsaid)) == {}
+    assert raised(a=method(loss="n_pair", **said), b=method(loss="margin", level=0.4, **said)) == {}
+
+
+def test_one_run_unequal_runs_and_other_seeds():
+    assert raised(a=method(seeds=1), b=method(loss="margin", seeds=1)) == {"no_repeats": "One run only: a, b."}
+    assert raised(a=method(seeds=2), b=method(loss="margin", seeds=3))["seeds"] == "Unequal numbers of runs: a 2, b 3."
+    assert "same seeds" in raised(a=method(), b=method(loss="margin", seeds=(7, 8, 9)))["seeds"]
+
+
+def test_a_claim_over_overlapping_intervals():
+    near, far = method(level=0.305, spread=0.01), method(loss="margin", level=0.3, spread=0.01)
+    assert "while their own intervals overlap" in raised(claims=(("a", "b"),), a=near, b=far)["overlap"]
+    assert raised(a=near, b=far) == {}
+    assert raised(claims=(("a", "b"),), a=method(level=0.9), b=far) == {}
+    assert "overlap" in raised(claims=(("a", "b"),), a=method(level=0.9, seeds=1), b=method(loss="margin", seeds=1))
+
+
+def test_an_optimum_on_a_bound():
+    ranges = {
+        "loss.triplet.margin": Real(low=0.0, high=1.0),
+        "loss.triplet.scale": LogReal(low=0.01, high=100.0),
+        "loss.triplet.bins": Integer(low=2, high=100),
+        "loss.triplet.form": Choice(options=("x", "y")),
+        "optimiser.loss_lr": LogReal(low=1e-6, high=1e-1),
+        "loss.margin.margin": Real(low=0.1, high=0.2),
+    }
+
+    def bounds(**changes: object) -> list[str]:
+        found = compare({"a": method(**changes)}, metric="map@r", ranges=ranges).flags
+        return [flag.text for flag in found if flag.flag == "bound"]
+
+    assert bounds(loss__margin=0.5, loss__scale=1.0, loss__bins=50, loss__form="x") == []
+    assert bounds(loss__margin=0.995) == ["a: loss.margin = 0.995 is on the upper bound of its search range."]
+    assert bounds(loss__scale=0.0102) == ["a: loss.scale = 0.0102 is on the lower bound of its search range."]
+    assert bounds(loss__bins=3) == []
+    assert len(bounds(loss__bins=2, optimiser__loss_lr=1e-6)) == 2
+
+
+def test_far_less_tuning_is_named_besides_the_broken_rule():
+    told = raised(ours=method(fields=searched(50)), baseline=method(loss="margin", fields=searched(10)))
+    assert told["less_tuning"].endswith("50 trials of the most tuned method: baseline (10).")
+    told = raised(ours=method(fields=searched(50)), baseline=method(loss="margin"))
+    assert "baseline (none known)" in told["less_tuning"]
+    even = searched(50)
+    assert raised(a=method(fields=even), b=method(loss="margin", fields=even)) == {}
+
+
+def test_clustering_metrics_need_the_spread_over_their_seeds():
+    def with_nmi(seeds: int = 1) -> list:
+        return [
+            replace(run, scores=(*run.scores, Score(metric="nmi", split="test", value=0.5)))
+            for run in method(fields={"clustering_seeds": seeds})
+        ]
+
+    assert "nmi" in raised(a=with_nmi())["clustering"]
+    assert raised(a=with_nmi(5)) == {}
+    assert {"clustering", "weak_metric"} == set(raised(metric="nmi", a=with_nmi()))
+
+
+def test_a_closed_set_and_known_bugs_and_lost_runs_and_another_machine():
+    assert "closed set" in raised(a=method(fields={"is_closed_set": True}))["closed_set"]
+    bug = KnownBug(component="loss.triplet", sentence="anchors drawn twice")
+    told = raised(a=method(fields={"known_bugs": (bug,)}), b=method(loss="margin"))
+    assert told["known_bugs"] == "Known bug switched on in a: anchors drawn twice."
+    lost = [
+        *method(),
+        replace(method(seeds=(9,))[0], state="diverged", failure="at step 3", scores=(), best_epoch=None),
+    ]
+    assert raised(a=lost)["unfinished"] == "a: 1 of 4 runs did not finish (diverged) and are not counted."
+    told = raised(a=method(), b=method(loss="margin", provenance=make_provenance(hardware="other")))
+    assert told == {"environment": "Not the same in all runs: the machine."}
+
+
+def test_other_numbers_of_threads_between_methods_or_within_one():
+    told = raised(a=method(), b=method(loss="margin", provenance=make_provenance(threads=2)))
+    assert told == {"threads": "Not run with the same number of threads: a 1, b 2."}
+    mixed = [*method(seeds=2), *method(seeds=(2,), provenance=make_provenance(threads=2))]
+    assert raised(a=mixed)["threads"] == "Not run with the same number of threads: a 1 or 2."
+
+
+def test_a_bound_of_the_range_that_was_searched_rather_than_of_the_one_declared():
+    narrow = SearchProcedure(trials=5, ranges={"loss.margin": Real(low=0.1, high=0.2)})
+    told = raised(ranges={"loss.triplet.margin": Real(low=0.0, high=2.0)}, a=method(fields={"search": narrow}))
+    assert told["bound"] == "a: loss.margin = 0.1 is on the lower bound of its search range."
+
+
+def test_a_network_that_is_not_trained_is_named_where_it_stands_beside_trained_ones():
+    frozen = method(training__epochs=0, seeds=3)
+    assert raised(frozen=frozen, b=method(loss="margin")) == {"untrained": "Not trained: frozen."}
+    assert raised(frozen=frozen) == {}
+
+
+def test_images_of_a_class_may_follow_the_loss_and_it_is_said():
+    told = raised(a=method(), b=method(loss="arc_face", sampler__per_class=1))
+    assert told["per_class"] == "Images of a class in a batch follow the loss: a 4, b 1."
+    assert raised(a=method(), b=method(sampler__per_class=1)) == {}
+
+
+def test_folds_are_averaged_and_count_as_one_run_a_seed():
+    folds = [
+        run
+        for fold in range(4)
+        for run in method(
+            level=0.3 + fold / 10,
+            spread=1e-9,
+            split__fold=fold,
+            provenance=make_provenance(split_fingerprint=f"{fold}" * 12),
+        )
+    ]
+    joined = join_folds(folds)
+    assert len({run.method for run in joined}) == 1
+    assert [run.spec["seed"] for run in joined] == [0, 1, 2]
+    assert abs(joined[0].score("map@r") - 0.45) < 1e-6
+    assert joined[0].spec["split"]["fold"] == "0, 1, 2, 3"
+    other = join_folds([replace(run, spec={**run.spec, "loss": {"name": "margin"}}) for run in folds])
+    assert compare({"a": joined, "b": other}, metric="map@r").differences == ()
+    lacking = join_folds([run for run in other if run.spec["seed"] != 2] + [folds[2]])
+    assert {d.rule for d in compare({"a": joined, "b": lacking}, metric="map@r").differences} == {"split"}
+    alone = method(split__fold=1)
+    assert join_folds(alone) == alone
+    assert join_folds(method()) == method()
+
+
+GOOGLENET, BN_INCEPTION, RESNET50 = (
+    {"trunk__name": name, "trunk__weights": "imagenet"} for name in ("googlenet", "bn_inception", "resnet50")
+)
+SIMPLE_CROP = {"transform": {"name": "crop", "resize": 256, "crop": 227, "flip": 0.5}}
+RESIZED_CROP = {"transform": {"name": "random_resized_crop", "crop": 227, "flip": 0.5}}
+
+
+def judge(ours: dict, theirs: dict) -> FairnessResult:
+    common = {"loss__margin": 0.2}
+    return compare(
+        {
+            "proposed": method(loss="proposed", level=0.4, **common | ours),
+            "competitor": method(loss="competitor", level=0.3, **common | theirs),
+        },
+        metric="map@r",
+    )
+
+
+def rules_of(found: FairnessResult) -> set[str]:
+    return {difference.rule for difference in found.differences}
+
+
+# Section 2.1 and "papers that use a better architecture than their competitors".
+@pytest.mark.parametrize(
+    ("paper", "ours", "theirs"),
+    [
+        ("Sampling Matters", RESNET50, GOOGLENET),
+        ("Hierarchical Triplet Loss", BN_INCEPTION, GOOGLENET),
+        ("Multi-Similarity, against ensembles", BN_INCEPTION, GOOGLENET),
+        ("Deep Metric Learning to Rank", RESNET50, BN_INCEPTION),
+        ("Divide and Conquer", RESNET50, GOOGLENET),
+        ("SoftTriple, against N-pairs and HDC", BN_INCEPTION, GOOGLENET),
+        ("Tuplet Margin", RESNET50, BN_INCEPTION),
+    ],
+)
+def test_a_better_architecture(paper, ours, theirs):
+    found = judge(ours, theirs)
+    assert rules_of(found) == {"trunk"}, paper
+    assert found.differences[0].values == {"proposed": ours["trunk__name"], "competitor": theirs["trunk__name"]}
+    assert "41.1 (GoogleNet)" in found.differences[0].why
+
+
+# "papers that use a higher dimensionality than their competitors".
+@pytest.mark.parametrize(("ours", "theirs"), [(128, 64), (512, 384), (512, 64), (1536, 64), (512, 128)])
+def test_more_dimensions(ours, theirs):
+    found = judge({"head__embedding_dim": ours}, {"head__embedding_dim": theirs})
+    assert rules_of(found) == {"embedding_dim"}
+
+
+@pytest.mark.parametrize("size", [227, 224])
+def test_larger_crops(size):
+    theirs = {"transform": {"name": "crop", "resize": 256, "crop": size, "flip": 0.5}}
+    ours = {"transform": {"name": "crop", "resize": 256, "crop": 256, "flip": 0.5}}
+    found = judge(ours, theirs)
+    assert [(d.rule, d.what) for d in found.differences] == [("preprocessing", "transform.crop")]
+
+
+def test_another_learning_rate_but_the_loss_may_have_its_own():
+    assert rules_of(judge({"optimiser__lr": 1e-6}, {"optimiser__lr": 1e-5})) == {"optimiser"}
+    assert judge({"optimiser__loss_lr": 6.04e-3}, {"optimiser__loss_lr": None}).is_fair
+
+
+def test_several_flaws_at_once_are_all_listed():
+    found = judge({**RESNET50, **RESIZED_CROP, "head__embedding_dim": 512}, {**GOOGLENET, **SIMPLE_CROP})
+    assert rules_of(found) == {"trunk", "preprocessing", "embedding_dim"}
+
+
+# Section 2.2.
+def test_metrics_that_cannot_tell_embedding_spaces_apart():
+    assert "weak_metric" in raised(metric="recall@1", a=method(), b=method(loss="margin"))
+    full = raised(metric="map@r", a=method(level=0.995, spread=1e-4), b=method(loss="margin", level=0.996, spread=1e-4))
+    assert full["weak_metric"] == "Every method has a map@r of 99 % or more."
+
+
+# Section 3.3 and the optimal settings of the supplementary page.
+def test_fifty_trials_against_a_copied_baseline():
+    found = judge({"fields": searched(50)}, {})
+    assert rules_of(found) == {"search_budget"}
+    assert "less_tuning" in {flag.flag for flag in found.flags}
+
+
+@pytest.mark.parametrize(
+    ("loss", "setting", "value", "searched"),
+    [
+        ("cos_face", "scale", 100.0, LogReal(low=0.01, high=100.0)),
+        ("arc_face", "scale", 100.0, LogReal(low=0.01, high=100.0)),
+        ("multi_similarity", "alpha", 0.01, LogReal(low=0.01, high=50.0)),
+        ("contrastive", "positive_margin", -0.2, Real(low=-0.2, high=0.3)),
+    ],
+)
+def test_optima_on_a_bound(loss, setting, value, searched):
+    ranges = {f"loss.{loss}.{setting}": searched}
+    told = raised(ranges=ranges, tuned=method(loss=loss, **{f"loss__{setting}": value}))
+    assert f"loss.{setting} = {value:g} is on the" in told["bound"]
+
+
+def test_the_reality_checks_own_batches_are_fair_and_said():
+    found = judge({"sampler__per_class": 1}, {"sampler__per_class": 4})
+    assert found.is_fair
+    assert {flag.flag for flag in found.flags} == {"per_class"}

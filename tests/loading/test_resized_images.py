@@ -1,0 +1,178 @@
+"""The prepared cache: the same pixels as decoding, built once, killed and resumed, and never out of date."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fairground.errors import DataError, InputError, StoreError
+from fairground.loading import resized_images
+from fairground.loading.image_dataset import images_from_files
+from fairground.loading.resized_images import PreparedImages
+from tests.loading.pictures import photo, photo_files
+
+SIZES = [(40, 60), (50, 30), (33, 33), (20, 90), (64, 64), (48, 80)]
+ROWS = np.arange(len(SIZES))
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+
+
+def prepared(root: Path, **settings: int) -> PreparedImages:
+    images = images_from_files(sorted(root.glob("*.jpg")), root=root, **{"prepared": 32, **settings})
+    assert isinstance(images, PreparedImages)
+    return images
+
+
+def builds(root: Path) -> list[tuple[int, int]]:
+    """Prepare the images of a folder and return what was told meanwhile: nothing where no build was needed."""
+    told: list[tuple[int, int]] = []
+    prepared(root).prepare(lambda done, total: told.append((done, total)))
+    return told
+
+
+def middle(images: PreparedImages) -> torch.Tensor:
+    boxes = np.tile([4, 3, 24, 27], (len(images), 1))
+    return images.crops(np.arange(len(images)), boxes, 16, shorter_side=32)
+
+
+def test_prepared_crops_are_those_of_the_files(tmp_path: Path) -> None:
+    paths = photo_files(tmp_path / "set", SIZES)
+    decoded = images_from_files(paths, root=tmp_path / "set")
+    images = prepared(tmp_path / "set")
+    assert np.array_equal(images.sizes(ROWS, shorter_side=32), decoded.sizes(ROWS, shorter_side=32))
+    boxes = np.array([[1, 2, 20, 30], [0, 0, 32, 32], [4, 4, 20, 20], [7, 0, 32, 32], [0, 5, 30, 32], [9, 9, 29, 30]])
+    wanted = decoded.crops(ROWS, boxes, 20, shorter_side=32)
+    assert torch.equal(images.crops(ROWS, boxes, 20, shorter_side=32), wanted)
+    assert torch.equal(images.crops(ROWS, boxes, 20), wanted)
+    assert images.fingerprint() == decoded.fingerprint()
+    assert (len(images), images.channels, images.is_slow) == (6, 3, True)
+
+
+def test_boxes_of_the_data_set_are_cut_before_preparing(tmp_path: Path) -> None:
+    paths = photo_files(tmp_path / "set", SIZES[:2])
+    boxes = np.array([[10, 0, 50, 40], [0, 0, 30, 40]])
+    images = images_from_files(paths, root=tmp_path / "set", boxes=boxes, prepared=32)
+    assert images.sizes(np.arange(2)).tolist() == [[32, 32], [42, 32]]
+
+
+def test_a_smaller_shorter_side_is_served_and_a_larger_refused(tmp_path: Path) -> None:
+    photo_files(tmp_path / "set", SIZES)
+    images = prepared(tmp_path / "set")
+    assert images.sizes(ROWS[:2], shorter_side=16).tolist() == [[16, 24], [26, 16]]
+    assert images.crops(ROWS, np.tile([0, 0, 16, 16], (6, 1)), 16, shorter_side=16).shape == (6, 3, 16, 16)
+    with pytest.raises(InputError, match="prepared with a shorter side of 32, but 64 is asked for; say data"):
+        images.sizes(ROWS, shorter_side=64)
+    with pytest.raises(InputError, match="prepared=64"):
+        images.crops(ROWS, np.tile([0, 0, 16, 16], (6, 1)), 16, shorter_side=64)
+    with pytest.raises(InputError, match=r"prepared must be a shorter side in \[16, 4096\]"):
+        prepared(tmp_path / "set", prepared=5)
+
+
+def test_the_cache_is_built_once_and_outside_the_data(tmp_path: Path) -> None:
+    photo_files(tmp_path / "set", SIZES)
+    assert builds(tmp_path / "set") == [(0, 6), (6, 6)]
+    assert builds(tmp_path / "set") == []
+    assert len(list((tmp_path / "set").iterdir())) == 6
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["prepared"]
+
+
+def test_a_changed_image_is_noticed_even_at_the_same_length(tmp_path: Path) -> None:
+    root = tmp_path / "set"
+    photo_files(root, [(200, 200)] * 2)
+    path = root / "000.bmp.jpg"
+    photo(200, 200, seed=5).save(path, format="BMP")
+    builds(root)
+    before = middle(prepared(root))
+    content = bytearray(path.read_bytes())
+    half = len(content) // 2
+    content[half : half + 3000] = bytes(3000)  # in the middle, where the fingerprint does not look
+    path.write_bytes(content)
+    os.utime(path, ns=(1, 1))
+    assert builds(root) == [(0, 3), (3, 3)]
+    assert not torch.equal(middle(prepared(root)), before)
+
+
+def test_added_and_removed_images_make_another_cache(tmp_path: Path) -> None:
+    paths = photo_files(tmp_path / "set", SIZES)
+    builds(tmp_path / "set")
+    paths[-1].unlink()
+    assert builds(tmp_path / "set") == [(0, 5), (5, 5)]
+
+
+@pytest.mark.parametrize("damage", ["pixels", "index", "sizes"])
+def test_a_damaged_cache_is_built_anew(tmp_path: Path, damage: str) -> None:
+    photo_files(tmp_path / "set", SIZES)
+    builds(tmp_path / "set")
+    wanted = middle(prepared(tmp_path / "set"))
+    folder = next(path for path in (tmp_path / "cache" / "prepared").iterdir() if path.is_dir())
+    if damage == "pixels":
+        with (folder / "pixels.bin").open("r+b") as file:
+            file.truncate(100)
+    else:
+        (folder / {"index": "index.json", "sizes": "sizes.npy"}[damage]).write_text("nonsense")
+    assert builds(tmp_path / "set") == [(0, 6), (6, 6)]
+    assert torch.equal(middle(prepared(tmp_path / "set")), wanted)
+
+
+def test_an_unreadable_image_is_named_and_leaves_no_cache(tmp_path: Path) -> None:
+    paths = photo_files(tmp_path / "set", SIZES)
+    paths[4].write_bytes(paths[4].read_bytes()[:400])
+    with pytest.raises(DataError, match=r"004\.jpg"):
+        builds(tmp_path / "set")
+    assert not list((tmp_path / "cache").glob("prepared/*/index.json"))
+
+
+def test_a_full_or_forbidden_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    photo_files(tmp_path / "set", SIZES)
+    free = type("Usage", (), {"free": 10})()
+    monkeypatch.setattr(resized_images.shutil, "disk_usage", lambda _: free)
+    with pytest.raises(StoreError, match=r"need 0\.0 GB in .*FAIRGROUND_CACHE"):
+        builds(tmp_path / "set")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "file"))
+    with pytest.raises(StoreError, match=r"cannot prepare images in .*set FAIRGROUND_CACHE"):
+        builds(tmp_path / "set")
+
+
+BUILDER = """
+import sys, time
+from pathlib import Path
+from fairground.loading import resized_images
+from fairground.loading.image_dataset import images_from_files
+resized_images._CHUNK_BYTES = 1
+root = Path(sys.argv[1])
+def tell(done, total):
+    print(done, flush=True)
+    time.sleep(float(sys.argv[2]))
+images_from_files(sorted(root.glob("*.jpg")), root=root, prepared=32).prepare(tell)
+"""
+
+
+def test_a_killed_build_leaves_nothing_usable_and_is_taken_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    photo_files(tmp_path / "set", SIZES)
+    child = subprocess.Popen(
+        [sys.executable, "-c", BUILDER, str(tmp_path / "set"), "0.3"], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    for line in child.stdout:
+        if line.strip() == "3":
+            break
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    assert not list((tmp_path / "cache").glob("prepared/*/index.json"))
+    monkeypatch.setattr(resized_images, "_CHUNK_BYTES", 1)
+    told = builds(tmp_path / "set")
+    assert told[0] == (3, 6)
+    assert told[-1] == (6, 6)
+    resumed = middle(prepared(tmp_path / "set"))
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "other"))
+    assert torch.equal(resumed, middle(prepared(tmp_path / "set")))

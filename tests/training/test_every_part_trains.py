@@ -1,0 +1,67 @@
+"""Every part of every room in a whole run: a few steps, stopped and resumed to bit-identical results."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairground.errors import DataError
+from fairground.spec.catalogue import list_room
+from fairground.spec.load import load_run
+from fairground.spec.run import RunSpec
+from fairground.training.run import run
+from tests.training.tiny import TINY, tiny
+
+#: what a part needs beside its name
+COMPANIONS = {
+    "miner=multi_similarity": ("loss=multi_similarity",),
+    "regulariser=rho": ("loss=triplet", "miner=distance_weighted"),
+    "regulariser=soft_triple_centres": ("loss=soft_triple", "loss.reg_weight=0.0"),
+    "sampler=hierarchical": ("data.super_classes=2",),
+    "sampler=d2_coreset": ("sampler.pool=64",),
+    "sampler=distance_distribution": ("sampler.pool=64", "sampler.mine=epoch"),
+    "sampler=frechet": ("sampler.pool=64",),
+    "sampler=greedy_coreset": ("sampler.pool=64", "sampler.momentum=0.5"),
+    "sampler=m_per_class": ("sampler.straddle=true", "sampler.list_length=64"),
+}
+TRUNKS = {
+    "timm": ("trunk.model=test_resnet",),
+    "small_conv": ("trunk.widths=[8, 16]",),
+    "folded_conv": ("trunk.widths=[8, 16]",),
+}
+ROOMS = {"loss": "losses", "miner": "miners", "regulariser": "regularisers", "sampler": "samplers"}
+PARTS = [f"{key}={name}" for key, room in ROOMS.items() for name in list_room(room)]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_trains_and_resumes(part: str, tmp_path: Path) -> None:
+    words = ["training.epochs=1", "training.batches_per_epoch=5", part, *COMPANIONS.get(part, ())]
+    if part.startswith("miner=") and not any(word.startswith("loss=") for word in words):
+        words.append("loss=triplet")
+    if part == "sampler=fixed_tuples":
+        np.savez(tmp_path / "tuples.npz", tuples=np.arange(48).reshape(-1, 2))
+        words.append(f"sampler.file={tmp_path / 'tuples.npz'}")
+    stop_and_resume(tiny(*words), tmp_path, after=3)
+
+
+@pytest.mark.parametrize("trunk", [name for name in list_room("trunks") if name != "features"])
+def test_every_trunk_trains_and_resumes(trunk: str, tmp_path: Path) -> None:
+    words = [word for word in TINY if not word.startswith(("trunk.", "training."))]
+    words += ["data.n_classes=8", "data.per_class=4", "data.size=32", "optimiser.name=sgd", "training.epochs=1"]
+    words += ["training.batch_size=8", "training.batches_per_epoch=2", "training.freeze_batch_norm=stats"]
+    said = {word.partition("=")[0]: word for word in (*words, f"trunk={trunk}", *TRUNKS.get(trunk, ()))}
+    stop_and_resume(load_run(overrides=list(said.values())), tmp_path, after=1)
+
+
+def stop_and_resume(spec: RunSpec, home: Path, *, after: int) -> None:
+    whole = run(spec, home=home / "whole")
+    assert whole.state == "done", whole.failure
+    batches = iter(range(1, 100))
+    with pytest.raises(KeyboardInterrupt):
+        run(spec, home=home / "halved", should_stop=lambda: next(batches) == after)
+    assert run(spec, home=home / "halved").digits() == whole.digits()
+
+
+def test_a_sampler_of_super_classes_needs_them(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="sampler hierarchical needs super-classes, and the data set has none"):
+        run(tiny("sampler=hierarchical"), home=tmp_path)
