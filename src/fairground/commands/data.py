@@ -23,8 +23,8 @@ from fairground.spec.settings import parse_overrides
 if TYPE_CHECKING:
     import numpy as np
 
-    from fairground.audit.audit import Audit, AuditRows
-    from fairground.audit.copies import Copies
+    from fairground.audit.audit import Audit
+    from fairground.audit.copies import AuditRows, Copies
     from fairground.audit.label_errors import LabelSuspect
     from fairground.contracts.dataset import Dataset
     from fairground.contracts.table import ImageTable
