@@ -54,9 +54,9 @@ def test_epochs_come_as_they_end_and_the_rest_with_the_record(tmp_path, opened):
     feed, events = feed_into(opened, tmp_path, "tensorboard", "mlflow"), []
     watch, on_record = feed.with_events(events.append), feed.with_records(lambda _: None)
     watch({"kind": "batch", "run": here.name})
-    watch({"kind": "epoch", "of": 8, "run": here.name, **asdict(here.epochs[1])})
+    watch({"kind": "epoch", "run": here.name, "row": asdict(here.epochs[1])})
     # On another machine: no folder here until its record comes.
-    watch({"kind": "epoch", "of": 8, "run": elsewhere.name, **asdict(elsewhere.epochs[1])})
+    watch({"kind": "epoch", "run": elsewhere.name, "row": asdict(elsewhere.epochs[1])})
     watch({"kind": "worker_died", "worker_died": "killed"})
     on_record(elsewhere)
     feed.close()

@@ -8,17 +8,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairground.commands.terminal import console
+from fairground.records.events import (
+    BatchTrained,
+    EpochEnded,
+    ImagesPrepared,
+    MeasuringStarted,
+    Note,
+    SignFound,
+    StagesCached,
+)
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from fairground.recommendation.budget import Budget
     from fairground.recommendation.race_progress import RaceProgress
+    from fairground.records.events import Event, Listener
     from fairground.records.record import RunRecord
 
 #: columns from which on a terminal has room for a long status next to a bar
 WIDE = 110
-Listener = Callable[[Mapping[str, Any]], None]
+Watch = Callable[[Mapping[str, Any]], None]
 OnRecord = Callable[["RunRecord"], None]
 
 
@@ -67,43 +77,45 @@ class Shown:
     bar: Mapping[str, Any] = field(default_factory=dict)
 
 
-def shown(event: Mapping[str, Any], title: str, select_by: str) -> Shown:
+def shown(event: "Event", title: str, select_by: str) -> Shown:
     """Return how an event of training is shown."""
     from fairground.reporting.headings import with_unit
 
-    kind, of, speed = event["kind"], event.get("of", 0), f"{event.get('images_per_second', 0):.0f}"
-    if kind in ("warning", "note"):
-        return Shown("warning: " * (kind == "warning") + event["sentence"], is_news=True)
-    if kind == "prepare":
-        bar = {"total": of, "completed": event["done"]}
-        text = title if event["done"] == of else f"preparing images, {event['done']} of {of}"
-        return Shown(f"prepared {event['done']} of {of} images", bar={**bar, "description": text})
-    if kind == "cache":
-        bar = {"total": of, "completed": event["done"], "speed": speed}
-        if event["done"] == 0:
-            size = f"{event['bytes'] / 1e6:,.1f} MB"
-            line = f"running the frozen stages once over {of:,} views of images: {size} in {event['folder']}"
-            return Shown(line, is_news=True, bar={**bar, "description": "running the frozen stages"})
-        text = title if event["done"] == of else "running the frozen stages"
-        return Shown(f"kept {event['done']:,} of {of:,} views ({speed} images/s)", bar={**bar, "description": text})
-    if kind == "measure":
-        return Shown(bar={"description": f"measuring {of:,} images"})
-    if kind == "batch":
-        done = (event["epoch"] - 1) * event["batches"] + event["batch"]
-        bar = {"total": of * event["batches"], "completed": done, "epoch": f"{event['epoch']}/{of}", "speed": speed}
-        return Shown(bar={**bar, "description": title, "loss": f"{event['loss']:.4f}"})
-    if kind == "epoch":
-        value = event["validation"].get(select_by)
-        score = "-" if value is None else with_unit(select_by, value)
-        trained = "untrained" if event["loss"] is None else f"loss {event['loss']:.4f}"
-        measured = "" if value is None else f"  validation {select_by} {score}"
-        paced = "" if event["loss"] is None else f"  {speed} images/s"
-        return Shown(f"epoch {event['epoch']}/{of}  {trained}{measured}{paced}", bar={"score": score})
-    return Shown()
+    match event:
+        case SignFound(sentence=sentence):
+            return Shown(f"warning: {sentence}", is_news=True)
+        case Note(sentence=sentence):
+            return Shown(sentence, is_news=True)
+        case ImagesPrepared(n_done=done, n_images=of):
+            doing = title if done == of else f"preparing images, {done} of {of}"
+            bar = {"total": of, "completed": done, "description": doing}
+            return Shown(f"prepared {done} of {of} images", bar=bar)
+        case StagesCached(n_done=done, n_views=of):
+            speed = f"{event.images_per_second:.0f}"
+            doing = title if done == of else "running the frozen stages"
+            bar = {"total": of, "completed": done, "speed": speed, "description": doing}
+            if done:
+                return Shown(f"kept {done:,} of {of:,} views ({speed} images/s)", bar=bar)
+            place = f"{event.n_bytes / 1e6:,.1f} MB in {event.folder}"
+            return Shown(f"running the frozen stages once over {of:,} views of images: {place}", is_news=True, bar=bar)
+        case MeasuringStarted(n_images=of):
+            return Shown(bar={"description": f"measuring {of:,} images"})
+        case BatchTrained(n_batches=n, n_epochs=of):
+            bar = {"total": of * n, "completed": (event.epoch - 1) * n + event.batch, "epoch": f"{event.epoch}/{of}"}
+            numbers = {"loss": f"{event.loss:.4f}", "speed": f"{event.images_per_second:.0f}"}
+            return Shown(bar={**bar, **numbers, "description": title})
+        case EpochEnded(row=row, n_epochs=of):
+            value = row.validation.get(select_by)
+            score = "-" if value is None else with_unit(select_by, value)
+            measured = "" if value is None else f"  validation {select_by} {score}"
+            trained = "untrained" if row.loss is None else f"loss {row.loss:.4f}"
+            speed = "" if row.loss is None else f"  {row.images_per_second:.0f} images/s"
+            line = f"epoch {row.epoch}/{of}  {trained}{measured}{speed}"
+            return Shown(line, bar={"score": score, "description": title})
 
 
 @contextmanager
-def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator[Listener]:
+def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator["Listener"]:
     """Yield a listener for the events of one training."""
     if is_quiet:
         yield lambda _: None
@@ -132,9 +144,9 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
         task = progress.add_task(title, total=None, epoch="0", loss="-", score="-", speed="-")
         updated = 0.0
 
-        def listen(event: Mapping[str, Any]) -> None:
+        def listen(event: "Event") -> None:
             nonlocal updated
-            if event["kind"] == "batch":
+            if isinstance(event, BatchTrained):
                 if time.monotonic() - updated <= 0.1:
                     return
                 updated = time.monotonic()
@@ -159,7 +171,7 @@ def study_progress(
     is_quiet: bool,
     is_most: bool = False,
     titles: Mapping[str, str] | None = None,
-) -> Iterator[tuple[Listener, OnRecord]]:
+) -> Iterator[tuple[Watch, OnRecord]]:
     """Yield what to call with the events of runs, and with their records.
 
     `total` is the number of runs, or with `is_most` the largest, as pruning or waves may save some; `titles` are shown
@@ -185,7 +197,7 @@ def study_progress(
 @contextmanager
 def _study_bars(
     total: int, metric: str, *, is_most: bool, titles: Mapping[str, str]
-) -> Iterator[tuple[Listener, OnRecord]]:
+) -> Iterator[tuple[Watch, OnRecord]]:
     """Show one bar for the whole and one per run."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column

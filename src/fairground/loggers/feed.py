@@ -8,12 +8,13 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairground.errors import StoreError, require
 from fairground.files import read_json
+from fairground.records.events import EpochEnded, Event, Listener
 from fairground.records.record import EpochRow, RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.spec.catalogue import nearest
@@ -27,8 +28,7 @@ LOGGERS = {
 }
 #: one number: its name, the epoch, the value
 Number = tuple[str, int, float]
-Listener = Callable[[Mapping[str, Any]], None]
-_ROW = {field.name for field in fields(EpochRow)}
+Watch = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,15 +69,23 @@ class Feed:
         self._names, self._home, self._open = list(names), home, open_logger or logger_named
         self._loggers: dict[str, dict[str, RunLogger]] = {}
 
-    def with_events(self, listen: Listener, run: str | None = None) -> Listener:
-        """Return a listener that calls another one first, and the loggers at the end of each epoch."""
+    def with_run_events(self, listen: Listener, run: str) -> Listener:
+        """Return a listener to one run that calls another one first, and the loggers at the end of each epoch."""
+
+        def both(event: Event) -> None:
+            listen(event)
+            if isinstance(event, EpochEnded):
+                self._write(run, None, numbers_of([event.row]))
+
+        return both
+
+    def with_events(self, watch: Watch) -> Watch:
+        """Return a function for the events of an executor that calls another one first, and then the loggers."""
 
         def both(event: Mapping[str, Any]) -> None:
-            listen(event)
-            name = run or event.get("run")
-            if self._names and event.get("kind") == "epoch" and isinstance(name, str):
-                row = EpochRow(**{key: value for key, value in event.items() if key in _ROW})
-                self._write(name, None, numbers_of([row]))
+            watch(event)
+            if event.get("kind") == "epoch":
+                self._write(event["run"], None, numbers_of([EpochRow(**event["row"])]))
 
         return both
 
@@ -102,7 +110,9 @@ class Feed:
             self._each(run, lambda logger: logger.close("stopped"))
 
     def _write(self, run: str, spec: Mapping[str, Any] | None, numbers: Sequence[Number]) -> None:
-        if run not in self._loggers and self._names:
+        if not self._names:
+            return
+        if run not in self._loggers:
             try:
                 spec = spec or read_json(RunFolder(self._home, run).spec, error=StoreError)
             except StoreError:  # the run is on another machine: its record will bring everything
