@@ -18,7 +18,7 @@ from fairground.commands.options import ExecutorOptions
 from fairground.commands.study import run_and_print
 from fairground.records.store import Store
 from fairground.spec.study_load import load_study
-from fairground.studies.failures import StudyFailures
+from fairground.studies.run_study import StudyFailures
 from fairground.studies.status import status_of
 from tests.commands.test_commands import fairground
 from tests.patience import PATIENCE
@@ -133,7 +133,7 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
     assert fairground("reproduce", run, "--repeats", "2", *options(begun), "--quiet") == 0
     assert "fresh seeds" in capsys.readouterr().out
     assert fairground("reproduce", run, "--gpus", "0.5", *options(begun), "--quiet") == 2
-    assert "gpus = 0.5 accelerators a run is for the executor ray; inline has no" in capsys.readouterr().err
+    assert "gpus = 0.5 per run is for the executor ray; inline has no" in capsys.readouterr().err
 
 
 def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
@@ -151,10 +151,10 @@ def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
         (("study", "tinny"), "no study 'tinny'. Did you mean 'tiny'?"),
         (("study", "plan"), "which study?"),
         (("study", "tiny", "--executor", "proceses"), "no executor 'proceses'. Did you mean 'processes'?"),
-        (("study", "tiny", "--gpus", "0.5"), "gpus = 0.5 accelerators a run is for the executor ray; processes has no"),
+        (("study", "tiny", "--gpus", "0.5"), "gpus = 0.5 per run is for the executor ray; processes has no"),
         (
             ("study", "tiny", "--executor", "inline", "--gpus", "1"),
-            "gpus = 1 accelerators a run is for the executor ray",
+            "gpus = 1 per run is for the executor ray",
         ),
         (("study", "tiny", "--address", "auto"), "an address is for the executor ray; processes has none"),
         (("study", "tiny", "search.trails=3"), "no key 'search.trails'. Did you mean 'trials'?"),

@@ -70,7 +70,7 @@ WorkerThreads = Annotated[
     int, typer.Option("--threads", min=1, help="CPU threads per run. Results are reproducible for a fixed number.")
 ]
 Gpus = Annotated[float, typer.Option("--gpus", min=0, help="With ray: GPUs per run; below 1, a share of one.")]
-Address = Annotated[str | None, typer.Option("--address", help="Ray cluster's address (default: start one here).")]
+Address = Annotated[str | None, typer.Option("--address", help="Ray cluster's address (default: this machine's).")]
 NodeWait = Annotated[
     float | None,
     typer.Option(
@@ -98,7 +98,7 @@ class ExecutorOptions:
 
     def spawn(self, job: str, watch: "Watch | None" = None) -> "Executor":
         """Start the executor for a job given by its dotted path."""
-        from fairground.studies.executors.choose import executor_named
+        from fairground.studies.executors.executor import executor_named
 
         return executor_named(job=job, watch=watch, **vars(self))
 

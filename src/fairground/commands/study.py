@@ -40,10 +40,9 @@ from fairground.reporting.study_results import results_plain, results_text, tabl
 from fairground.spec.settings import Overrides, parse_overrides
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import load_study, study_names
-from fairground.studies.failures import StudyFailures, failures_of
 from fairground.studies.folder import begun_studies, find_begun, folder_of
 from fairground.studies.plan import StudyPlan, cost_probes, plan_of
-from fairground.studies.run_study import JobResult, run_study
+from fairground.studies.run_study import JobResult, StudyFailures, failures_of, run_study
 from fairground.studies.scheduler import JOB, Scheduler
 
 #: kind of table -> the function of `table_formats` that writes it
@@ -220,7 +219,7 @@ def study_command(
 
     Or: fairground study tiny --until-settled until_settled.limit=9 until_settled.margin=1
 
-    Or: fairground study my_study.toml --executor ray
+    Or: fairground study my_study.toml --executor ray --address auto
     """
     action, rest = (words[0], words[1:]) if words[0] in ACTIONS else ("run", words)
     if action == "list":
