@@ -93,7 +93,7 @@ class Bootstrap:
     def _interval(self, score: float, scores: np.ndarray) -> BootstrapInterval:
         tail = (1 - self.confidence) / 2
         low, high = np.quantile(scores, [tail, 1 - tail])
-        # Drawing leaves classes out, which shifts scores that are not means (NMI, purity) as a whole; that is not spread.
+        # Drawing leaves classes out, which shifts scores that are not means (NMI, purity); that is not spread.
         shift = float(score) - float(scores.mean())
         return BootstrapInterval(
             low=float(low) + shift, high=float(high) + shift, confidence=self.confidence, n_draws=self.n_draws

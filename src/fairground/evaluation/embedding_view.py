@@ -1,6 +1,6 @@
 """EmbeddingView: one set of embeddings, and everything metrics and analyses need of it, each computed once.
 
-Ranks, clusters, verification counts and spectra are computed when first needed and kept; what would be too large to keep
+Ranks, clusters, verification counts and spectra are computed when first needed and kept; what would be too large
 is passed on in blocks. The view also has the rules of retrieval: which distance, which pairs are left out.
 """
 

@@ -1,7 +1,7 @@
 """The sealed test split: its rows cannot be read until selection is over.
 
-A validation score may be looked at any number of times; a test score looked at once has begun to select. Rows leave only
-through `open`, which refuses until `end_selection` and reports every opening to the `witness`.
+A validation score may be looked at any number of times; a test score looked at once has begun to select. Rows leave
+only through `open`, which refuses until `end_selection` and reports every opening to the `witness`.
 """
 
 from collections.abc import Callable
