@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from fairground.datasets import TableDataset
-from fairground.errors import DataError
 from fairground.evaluation import evaluate
 from fairground.losses import ArcFaceLoss, TripletLoss
 from fairground.miners import AllTuplesMiner, HardestMiner
@@ -51,25 +50,6 @@ def test_it_trains_and_its_queries_search_its_gallery(home):
     assert record.state == "done"
     # Three queries, each with one image of its class to find, and with itself left out.
     assert record.score("recall@1") in (pytest.approx(number / 3) for number in range(4))
-
-
-def test_what_pandas_writes_beside_is_passed_over_and_told(home):
-    lines = CSV.splitlines()
-    indexed = [f",{lines[0]}", *(f"{number},{line}" for number, line in enumerate(lines[1:]))]
-    (home / "df.csv").write_text("\n".join(indexed) + "\n")
-    assert TableDataset(path="df.csv").load().notes == ("data: columns of the table not used: (no name)",)
-
-
-def test_shared_classes_texts_and_other_separators_are_refused_with_a_sentence(home):
-    (home / "df.csv").write_text(CSV.replace("\n2,", "\n0,").replace("\n3,", "\n1,"))
-    with pytest.raises(DataError, match=r"2 classes train and test, .* or say split.closed_set=true"):
-        ListedSplit(validation=0.0).parts(TableDataset(path="df.csv").load())
-    (home / "df.csv").write_text("label,text,split,is_query,is_gallery\n0,a word,train,,\n")
-    with pytest.raises(DataError, match="has no column 'path'"):
-        TableDataset(path="df.csv").load()
-    (home / "df.csv").write_text(CSV.replace(",", ";"))
-    with pytest.raises(DataError, match="has no column 'path'"):
-        TableDataset(path="df.csv").load()
 
 
 def test_every_line_and_every_row_that_is_a_spec_loads(home):

@@ -85,21 +85,6 @@ def test_a_line_of_theirs_says_what_ours_says(theirs, ours):
     assert checked > 4
 
 
-def test_there_are_lines_for_the_kinds_of_run_there_were():
-    assert len(LINES) >= 8
-    said = " ".join(theirs for theirs, _ in LINES)
-    for word in (
-        "--loss ",
-        "--batch_mining ",
-        "--data_sampler ",
-        "--use_tv_split",
-        "--embed_dim ",
-        "--tau ",
-        "--seed ",
-    ):
-        assert word in said
-
-
 def test_every_flag_of_theirs_is_spoken_of():
     assert {f"--{flag}" for flag in THEIRS.split()} == set(FLAGS)
 
