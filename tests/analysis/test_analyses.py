@@ -14,10 +14,9 @@ from fairground.analysis import (
     HubnessAnalysis,
     PiAnalysis,
     RhoAnalysis,
-    SpectrumAnalysis,
     UniformityAnalysis,
 )
-from fairground.errors import DataError, InputError
+from fairground.errors import InputError
 from fairground.evaluation import EmbeddingView, analyse
 from fairground.functional.spectral import decay
 
@@ -59,12 +58,6 @@ def test_rho_of_a_worked_spectrum(values, from_uniform, expected):
     assert decay(np.array(values, float), from_uniform=from_uniform)[0] == pytest.approx(expected, abs=1e-6)
 
 
-def test_rho_can_leave_out_the_smallest_as_truncated_code_does():
-    values = measured(SpectrumAnalysis()).curves["spectrum"]
-    expected = decay(values[1:-1])[0]
-    assert measured(RhoAnalysis(drop_top=1, drop_last=1)).values["rho"] == pytest.approx(expected)
-
-
 def test_rho_says_when_it_would_be_infinite():
     flat = np.eye(2)[np.arange(6) % 2] @ np.eye(2, 5)
     found = measured(RhoAnalysis(), flat, np.zeros(6, int))
@@ -98,10 +91,6 @@ def test_alignment_and_uniformity_agree_with_a_loop():
                 near.append(gap**1.5)
     assert measured(AlignmentAnalysis(alpha=1.5)).values["alignment"] == pytest.approx(np.mean(near))
     assert measured(UniformityAnalysis()).values["uniformity"] == pytest.approx(math.log(np.mean(kernel)))
-
-
-def test_uniformity_says_when_it_looks_at_fewer_rows():
-    assert measured(UniformityAnalysis(max_rows=5)).remarks == ("uniformity over 5 of 8 rows",)
 
 
 def test_hubness_of_a_star():
@@ -166,8 +155,3 @@ def test_refusals(call, sentence):
     with pytest.raises(InputError) as caught:
         call()
     assert str(caught.value) == sentence
-
-
-def test_pi_needs_two_classes():
-    with pytest.raises(DataError, match="pi needs two classes at least; there is one"):
-        measured(PiAnalysis(), labels=np.zeros(8, int))

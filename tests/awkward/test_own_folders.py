@@ -1,7 +1,6 @@
 """What a new user's folder may be like: every path ends in a result, or in a sentence that says what to do."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -125,33 +124,6 @@ def test_corrupt_files_are_all_named_or_left_out_when_asked(model: Path, fairgro
     assert len(json.loads((tmp_path / "index" / "index.json").read_text())["left_out"]) == 3
 
 
-def test_nothing_but_corrupt_files_is_a_sentence(model: Path, fairground: Run, tmp_path: Path) -> None:
-    (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "a.png").write_bytes(b"")
-    said = fairground("embed", model, tmp_path / "photos", "-o", tmp_path / "all.npz", "--skip-unreadable")
-    assert said.code == 2
-    assert "none of the 1 pictures can be read" in said.err
-
-
-def test_loops_end_and_broken_links_are_named(model: Path, fairground: Run, tmp_path: Path) -> None:
-    root = folders.loops(tmp_path / "photos")
-    checked = fairground("data", "check", root)
-    assert checked.code == 0
-    assert f"{tmp_path.name}/photos (folder): 41 images of 10 classes" in checked.out
-    assert f"no such file: '{root}/class 2/gone.png'" in checked.out
-    said = train(fairground, root, tmp_path / "home")
-    assert said.code == 2
-    assert "remove broken links" in said.err
-    assert fairground("embed", model, root, "-o", tmp_path / "all.npz", "--skip-unreadable").code == 0
-
-
-def test_folders_within_class_folders_belong_to_the_class_and_that_is_said(fairground: Run, tmp_path: Path) -> None:
-    root = folders.nested(tmp_path / "photos")
-    said = fairground("data", "check", root)
-    assert "24 images of 4 classes" in said.out
-    assert "'kind 0/sort 0' counts as class 'kind 0'" in said.out
-
-
 @pytest.mark.parametrize("what", ["empty", "file.txt", "nowhere"])
 def test_what_is_no_folder_of_images_is_a_sentence(what: str, model: Path, fairground: Run, tmp_path: Path) -> None:
     place = tmp_path / what
@@ -169,57 +141,3 @@ def test_what_is_no_folder_of_images_is_a_sentence(what: str, model: Path, fairg
         assert said.code == 2
         assert said.err.rstrip().rsplit("fairground: ", 1)[-1].count("\n") == 0
         assert "Traceback" not in said.err
-
-
-def test_what_may_not_be_read_is_named(
-    model: Path, fairground: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = folders.class_folders(tmp_path / "photos", n_classes=3)
-    forbidden = root / "class 1" / "2.png"
-    real = Path.open
-
-    def guarded(path: Path, *arguments: object, **more: object) -> object:
-        # Root may read everything.
-        if path == forbidden:
-            raise PermissionError(13, "Permission denied", str(path))
-        return real(path, *arguments, **more)
-
-    monkeypatch.setattr(Path, "open", guarded)
-    assert "Permission denied" in fairground("data", "check", root).out
-    said = fairground("embed", model, root, "-o", tmp_path / "all.npz")
-    assert said.code == 2
-    assert "2.png' cannot be read: Permission denied" in said.err
-    assert fairground("embed", model, root, "-o", tmp_path / "all.npz", "--skip-unreadable").code == 0
-
-
-def test_a_folder_that_may_not_be_looked_into_is_named(
-    fairground: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = folders.class_folders(tmp_path / "photos", n_classes=3)
-    real = os.scandir
-
-    def guarded(path: object = ".") -> object:
-        if str(path).endswith("class 1"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return real(path)
-
-    monkeypatch.setattr(os, "scandir", guarded)
-    said = fairground("data", "check", root)
-    assert said.code == 2
-    assert f"cannot look into the folder {root / 'class 1'}: Permission denied" in said.err
-
-
-def test_very_many_classes_train_and_are_searched(fairground: Run, tmp_path: Path) -> None:
-    colours = np.random.default_rng(0).normal(size=(5000, 1, 16))
-    near = colours + 0.1 * np.random.default_rng(1).normal(size=(5000, 2, 16))
-    path = tmp_path / "many.npz"
-    np.savez(path, features=near.reshape(-1, 16).astype(np.float32), labels=np.repeat(np.arange(5000), 2))
-    assert "10000 images of 5000 classes" in fairground("data", "check", path).out
-    words = ("head.embedding_dim=8", "training.epochs=1", "training.batches_per_epoch=2", "sampler.per_class=2")
-    home = ("--home", tmp_path / "home")
-    trained = fairground("train", "-p", "features", f"data.path={path}", *words, *home, "-q", "--json")
-    assert trained.code == 0
-    name = json.loads(trained.out)["name"]
-    assert fairground("index", name, path, "-o", tmp_path / "index", *home, "-q").code == 0
-    found = fairground("query", tmp_path / "index", path, "-k", 1, "--json")
-    assert len(json.loads(found.out)["answers"]) == 10_000

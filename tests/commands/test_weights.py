@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 from fairground.commands.main import app
 from fairground.contracts.weights import PublishedWeights
 from fairground.trunks.small_conv import SmallConvTrunk
-from tests.trunks.test_tensorflow_js import package
 
 runner = CliRunner()
 
@@ -67,11 +66,3 @@ def test_a_file_that_fits_nothing_says_so(tmp_path):
     file = tmp_path / "mine.pth"
     torch.save({"a": torch.zeros(2)}, file)
     assert "mine.pth is no published file, and fits no trunk" in run("check", str(file), code=2)
-
-
-def test_conversion_writes_the_file_and_says_when_it_is_not_the_known_one(tmp_path, folder):
-    place, _ = package(tmp_path / "package")
-    said = run("convert", str(place))
-    assert f"wrote {folder / 'resnet50-original.safetensors'}" in said
-    # Tiny weights: another hash than that of the real package.
-    assert "is not the resnet50-original.safetensors it is named after" in said

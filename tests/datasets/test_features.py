@@ -28,18 +28,6 @@ def test_an_archive_gives_float32_rows_and_classes_in_order(tmp_path, packed):
     assert taken.tolist() == [[9.0, 10.0, 11.0], [0.0, 1.0, 2.0]]
 
 
-def test_features_stay_on_disk_where_the_archive_is_not_compressed(tmp_path):
-    lazy = FeaturesDataset(path=archive(tmp_path / "a.npz")).load().images
-    packed = FeaturesDataset(path=archive(tmp_path / "b.npz", packed=True)).load().images
-    assert isinstance(lazy._features, np.memmap)
-    assert not isinstance(packed._features, np.memmap)
-    assert lazy.fingerprint() == packed.fingerprint()
-    turned = np.asfortranarray(FEATURES)
-    assert FeaturesDataset(path=archive(tmp_path / "c.npz", features=turned)).load().images.take(
-        np.array([1])
-    ).tolist() == [[3.0, 4.0, 5.0]]
-
-
 def test_all_that_an_archive_may_say(tmp_path):
     path = archive(
         tmp_path / "f.npz",
@@ -57,11 +45,6 @@ def test_all_that_an_archive_may_say(tmp_path):
     assert table.official_test.tolist() == [False, False, True, False]
     assert table.groups.tolist() == [1, 0, 0, 2]
     assert table.identifiers == ("0.jpg", "1.jpg", "2.jpg", "3.jpg")
-
-
-def test_a_split_of_zeros_and_ones_is_train_and_test(tmp_path):
-    table = FeaturesDataset(path=archive(tmp_path / "f.npz", split=np.array([0, 0, 0, 1], np.uint8))).load()
-    assert table.listed_parts.tolist() == ["train", "train", "train", "test"]
 
 
 def test_a_pair_of_npy_files(tmp_path):
@@ -140,13 +123,3 @@ def test_nothing_can_be_cut_from_features(tmp_path):
 def test_a_file_that_cannot_be_used_is_refused(tmp_path, changes, sentence):
     with pytest.raises(DataError, match=sentence):
         FeaturesDataset(path=archive(tmp_path / "f.npz", **changes)).load()
-
-
-def test_other_files_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"features.path must be an .npz, .npy or .parquet file; got 'x.pt'"):
-        FeaturesDataset(path="x.pt")
-    with pytest.raises(DataError, match="there is no file"):
-        FeaturesDataset(path=str(tmp_path / "none.npz")).load()
-    (tmp_path / "bad.npz").write_bytes(b"not a zip")
-    with pytest.raises(DataError, match=r"cannot be read as arrays: it is not a file of NumPy"):
-        FeaturesDataset(path=str(tmp_path / "bad.npz")).load()

@@ -44,16 +44,6 @@ def test_cub_folders_without_numbers_are_another_data_set(tmp_path):
         Cub200Dataset(root=str(tmp_path), subset=True).load()
 
 
-def test_cub_lists_that_do_not_fit_are_refused(tmp_path):
-    pictures.cub200(tmp_path)
-    (tmp_path / "image_class_labels.txt").write_text("1 1\n")
-    with pytest.raises(DataError, match=r"17 images of images.txt have no class .* the first is number \['2'\]"):
-        Cub200Dataset(root=str(tmp_path), subset=True).load()
-    (tmp_path / "images.txt").write_text("1\n")
-    with pytest.raises(DataError, match=r"images.txt: entry 1 has 1 words instead of 2"):
-        Cub200Dataset(root=str(tmp_path), subset=True).load()
-
-
 def test_cars_by_annotations(tmp_path):
     table = Cars196Dataset(root=str(pictures.cars196(tmp_path)), subset=True).load()
     assert table.class_names == ("Car 1", "Car 50", "Car 98", "Car 99", "Car 150", "Car 196")
@@ -68,17 +58,6 @@ def test_cars_by_folders(tmp_path):
     # Capital letters first, as the official numbers have it.
     assert table.class_names == tuple(names)
     assert table.official_test.tolist() == [False] * 6 + [True] * 6
-
-
-def test_cars_annotations_of_another_kind_are_refused(tmp_path):
-    from scipy.io import savemat
-
-    savemat(tmp_path / "cars_annos.mat", {"annotations": np.array([[1, 2]])})
-    with pytest.raises(DataError, match=r"it is not the cars_annos.mat of Cars196"):
-        Cars196Dataset(root=str(tmp_path)).load()
-    (tmp_path / "cars_annos.mat").write_bytes(b"no matlab file, but long enough to be looked at" * 10)
-    with pytest.raises(DataError, match="is not a readable MATLAB file"):
-        Cars196Dataset(root=str(tmp_path)).load()
 
 
 @pytest.mark.parametrize(("lists", "images"), [(".", "."), ("Info_Files", "images"), ("Info_Files", ".")])
@@ -100,14 +79,6 @@ def test_in_shop_marks_queries_and_gallery(tmp_path, eval_folder, images):
     assert table.is_gallery.sum() == 6
     assert not (table.is_query & table.is_gallery).any()
     assert table.images.take(np.array([26])).shape == (1, 3, 16, 20)
-
-
-def test_in_shop_with_another_word_is_refused(tmp_path):
-    pictures.in_shop(tmp_path)
-    path = tmp_path / "Eval" / "list_eval_partition.txt"
-    path.write_text(path.read_text().replace("gallery", "shelf"))
-    with pytest.raises(DataError, match="an image is train, query or gallery; got 'shelf'"):
-        InShopDataset(root=str(tmp_path), subset=True).load()
 
 
 @pytest.mark.parametrize(("name", "kind", "write"), ALL)

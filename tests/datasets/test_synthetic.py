@@ -51,11 +51,6 @@ def test_imbalance_is_the_ratio_of_the_largest_to_the_smallest_class_of_each_hal
     assert counts(n_classes=4, per_class=5) == [5, 5, 5, 5]
 
 
-def test_lone_classes_end_each_half():
-    assert counts(n_classes=6, per_class=4, lone_classes=1) == [4, 4, 1, 4, 4, 1]
-    assert counts(n_classes=5, per_class=4, lone_classes=2) == [4, 1, 1, 1, 1]
-
-
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

@@ -21,7 +21,3 @@ def test_blocks_are_summed_and_worked_out_anew_for_the_gradient(monkeypatch):
     assert torch.allclose(gradient, 3 * x.square())
     assert torch.allclose(torch.autograd.grad(gradient.sum(), x)[0], 6 * x)
     assert torch.allclose(torch.func.grad(lambda y: sum_over_blocks(lambda r: y[r].pow(3).sum(), 9, 5))(x), gradient)
-
-
-def test_an_empty_batch_is_one_empty_block():
-    assert sum_over_blocks(lambda rows: torch.ones(0)[rows].sum(), 0, 0) == 0

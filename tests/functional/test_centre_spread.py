@@ -19,11 +19,3 @@ def test_three_centres_a_class_agree_with_a_loop():
         sqrt(2 - 2 * cosine(one[first], one[second])) for one in centres for first, second in ((0, 1), (0, 2), (1, 2))
     )
     assert centre_spread(centres, per_pair=False).item() == pytest.approx(total / (4 * 3 * 2), abs=1e-12)
-
-
-def test_one_centre_a_class_has_no_spread():
-    leaf = CENTRES[:, :1].clone().requires_grad_()
-    spread = centre_spread(leaf, per_pair=False)
-    spread.backward()
-    assert spread.item() == 0
-    assert leaf.grad.abs().max() == 0

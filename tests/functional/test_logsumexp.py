@@ -3,13 +3,7 @@ import math
 import pytest
 import torch
 
-from fairground.functional.logsumexp import (
-    NOTHING,
-    log_one_plus_sum_exp,
-    masked_softmax,
-    softplus,
-    weighted_logsumexp,
-)
+from fairground.functional.reductions import NOTHING, log_one_plus_sum_exp, masked_softmax, softplus, weighted_logsumexp
 
 
 @pytest.mark.parametrize("dim", [0, 1])

@@ -37,10 +37,6 @@ def test_a_zero_vector_has_cosine_zero_and_gradient_zero():
     assert leaf.grad[0].tolist() == [0, 0]
 
 
-def test_single_precision_vectors_follow_double_embeddings():
-    assert cosines(X, PROXIES.float()).dtype == torch.float64
-
-
 def test_cross_entropy_is_the_mean_and_nothing_for_nobody():
     logits = 3 * X[:, :4]
     expected = torch.nn.functional.cross_entropy(logits, F8)

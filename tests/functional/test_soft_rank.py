@@ -56,7 +56,3 @@ def test_blocks_give_the_same_ranks_and_derivatives(monkeypatch):
     monkeypatch.setattr(soft_rank, "BLOCK", 2 * 7 * 7)
     for ours, theirs in zip(values(), at_once, strict=True):
         torch.testing.assert_close(ours, theirs)
-
-
-def test_an_empty_batch_has_no_ranks():
-    assert soft_ranks(torch.empty(0, 0), torch.empty(2, 0, 0), 0.1).shape == (2, 0, 0)

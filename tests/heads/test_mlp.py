@@ -24,10 +24,6 @@ def test_a_value_by_hand() -> None:
     assert head(torch.tensor([[2.0], [-2.0]])).ravel().tolist() == [6.0, 8.5]
 
 
-def test_without_hidden_layers_it_is_linear() -> None:
-    assert len(MlpHead(n_features=3, embedding_dim=2, hidden=()).layers) == 1
-
-
 def test_widths_and_names_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match=r"mlp\.hidden must be whole numbers in \[1, 65536\].*got \[512, 0\]"):
         MlpHead(n_features=3, hidden=(512, 0))

@@ -35,13 +35,6 @@ def test_a_value_by_hand() -> None:
     assert head(torch.tensor([[0.0, 5.0], [2.0, 5.0], [4.0, 5.0]])).ravel().tolist() == pytest.approx([-1, 1, 3])
 
 
-def test_blocks_do_not_matter() -> None:
-    heads = [PcaHead(n_features=8, embedding_dim=3) for _ in range(2)]
-    for head, size in zip(heads, (300, 7), strict=True):
-        head.fit(torch.split(features(), size))
-    assert torch.allclose(heads[0].layer.weight, heads[1].layer.weight, atol=1e-5)
-
-
 def test_more_axes_than_there_are_is_refused() -> None:
     with pytest.raises(InputError, match=r"pca\.embedding_dim must be in \[1, 8\], the width of the features; got 9"):
         PcaHead(n_features=8, embedding_dim=9)

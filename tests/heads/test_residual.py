@@ -11,12 +11,6 @@ def test_it_starts_as_the_features_less_their_mean() -> None:
     assert head(torch.tensor([[1.0, 3.0], [5.0, 3.0]])).tolist() == [[0, 0], [4, 0]]
 
 
-def test_without_centre_it_starts_as_the_features() -> None:
-    head = ResidualHead(n_features=3, rank=2, centre=False)
-    head.fit([torch.ones(4, 3)])
-    assert head(torch.tensor([[1.0, 2.0, 3.0]])).tolist() == [[1, 2, 3]]
-
-
 def test_the_correction_is_added() -> None:
     head = ResidualHead(n_features=2, rank=1, centre=False)
     with torch.no_grad():

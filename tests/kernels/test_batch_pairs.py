@@ -49,15 +49,6 @@ def test_mined_pairs_once_or_as_often_as_they_were_chosen():
     assert (kept == 0).nonzero().tolist() == [[0, 1], [0, 2], [2, 0], [2, 3]]
 
 
-def test_complete_means_both_kinds():
-    embeddings, nothing, one = torch.zeros(3, 2), torch.empty(0, dtype=torch.long), torch.tensor([1])
-    assert batch_pairs(embeddings, torch.tensor([0, 0, 1]), None).are_complete
-    assert not batch_pairs(embeddings, torch.tensor([0, 0, 0]), None).are_complete
-    assert not batch_pairs(embeddings, torch.tensor([0, 1, 2]), None).are_complete
-    assert not batch_pairs(embeddings, torch.tensor([0, 0, 1]), Pairs(one, one, nothing, nothing)).are_complete
-    assert not batch_pairs(embeddings, torch.tensor([0, 0, 1]), Pairs(nothing, nothing, one, one)).are_complete
-
-
 def test_one_random_positive_for_each_anchor_that_has_any():
     labels = torch.tensor([0, 0, 0, 1, 1, 2])
     pairs = batch_pairs(torch.zeros(6, 2), labels, None)

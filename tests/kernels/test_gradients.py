@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from fairground.functional.distances import distances, normalize
-from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, no_gradient
+from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products
 
 
 def _weigh(weights):
@@ -38,18 +38,3 @@ def test_matrices_are_what_they_are_called():
             compare(x, rule, normalise=normalise)
     expected = [[[9, 0], [0, 16]], [[1, 0], [0, 1]], [[0, 5], [5, 0]], [[0, 2**0.5], [2**0.5, 0]]]
     torch.testing.assert_close(torch.stack(seen), torch.tensor(expected))
-
-
-@each_comparison
-def test_coincident_and_zero_vectors_have_finite_gradients(compare):
-    x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
-    gradient = compare(x, _weigh(torch.ones(4, 4)), normalise=True).gradient
-    assert gradient.isfinite().all()
-    assert not gradient[2:].any()
-
-
-def test_nothing_to_learn_from_is_zero():
-    result = no_gradient(torch.ones(3, 2, dtype=torch.float64))
-    assert result.value == 0
-    assert result.value.dtype == torch.float64
-    assert not result.gradient.any()

@@ -10,7 +10,7 @@ from PIL import Image
 
 from fairground.errors import DataError, InputError
 from fairground.loading.decoding import n_threads
-from fairground.loading.image_dataset import ImageFiles, images_from_files
+from fairground.loading.image_dataset import ImageFiles
 from fairground.loading.transform_steps import resize_shorter_side
 from tests.loading.pictures import photo, photo_files
 
@@ -27,13 +27,6 @@ def test_sizes_are_those_of_the_files(tmp_path: Path) -> None:
     assert images.sizes(ROWS).tolist() == [[33, 33], [40, 60], [20, 90], [50, 30]]
     assert images.sizes(ROWS, shorter_side=16).tolist() == [[16, 16], [16, 24], [16, 72], [26, 16]]
     assert (len(images), images.channels, images.is_slow) == (4, 3, True)
-
-
-def test_sizes_are_read_once(tmp_path: Path) -> None:
-    images = files(tmp_path)
-    before = images.sizes(ROWS)
-    shutil.rmtree(tmp_path / "set")
-    assert np.array_equal(images.sizes(ROWS), before)
 
 
 def test_crops_are_cut_from_the_decoded_and_resized_image(tmp_path: Path) -> None:
@@ -89,13 +82,6 @@ def test_a_crop_outside_an_image_is_refused_by_name(tmp_path: Path) -> None:
         files(tmp_path).crops(np.array([3]), np.array([[0, 0, 91, 5]]), 4)
 
 
-def test_only_images_of_one_size_are_stacked_whole(tmp_path: Path) -> None:
-    images = files(tmp_path)
-    with pytest.raises(DataError, match="different sizes"):
-        images.take(ROWS)
-    assert images.take(np.array([0, 0])).shape == (2, 3, 40, 60)
-
-
 def test_the_fingerprint_follows_names_and_content_but_not_the_folder(tmp_path: Path) -> None:
     images = files(tmp_path)
     before = images.fingerprint()
@@ -109,16 +95,3 @@ def test_the_fingerprint_follows_names_and_content_but_not_the_folder(tmp_path: 
     moved[0].unlink()
     with pytest.raises(DataError, match=r"000\.jpg' cannot be read"):
         ImageFiles(moved, root=tmp_path / "moved").fingerprint()
-
-
-def test_drafts_are_near_and_never_larger_than_needed(tmp_path: Path) -> None:
-    paths = photo_files(tmp_path, [(256, 320), (300, 200)])
-    paths += photo_files(tmp_path / "png", [(256, 320)], suffix=".png")
-    exact, draft = (images_from_files(paths, root=tmp_path, draft=is_draft) for is_draft in (False, True))
-    rows, boxes = np.arange(3), np.tile([6, 10, 166, 170], (3, 1))
-    for shorter_side, where in ((None, boxes), (64, np.tile([2, 3, 50, 51], (3, 1)))):
-        one = exact.crops(rows, where, 40, shorter_side=shorter_side).float()
-        other = draft.crops(rows, where, 40, shorter_side=shorter_side).float()
-        assert (one - other).abs().mean() < 2
-        assert not torch.equal(one[:2], other[:2])
-        assert torch.equal(one[2], other[2])

@@ -1,12 +1,9 @@
 """The prepared cache: the same pixels as decoding, built once, killed and resumed, and never out of date."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +13,7 @@ import torch
 from fairground.errors import DataError, InputError, StoreError
 from fairground.loading import resized_images
 from fairground.loading.image_dataset import images_from_files
-from fairground.loading.resized_images import PreparedImages, cache_root
+from fairground.loading.resized_images import PreparedImages
 from tests.loading.pictures import photo, photo_files
 
 SIZES = [(40, 60), (50, 30), (33, 33), (20, 90), (64, 64), (48, 80)]
@@ -79,24 +76,12 @@ def test_a_smaller_shorter_side_is_served_and_a_larger_refused(tmp_path: Path) -
         prepared(tmp_path / "set", prepared=5)
 
 
-def test_only_images_of_one_size_are_stacked_whole(tmp_path: Path) -> None:
-    photo_files(tmp_path / "set", SIZES)
-    assert prepared(tmp_path / "set").take(np.array([2, 4])).shape == (2, 3, 32, 32)
-    with pytest.raises(DataError, match="different sizes"):
-        prepared(tmp_path / "set").take(ROWS)
-
-
 def test_the_cache_is_built_once_and_outside_the_data(tmp_path: Path) -> None:
     photo_files(tmp_path / "set", SIZES)
     assert builds(tmp_path / "set") == [(0, 6), (6, 6)]
     assert builds(tmp_path / "set") == []
     assert len(list((tmp_path / "set").iterdir())) == 6
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["prepared"]
-
-
-def test_the_default_place_is_in_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FAIRGROUND_CACHE")
-    assert cache_root() == Path.home() / ".cache" / "fairground" / "prepared"
 
 
 def test_a_changed_image_is_noticed_even_at_the_same_length(tmp_path: Path) -> None:
@@ -113,17 +98,6 @@ def test_a_changed_image_is_noticed_even_at_the_same_length(tmp_path: Path) -> N
     os.utime(path, ns=(1, 1))
     assert builds(root) == [(0, 3), (3, 3)]
     assert not torch.equal(middle(prepared(root)), before)
-
-
-def test_touched_or_copied_files_need_no_new_build(tmp_path: Path) -> None:
-    root = tmp_path / "set"
-    paths = photo_files(root, SIZES)
-    builds(root)
-    for path in paths:
-        os.utime(path, ns=(10**18, 10**18))
-    assert builds(root) == []
-    noted = next((tmp_path / "cache" / "prepared").glob("*/times.npy"))
-    assert (np.load(noted) == 10**18).all()
 
 
 def test_added_and_removed_images_make_another_cache(tmp_path: Path) -> None:
@@ -202,41 +176,3 @@ def test_a_killed_build_leaves_nothing_usable_and_is_taken_up(tmp_path: Path, mo
     resumed = middle(prepared(tmp_path / "set"))
     monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "other"))
     assert torch.equal(resumed, middle(prepared(tmp_path / "set")))
-
-
-def test_a_source_changed_between_kill_and_restart_is_not_mixed(tmp_path: Path) -> None:
-    root = tmp_path / "set"
-    paths = photo_files(root, SIZES)
-
-    class StopError(Exception):
-        pass
-
-    def stop(done: int, total: int) -> None:
-        if done == total:
-            raise StopError
-
-    with pytest.raises(StopError):
-        prepared(root).prepare(stop)
-    os.utime(paths[0], ns=(5, 5))
-    assert builds(root)[0] == (0, 6)
-
-
-def test_of_two_builders_one_builds_and_the_other_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    photo_files(tmp_path / "set", SIZES)
-    monkeypatch.setattr(resized_images, "_CHUNK_BYTES", 1)
-    told: list[int] = []
-
-    def tell(done: int, total: int) -> None:
-        told.append(done)
-        time.sleep(0.02)
-
-    both = [prepared(tmp_path / "set") for _ in range(2)]
-    threads = [threading.Thread(target=images.prepare, args=(tell,)) for images in both]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert told == [0, 1, 2, 3, 4, 5, 6]
-    assert torch.equal(*(middle(images) for images in both))
-    index = json.loads(next((tmp_path / "cache").glob("prepared/*/index.json")).read_text())
-    assert (index["n"], index["side"]) == (6, 32)

@@ -35,13 +35,6 @@ def test_crops_differ_from_pillow_in_one_go_by_a_level_at_most() -> None:
         assert np.abs(wanted - out).max() <= 1
 
 
-def test_a_box_of_the_right_size_is_copied() -> None:
-    pixels = np.random.default_rng(2).integers(0, 256, (20, 20, 3), np.uint8)
-    out = np.empty((8, 8, 3), np.uint8)
-    cut(pixels, (3, 4, 11, 12), out)
-    assert np.array_equal(out, pixels[4:12, 3:11])
-
-
 @pytest.mark.parametrize("box", [(-1, 0, 5, 5), (0, 0, 11, 5), (0, 0, 5, 11), (3, 3, 3, 5), (5, 0, 2, 5)])
 def test_boxes_outside_the_image_are_refused(box: tuple[int, int, int, int]) -> None:
     with pytest.raises(InputError, match="does not lie within an image 10 wide and 10 high"):

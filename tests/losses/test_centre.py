@@ -51,15 +51,6 @@ def test_centres_move_to_their_samples():
     assert torch.allclose(loss.centres, means, atol=1e-6)
 
 
-def test_gradient_by_finite_differences():
-    loss = _pinned()
-    assert torch.autograd.gradcheck(lambda x: loss(x, F8), (X.clone().requires_grad_(),))
-
-
-def test_double_embeddings_with_single_weights():
-    assert CentreLoss(**FACTS)(X, F8).dtype == torch.float64
-
-
 def test_refuses():
     with pytest.raises(InputError, match=r"centre.weight must be 0 or more; got -1"):
         CentreLoss(**FACTS, weight=-1)

@@ -76,12 +76,6 @@ def test_a_switched_triplet_attracts_nothing():
     assert not gradient[2:].any()
 
 
-@pytest.mark.parametrize("reduction", ["mean_nz", "mean_all"])
-def test_gradient_by_finite_differences(reduction):
-    loops.check_gradient(ContrastiveLoss(positive_margin=0.4, negative_margin=1.3, reduction=reduction))
-    loops.check_gradient(ContrastiveLoss(reduction=reduction), T8B, labels=F8B)
-
-
 def test_edges():
     d = [value for a, row in enumerate(loops.distances(X)) for b, value in enumerate(row) if a != b]
     of_negatives, of_positives = loops.mean([1 - value for value in d if value < 1]), loops.mean(d)

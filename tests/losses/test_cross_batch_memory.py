@@ -105,15 +105,6 @@ def test_the_oldest_make_room(n, kept):
     assert memory.filled.item() == 5
 
 
-def test_state_survives_a_save():
-    memory, fresh = _build(size=12), _build(size=12)
-    memory(X, F8)
-    fresh.load_state_dict(memory.state_dict())
-    for batch, labels in ((OTHER, F8B), (X * 2 - 1, F8), (OTHER - 1, F8)):
-        assert fresh(batch, labels).item() == memory(batch, labels).item()
-    assert {"memory", "memory_labels", "pointer", "filled", "step"} <= memory.state_dict().keys()
-
-
 def test_evaluation_looks_at_the_memory_and_leaves_it():
     memory = _build()
     memory(OTHER, F8B)
@@ -170,16 +161,6 @@ def test_every_loss_on_tuples_can_be_wrapped(name):
     assert memory.on_sphere == memory.loss.on_sphere
 
 
-def test_most_pair_losses_are_among_them():
-    assert {"contrastive", "triplet", "margin", "multi_similarity", "nt_xent", "sup_con"} <= set(_wrappable())
-
-
-def test_the_wrapped_losses_bugs_are_told():
-    memory = _build(loss="multi_similarity", settings={"epsilon": 0.4, "self_positive_bug": True})
-    assert "self_positive_bug" in memory.known_bugs()[0]
-    assert _build(miner="hardest", loss="triplet").known_bugs() == ()
-
-
 def test_a_spec_can_say_it():
     spec = load_run(
         overrides=["loss=cross_batch_memory", "loss.loss=triplet", "loss.settings.margin=0.3", "loss.size=64"]
@@ -208,8 +189,3 @@ def test_a_spec_can_say_it():
 def test_refuses(settings, complaint):
     with pytest.raises(InputError, match=complaint):
         _build(**settings)
-
-
-def test_takes_no_tuples_from_outside():
-    with pytest.raises(InputError, match="CrossBatchMemoryLoss takes no tuples from a miner"):
-        _build()(X, F8, ContrastiveLoss)

@@ -45,12 +45,6 @@ def test_agrees_with_a_loop(labels, bins):
     assert FastApLoss(bins=bins)(X, labels).item() == pytest.approx(loops.mean(terms), abs=1e-9)
 
 
-@pytest.mark.parametrize("bins", [2, 10, 86])
-def test_gradient_by_finite_differences(bins):
-    loops.check_gradient(FastApLoss(bins=bins))
-    loops.check_gradient(FastApLoss(bins=bins), labels=loops.ODD)
-
-
 @pytest.mark.parametrize("bins", [2, 10, 250])
 def test_edges(bins):
     loops.check_edges(FastApLoss(bins=bins))

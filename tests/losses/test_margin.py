@@ -136,16 +136,6 @@ def test_a_switched_triplet_attracts_nothing():
     assert not gradient[2:].any()
 
 
-@pytest.mark.parametrize("settings", [{}, {"count": "tuples"}, {"margin": 0.4, "beta_weight": 0.2}])
-def test_gradient_by_finite_differences(settings):
-    loops.check_gradient(MarginLoss(**settings))
-    loops.check_gradient(MarginLoss(**settings), T8B, labels=F8B)
-    assert torch.autograd.gradcheck(
-        lambda beta: torch.func.functional_call(_per_class(**settings), {"beta": beta}, (X, F8)),
-        torch.tensor([0.95, 1.1, 0.8, 1.2], dtype=torch.float64, requires_grad=True),
-    )
-
-
 @pytest.mark.parametrize("settings", [{}, {"count": "tuples", "beta_weight": 0.1}])
 def test_edges(settings):
     loops.check_edges(MarginLoss(**settings))
@@ -174,8 +164,3 @@ def test_the_divisor_of_roth_is_owned_up_to():
 def test_refuses(settings, complaint):
     with pytest.raises(InputError, match=complaint):
         MarginLoss(**settings)
-
-
-def test_an_unknown_class_is_refused():
-    with pytest.raises(InputError, match="margin knows the labels 0 to 2, one for each of its 3 classes; got 3"):
-        MarginLoss(beta_kind="per_class", n_classes=3)(X, F8)

@@ -40,11 +40,6 @@ def test_a_chance_too_small_for_float32_still_teaches():
     assert gradient.norm() > 1
 
 
-def test_gradient_by_finite_differences():
-    loops.check_gradient(NcaLoss())
-    loops.check_gradient(NcaLoss(scale=5.0), labels=loops.ODD)
-
-
 def test_edges():
     loops.check_edges(NcaLoss())
     loops.check_edges(NcaLoss(scale=100.0))

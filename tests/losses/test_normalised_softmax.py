@@ -32,16 +32,6 @@ def test_agrees_with_a_loop():
     assert loss(X, F8).item() == pytest.approx(sum(terms) / len(terms), abs=1e-12)
 
 
-def test_gradient_by_finite_differences():
-    loss = pinned(NormalisedSoftmaxLoss(**FACTS))
-    leaf = X.clone().requires_grad_()
-
-    def of(embeddings, weights):
-        return torch.func.functional_call(loss, {"weights": weights}, (embeddings, F8))
-
-    assert torch.autograd.gradcheck(of, (leaf, loss.weights))
-
-
 def test_a_low_temperature_keeps_its_gradient_in_single_precision():
     loss = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1e-4)).float()
     leaf = X.float().requires_grad_()
@@ -61,26 +51,6 @@ def test_one_class_leaves_nothing_to_learn():
     value.backward()
     assert value.item() == 0
     assert leaf.grad.abs().max() == 0
-
-
-def test_small_integers_may_be_labels():
-    loss = pinned(NormalisedSoftmaxLoss(**FACTS))
-    assert loss(X, F8.to(torch.int32)).item() == loss(X, F8).item()
-
-
-def test_initialisations_differ_in_length_only():
-    torch.manual_seed(0)
-    normal = NormalisedSoftmaxLoss(n_classes=1000, embedding_dim=16).weights
-    uniform = NormalisedSoftmaxLoss(n_classes=1000, embedding_dim=16, initialisation="uniform").weights
-    assert normal.std().item() == pytest.approx(1, abs=0.03)
-    assert uniform.abs().max().item() == pytest.approx(1 / 4, abs=1e-3)
-
-
-@pytest.mark.parametrize("label", [-1, 4])
-def test_refuses_an_unknown_label(label):
-    loss = NormalisedSoftmaxLoss(**FACTS)
-    with pytest.raises(InputError, match=f"normalised_softmax knows the labels 0 to 3.* 4 classes; got {label}"):
-        loss(X.float(), torch.tensor([0, 1, 2, 3, 0, 1, 2, label]))
 
 
 @pytest.mark.parametrize(

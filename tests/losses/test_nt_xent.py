@@ -7,7 +7,7 @@ from fairground.contracts.tuples import Pairs, Triplets
 from fairground.errors import InputError
 from fairground.losses import NtXentLoss, SupConLoss
 from tests.losses import loops
-from tests.losses.fixtures import F8, F8B, T8B, X
+from tests.losses.fixtures import F8, F8B, X
 
 
 def test_value_by_hand():
@@ -36,12 +36,6 @@ def test_one_positive_each_makes_it_the_supervised_contrastive_loss():
     ours, theirs = (loops.gradient_of(kind(temperature=0.1), X, F8B) for kind in (NtXentLoss, SupConLoss))
     assert ours[0] == pytest.approx(theirs[0], abs=1e-12)
     torch.testing.assert_close(ours[1], theirs[1])
-
-
-@pytest.mark.parametrize("log_floor", [None, 1e-3, "tiny"])
-def test_gradient_by_finite_differences(log_floor):
-    loops.check_gradient(NtXentLoss(temperature=0.2, log_floor=log_floor))
-    loops.check_gradient(NtXentLoss(temperature=0.2, log_floor=log_floor), T8B, labels=F8B)
 
 
 def test_edges():
@@ -77,15 +71,6 @@ def test_the_floor_saturates_as_in_the_code_of_the_reality_check():
     assert gradient.norm() > 100
     assert "log_floor = 1e-20" in loss.known_bugs()[0]
     assert NtXentLoss().known_bugs() == ()
-
-
-def test_a_large_batch_needs_no_matrix_of_positives_by_negatives():
-    # 4,096 samples of 64 classes: positives times negatives would be a billion numbers.
-    generator = torch.Generator().manual_seed(0)
-    embeddings = torch.randn(4096, 8, generator=generator)
-    value, gradient = loops.gradient_of(NtXentLoss(), embeddings, torch.arange(4096) % 64)
-    assert value > 0
-    assert gradient.isfinite().all()
 
 
 @pytest.mark.parametrize(

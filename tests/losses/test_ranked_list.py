@@ -58,12 +58,6 @@ def test_the_weights_are_constants_to_the_gradient(labels):
     torch.testing.assert_close(gradient, leaf.grad)
 
 
-def test_gradient_by_finite_differences():
-    loss = RankedListLoss(positive_temperature=2.0, weights="differentiated")
-    loops.check_gradient(loss)
-    loops.check_gradient(loss, labels=F8B)
-
-
 def test_each_part_stays_when_the_other_is_missing():
     d = loops.distances(X)
     far = loops.mean([_weighted([1.2 - d[i][j] for j in range(8) if j != i], 10.0) for i in range(8)])

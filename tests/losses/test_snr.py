@@ -92,13 +92,6 @@ def test_a_switched_triplet_attracts_nothing():
     assert gradient[[0, 5]].norm(dim=1).gt(0).all()
 
 
-@pytest.mark.parametrize("form", ["contrastive", "triplet"])
-def test_gradient_by_finite_differences(form):
-    loss = SnrLoss(form=form, positive_margin=0.3, zero_mean_weight=0.1)
-    loops.check_gradient(loss)
-    loops.check_gradient(loss, T8B, labels=F8B)
-
-
 def test_edges():
     snr = [value for a, row in enumerate(_ratios()) for b, value in enumerate(row) if a != b]
     of_negatives, of_positives = loops.mean([1 - value for value in snr if value < 1]), loops.mean(snr)
@@ -138,8 +131,3 @@ def test_only_the_contrastive_form_takes_pairs():
 def test_refuses(settings, complaint):
     with pytest.raises(InputError, match=complaint):
         SnrLoss(**settings)
-
-
-def test_one_dimension_is_refused():
-    with pytest.raises(InputError, match="SnrLoss takes embeddings of at least 2 dimensions"):
-        SnrLoss()(X[:, :1], F8)

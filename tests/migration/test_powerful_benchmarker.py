@@ -20,13 +20,6 @@ def test_every_command_of_the_page_is_one_with_these_options(words):
     assert {word for word in words if word.startswith("--")} <= options
 
 
-def test_every_option_named_in_the_tables_is_one():
-    options = {name for command in COMMANDS.values() for parameter in command.params for name in parameter.opts}
-    for _, ours in table(PAGE, "theirs", "ours"):
-        for word in (word for said in quoted(ours) for word in said.split() if word.startswith("--")):
-            assert word in options, word
-
-
 def test_its_flags_are_spoken_of():
     flags = """experiment_name dataset dataset_root root_experiment_folder pytorch_home root_config_folder
     global_db_path merge_argparse_when_resuming bayes_opt_iters reproductions resume_training evaluate evaluate_ensemble

@@ -61,10 +61,6 @@ def test_a_cap_is_a_uniform_choice_for_each_anchor():
     assert_chances(counts, evenly(range(len(of_anchor))))
 
 
-def test_identical_embeddings_are_all_hard():
-    assert set(triplet_list(AllHardMiner()(torch.ones(8, 3), F8))) == all_triplets(F8)
-
-
 def test_refusals():
     with pytest.raises(InputError, match=r"all_hard.margin must be in \[-2, 2\].*got 3"):
         AllHardMiner(margin=3)

@@ -90,15 +90,6 @@ def test_one_near_duplicate_does_not_silence_the_other_anchors():
     assert mined.anchor.tolist() == list(range(64))
 
 
-def test_opposite_and_identical_embeddings_are_survived():
-    embeddings = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0]])
-    for dtype in (torch.float32, torch.float64):
-        mined = DistanceWeightedMiner(hi=None)(embeddings.to(dtype), torch.tensor([0, 0, 1, 1]), generator=seeded())
-        assert mined.size == 4
-        mined = DistanceWeightedMiner(hi=None)(embeddings.to(dtype), torch.tensor([0, 1, 0, 1]), generator=seeded())
-        assert mined.size == 4
-
-
 def test_an_anchor_with_nothing_below_hi_is_skipped():
     # Every distance but that between rows 0 and 5 (.395) is above .6, so rows 0 and 5 alone have a negative.
     d = distances_by_loop(X)

@@ -26,8 +26,3 @@ def test_on_a_circle():
 def test_agrees_with_a_loop():
     for embeddings, labels in [(X, F8), random_batch(40, 5, 6), random_batch(12, 2, 9)]:
         assert triplet_list(HardestMiner()(embeddings, labels)) == hardest_by_loop(embeddings, labels)
-
-
-def test_length_does_not_matter():
-    scaled = X * torch.linspace(0.1, 9, 8, dtype=torch.float64).unsqueeze(1)
-    assert triplet_list(HardestMiner()(scaled, F8)) == triplet_list(HardestMiner()(X, F8))

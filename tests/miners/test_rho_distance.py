@@ -1,7 +1,6 @@
 from collections import Counter
 
 import pytest
-import torch
 
 from fairground.errors import InputError
 from fairground.miners.distance_weighted import DistanceWeightedMiner
@@ -59,14 +58,6 @@ def test_equals_the_regulariser_after_the_distance_weighted_miner():
     DistanceWeightedMiner()(X, F8, generator=generator)
     changed = RhoRegulariser(p_switch=0.4).change_tuples(mined, F8, generator=generator)
     assert triplet_list(changed) == triplet_list(RhoDistanceMiner(p_switch=0.4)(X, F8, generator=seeded(5)))
-
-
-def test_the_singleton_stays_out_even_when_always_switched():
-    assert 7 not in RhoDistanceMiner(p_switch=1)(X, F8, generator=seeded()).anchor
-
-
-def test_one_class_gives_nothing():
-    assert RhoDistanceMiner(p_switch=1)(X, torch.zeros(8, dtype=torch.long), generator=seeded()).size == 0
 
 
 @pytest.mark.parametrize(

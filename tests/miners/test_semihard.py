@@ -1,5 +1,4 @@
 import pytest
-import torch
 
 from fairground.errors import InputError
 from fairground.miners.semihard import SemihardMiner
@@ -54,14 +53,6 @@ def test_a_margin_of_nothing_falls_back_for_every_anchor():
         assert set(marginal(counts, anchor, lambda t: t[2])) == set(negatives_of(F8, anchor))
 
 
-def test_the_singleton_is_skipped():
-    assert SemihardMiner()(X, F8, generator=seeded()).anchor.tolist() == [0, 1, 2, 3, 4, 5, 6]
-
-
 def test_refusal():
     with pytest.raises(InputError, match=r"semihard.margin must be in \[0, 2\]; got 2.5"):
         SemihardMiner(margin=2.5)
-
-
-def test_one_class_has_no_negative():
-    assert SemihardMiner()(X, torch.zeros(8, dtype=torch.long), generator=seeded()).size == 0

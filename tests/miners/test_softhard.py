@@ -1,7 +1,7 @@
 import torch
 
 from fairground.miners.softhard import SofthardMiner
-from tests.losses.fixtures import F8, F8B, X
+from tests.losses.fixtures import F8B, X
 from tests.miners.oracle import (
     assert_chances,
     distances_by_loop,
@@ -11,7 +11,6 @@ from tests.miners.oracle import (
     negatives_of,
     positives_of,
     random_batch,
-    seeded,
 )
 
 
@@ -46,7 +45,3 @@ def test_two_tight_classes_fall_back_to_all():
     counts = draw_often(SofthardMiner(), embeddings, torch.tensor([0, 0, 0, 1, 1, 1]), 100)
     assert set(marginal(counts, 0, lambda t: t[1])) == {1, 2}
     assert set(marginal(counts, 0, lambda t: t[2])) == {3, 4, 5}
-
-
-def test_the_singleton_is_skipped():
-    assert SofthardMiner()(X, F8, generator=seeded()).anchor.tolist() == [0, 1, 2, 3, 4, 5, 6]

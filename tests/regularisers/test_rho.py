@@ -57,12 +57,6 @@ def test_an_anchor_without_positives_keeps_its_triplets(reading):
     assert triplet_list(changed)[1] != (0, 1, 3)
 
 
-def test_the_given_tuples_are_left_alone():
-    before = triplet_list(T8B)
-    RhoRegulariser(p_switch=1).change_tuples(T8B, F8B, generator=seeded())
-    assert triplet_list(T8B) == before
-
-
 def test_refusals():
     with pytest.raises(InputError, match=r"rho.p_switch must be in \[0, 1\].*got -0.1"):
         RhoRegulariser(p_switch=-0.1)

@@ -1,7 +1,6 @@
 """Frozen features of a miniature set: what is written, what goes on after a kill, and the row of frozen scores."""
 
 import json
-from pathlib import Path
 
 import features
 import frozen
@@ -13,7 +12,6 @@ import torch
 from rich.console import Console
 
 from fairground.datasets.features import FeaturesDataset
-from fairground.errors import DataError
 from fairground.evaluation import evaluate
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from tests.results.miniature import described, repository
@@ -80,30 +78,6 @@ def test_a_kill_loses_nothing_and_changes_no_byte(data, tmp_path, trunk, monkeyp
     assert len(list(resumed.parent.iterdir())) == 2
 
 
-def test_rows_of_other_data_are_not_taken_up(data, tmp_path, trunk, monkeypatch):
-    row_numbers(monkeypatch, stops_at=6)
-    with pytest.raises(KeyboardInterrupt):
-        features.write_features(data, tmp_path / "out", trunk=trunk, console=QUIET)
-    known = json.loads((data / "data.json").read_text()) | {"sha256": "another"}
-    (data / "data.json").write_text(json.dumps(known))
-    computed = row_numbers(monkeypatch)
-    features.write_features(data, tmp_path / "out", trunk=trunk, console=QUIET)
-    assert computed == list(range(14))
-
-
-def test_finished_features_are_not_computed_again(data, tmp_path, trunk, monkeypatch):
-    row_numbers(monkeypatch)
-    features.write_features(data, tmp_path / "out", trunk=trunk, console=QUIET)
-    computed = row_numbers(monkeypatch)
-    features.write_features(data, tmp_path / "out", trunk=trunk, console=QUIET)
-    assert computed == []
-
-
-def test_a_folder_that_was_not_laid_out_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"has no data.json; give a folder that cub200.py, .* has made"):
-        features.read_description(tmp_path)
-
-
 def test_the_frozen_row_is_that_of_the_test_half(data, tmp_path, trunk):
     file = features.write_features(data, tmp_path / "features", trunk=trunk, console=QUIET)
     table = FeaturesDataset(path=str(file)).load()
@@ -124,17 +98,3 @@ def test_the_projection_is_that_of_the_training_half():
     _, _, axes = np.linalg.svd(train - train.mean(0), full_matrices=False)
     expected = (test - train.mean(0)) @ axes[:2].T
     np.testing.assert_allclose(np.abs(made), np.abs(expected), rtol=1e-4)
-
-
-def test_the_table_is_markdown_and_an_empty_folder_is_refused(data, tmp_path, trunk, monkeypatch, capsys):
-    row_numbers(monkeypatch)
-    file = features.write_features(data, tmp_path / "features", trunk=trunk, console=QUIET)
-    monkeypatch.setattr(frozen, "row", lambda summary: [summary.stem] * 10)
-    frozen.main([str(file.parent)])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("| set | train | test | shared with ImageNet-1k | R@1 | MAP@R | PCA 512: R@1 |")
-    assert {line.count("|") for line in lines} == {11}
-    with pytest.raises(SystemExit) as ended:
-        frozen.main([str(Path(tmp_path, "copy"))])
-    assert ended.value.code == 2
-    assert "has no features with a summary; run features.py first" in capsys.readouterr().err

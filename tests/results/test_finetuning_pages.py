@@ -1,10 +1,9 @@
 """C15 and C17: the order of losses on other data, and after fine-tuning; and what the first page says of both."""
 
 import pytest
-from studies.results.arithmetic import Gap
 from studies.results.claims import c15_transfer, c17_finetuning
 from studies.results.front_page import TUNED, front_page
-from studies.results.page import Page, listed
+from studies.results.page import Page
 from studies.results.records import ExportedRun
 from studies.results.variants import Variants
 
@@ -40,13 +39,6 @@ def test_fine_tuning_is_judged_in_three_parts(
     found = verdicts(c17_finetuning.page(tuned(levels, frozen=frozen, sd=sd), field(LEVELS)))
     parts = ("heads foretell the order", "losses are saturated", "fine-tuning helps")
     assert found == {f"CUB photographs: {part}": verdict for part, verdict in zip(parts, expected, strict=True)}
-
-
-def test_the_page_of_fine_tuning_waits_for_two_seeds_and_the_frozen_row() -> None:
-    runs = tuned(LEVELS)
-    assert c17_finetuning.page([run for run in runs if run.method != "Frozen"], field(LEVELS)) is None
-    assert c17_finetuning.page([run for run in runs if run.seed == 0], field(LEVELS)) is None
-    assert c17_finetuning.page([], field(LEVELS)) is None
 
 
 def test_the_papers_losses_stand_next_to_ours() -> None:
@@ -96,12 +88,6 @@ def test_the_first_page_says_of_fine_tuning_what_there_is() -> None:
     assert "`c17_finetuning_cub200`" not in within.partition("## Outstanding")[2]
 
 
-def test_a_gap_that_may_be_none_has_no_least() -> None:
-    assert (Gap(best="A", median="B", difference=0.01, low=-0.01, high=0.03).least, 0.0) == (0.0, 0.0)
-    far = Gap(best="A", median="B", difference=0.02, low=0.01, high=0.03)
-    assert (far.least, far.most) == (0.01, 0.03)
-
-
 def test_variants_are_set_against_their_base_on_shared_seeds() -> None:
     scores = {"X, a": {1: 0.1, 2: 0.2}, "X, b": {1: 0.2, 2: 0.3}, "Y, a": {1: 0.5}, "Y, b": {1: 0.7}}
     found = Variants(scores=scores, base="a", names={"a": "the base", "b": "the other", "c": "never tried"})
@@ -112,7 +98,3 @@ def test_variants_are_set_against_their_base_on_shared_seeds() -> None:
     assert rows[2] == "| the base | 15.00 | 50.00 |  |"
     assert rows[3].startswith("| the other | 25.00 | 70.00 | +15.00 [")
     assert len(rows) == 4  # what was never tried has no row
-
-
-def test_lists_are_as_in_a_sentence() -> None:
-    assert [listed(parts) for parts in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]

@@ -11,7 +11,7 @@ from studies.results.claims import (
     c16_search,
     c18_epochs,
 )
-from studies.results.page import Page, table
+from studies.results.page import Page
 from studies.results.records import JOINED, ExportedRun
 
 from tests.results.test_results import exported, field
@@ -130,10 +130,6 @@ def test_gains_are_taken_on_the_seeds_that_both_have() -> None:
     assert gains["x"].mean == pytest.approx(0.1)
 
 
-def test_text_and_numbers_are_aligned_apart() -> None:
-    assert table(["a", "b", "c"], [["x", "y", "1"]], n_text=2).splitlines()[1] == "| --- | --- | ---: |"
-
-
 def longer(before: dict[str, float], after: dict[str, float]) -> list[ExportedRun]:
     """Runs of 32 epochs that reach one score by the 8th and another by the last, with a peak on test in between."""
     runs = []
@@ -167,8 +163,3 @@ def test_longer_training_is_judged_by_its_order_and_by_how_far_methods_are_apart
     place = 1 + sorted(after, key=lambda name: -after[name]).index("E")
     assert rows["E"].startswith(f"| E | 54.01 | 54.01 | {100 * (after['E'] + 0.0001):.2f} | ")
     assert rows["E"].endswith(f"| 1 to {place} |")
-
-
-def test_the_page_of_longer_training_waits_for_two_seeds() -> None:
-    levels = {"A": 0.5, "B": 0.6, "C": 0.7}
-    assert c18_epochs.page([run for run in longer(levels, levels) if run.seed == 0]) is None

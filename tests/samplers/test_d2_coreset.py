@@ -5,18 +5,9 @@ import torch
 
 from fairground.errors import InputError
 from fairground.samplers import D2CoresetSampler
-from tests.samplers.splits import clustered, draws, even_split
+from tests.samplers.splits import draws, even_split
 
 LABELS = even_split(n_classes=30, size=12)
-
-
-def test_each_pick_is_followed_by_others_of_its_class():
-    sampler = D2CoresetSampler(labels=LABELS, batch_size=40)
-    sampler.fill(clustered(LABELS))
-    for batch in draws(sampler, 10):
-        groups = LABELS[torch.tensor(batch)].view(10, 4)
-        assert (groups == groups[:, :1]).all()
-        assert len(set(batch)) == 40
 
 
 def test_spread_draws_more_outlying_images():

@@ -6,7 +6,6 @@ from itertools import permutations
 import pytest
 import torch
 
-from fairground.functional.random_choice import draw_below
 from fairground.samplers._class_draws import draw_distinct, draw_distinct_rows, draw_subsets, mark_repeats
 from tests.samplers.splits import seeded
 
@@ -52,12 +51,6 @@ def test_distinct_numbers_are_distinct(n, k):
     assert all(0 <= number < n for number in drawn)
     for row in draw_distinct_rows(n, k, 50, seeded()).tolist():
         assert len(set(row)) == k
-
-
-def test_numbers_below_a_limit_are_uniform():
-    drawn = draw_below(torch.tensor([3, 5]).repeat(10_000, 1), seeded())
-    assert close_to_uniform(Counter(drawn[:, 0].tolist()), range(3), 10_000)
-    assert close_to_uniform(Counter(drawn[:, 1].tolist()), range(5), 10_000)
 
 
 def test_repeats_are_marked_from_the_second_on():

@@ -47,25 +47,6 @@ def test_agrees_with_a_slow_loop(normalised):
         assert picks == by_loop(points, 12, picks[0])
 
 
-@pytest.mark.parametrize(("n", "k"), [(300, 50), (129, 129), (1000, 7), (64, 1)])
-def test_agrees_with_a_matrix_of_distances_over_many_blocks(n, k):
-    for seed in range(3):
-        points = torch.randn(n, 4, generator=seeded(seed), dtype=torch.float64)
-        matrix = torch.cdist(points, points)
-        picks = farthest_first(points, k, seeded(seed)).tolist()
-        expected = picks[:1]
-        while len(expected) < k:
-            nearest = matrix[:, expected].min(1).values
-            nearest[expected] = -1
-            expected.append(int(nearest.argmax()))
-        assert picks == expected
-
-
-def test_the_first_pick_is_any():
-    counts = Counter(farthest_first(fixture(), 1, seeded(seed)).item() for seed in range(2_000))
-    assert all(abs(counts[i] - 250) < 5 * 250**0.5 for i in range(8))
-
-
 def test_no_point_is_picked_twice_even_among_copies():
     points = torch.ones(6, 3)
     assert sorted(farthest_first(points, 6, seeded()).tolist()) == list(range(6))

@@ -5,7 +5,7 @@ import torch
 
 from fairground.errors import DataError, InputError
 from fairground.samplers import GreedyCoresetSampler
-from tests.samplers.splits import class_counts, clustered, draws, even_split, seeded, uneven_split
+from tests.samplers.splits import clustered, draws, even_split, seeded
 
 
 def mean_nearest_distance(points):
@@ -47,19 +47,6 @@ def test_worked_case_through_the_sampler():
     assert {batch for batch in batches if batch[0] == 0} == {(0, 7, 6, 3)}
 
 
-def test_each_pick_is_followed_by_others_of_its_class():
-    labels = uneven_split()
-    sampler = GreedyCoresetSampler(labels=labels, batch_size=24, per_class=3)
-    sampler.fill(clustered(labels))
-    for batch in draws(sampler, 20):
-        groups = labels[torch.tensor(batch)].view(8, 3)
-        assert (groups == groups[:, :1]).all()
-        sizes = torch.bincount(labels)
-        repeats = len(batch) - len(set(batch))
-        missing = sum(max(0, count - int(sizes[c])) for c, count in class_counts(labels, batch).items())
-        assert repeats == missing
-
-
 def test_the_live_bank_is_followed_and_the_frozen_one_is_not():
     labels = even_split(n_classes=10, size=10)
     # One class lies far from the others, which lie together; then another one does.
@@ -77,15 +64,6 @@ def test_the_live_bank_is_followed_and_the_frozen_one_is_not():
         seen[mine] = {int(labels[row]) for _ in range(5) for row in sampler.draw(generator)}
     assert 7 in seen["batch"]
     assert 3 in seen["epoch"]
-
-
-def test_a_bank_that_is_not_updated_stays():
-    labels = even_split(n_classes=4, size=5)
-    sampler = GreedyCoresetSampler(labels=labels, batch_size=4, per_class=2, update=False)
-    sampler.fill(clustered(labels))
-    before = sampler.state_dict()["bank"].clone()
-    sampler.observe(torch.arange(4), torch.ones(4, 8))
-    assert torch.equal(sampler.state_dict()["bank"], before)
 
 
 def test_what_is_known_and_told():

@@ -5,7 +5,7 @@ import torch
 
 from fairground.errors import DataError, InputError
 from fairground.samplers import MPerClassSampler
-from tests.samplers.splits import class_counts, draws, even_split, uneven_split
+from tests.samplers.splits import class_counts, draws, even_split
 
 
 def test_clean_batches_never_hold_a_class_twice():
@@ -43,24 +43,6 @@ def test_one_image_a_class_in_a_large_batch_covers_three_to_four_passes():
         assert len(counts) == 75
         assert min(counts) >= 2
         assert max(counts) <= 5
-
-
-def test_a_pass_longer_than_the_list_is_cut():
-    labels = even_split(n_classes=50, size=4)
-    sampler = MPerClassSampler(labels=labels, batch_size=20, per_class=2, straddle=True, list_length=60)
-    for batch in draws(sampler, 6):
-        assert list(class_counts(labels, batch).values()) == [2] * 10
-
-
-def test_a_list_of_short_passes_is_long_enough_for_a_batch():
-    labels = even_split(n_classes=3, size=4)
-    sampler = MPerClassSampler(labels=labels, batch_size=10, per_class=2, straddle=True, list_length=10)
-    assert len(draws(sampler, 3)[0]) == 10
-
-
-def test_small_classes_are_told():
-    labels = uneven_split(sizes=(1, 2, 3, 10))
-    assert MPerClassSampler(labels=labels, batch_size=8).notes()[0].startswith("3 of 4 classes have fewer than 4")
 
 
 def test_refusals():

@@ -67,15 +67,6 @@ def test_normalised_embeddings_have_length_one_even_after_momentum():
     torch.testing.assert_close(lengths, torch.ones(6))
 
 
-def test_half_precision_and_gradients_are_left_behind():
-    bank = MemoryBank(2)
-    bank.fill(torch.ones(2, 3, dtype=torch.float16, requires_grad=True))
-    bank.update(torch.tensor([1]), torch.zeros(1, 3, dtype=torch.bfloat16, requires_grad=True))
-    assert bank.table.dtype == torch.float32
-    assert not bank.table.requires_grad
-    assert bank.table.tolist() == [[1, 1, 1], [0, 0, 0]]
-
-
 @each_place
 def test_the_state_brings_the_bank_back(memory_limit):
     bank = filled(memory_limit=memory_limit, normalise=True)

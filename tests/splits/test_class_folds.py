@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairground.errors import DataError, InputError
+from fairground.errors import InputError
 from fairground.splits import ClassFoldsSplit
 from tests.splits.tables import classes_of, table_of
 
@@ -28,24 +28,7 @@ def test_the_official_test_half_is_never_in_a_fold():
     assert (parts.train.tolist(), parts.validation.tolist(), parts.test.tolist()) == ([0], [2], [1, 3])
 
 
-def test_all_folds_share_the_test_half():
-    table = table_of(np.repeat(np.arange(12), 3))
-    tests = [ClassFoldsSplit(fold=fold, n_folds=3).parts(table).test.tolist() for fold in range(3)]
-    assert tests[0] == tests[1] == tests[2] == list(range(18, 36))
-
-
 @pytest.mark.parametrize("fold", [-1, 4])
 def test_a_fold_out_of_range_is_refused(fold):
     with pytest.raises(InputError, match=rf"class_folds.fold must be in 0..3 for 4 folds; got {fold}"):
         ClassFoldsSplit(fold=fold)
-
-
-def test_a_single_fold_is_refused():
-    with pytest.raises(InputError, match=r"class_folds.n_folds must be 2 or more; got 1"):
-        ClassFoldsSplit(n_folds=1)
-
-
-def test_more_folds_than_classes_are_refused():
-    sentence = "class_folds.n_folds = 4 needs as many classes outside the test half; there are 3"
-    with pytest.raises(DataError, match=sentence):
-        ClassFoldsSplit().parts(table_of([0, 1, 2, 3, 4]))

@@ -16,17 +16,6 @@ def test_each_class_gives_its_share_to_each_part():
     assert parts.is_closed_set
 
 
-def test_the_record_is_told():
-    table = table_of(np.repeat(np.arange(3), 10))
-    parts = ClosedSetSplit().parts(table)
-    assert parts.notes(table.labels) == ("closed set: 3 of 3 test classes are trained on",)
-
-
-def test_a_class_of_one_trains():
-    table = table_of([0, 1, 1, 1, 1, 1])
-    assert classes_of(table, ClosedSetSplit().parts(table).train) == [0, 1]
-
-
 def test_another_seed_chooses_other_images_and_the_same_seed_the_same():
     table = table_of(np.repeat(np.arange(4), 25))
     tests = [ClosedSetSplit(seed=seed).parts(table).test.tolist() for seed in (0, 0, 1)]

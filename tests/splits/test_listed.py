@@ -47,12 +47,6 @@ def test_a_closed_set_validates_on_images_of_every_class():
     assert np.bincount(table.labels[parts.train]).tolist() == [8, 8]
 
 
-def test_classes_shared_with_validation_are_refused_too():
-    table = table_of([0, 0, 1], listed_parts=["train", "validation", "test"])
-    with pytest.raises(DataError, match="1 classes are in both train and validation"):
-        ListedSplit().parts(table)
-
-
 def test_a_file_may_name_classes_or_images(tmp_path):
     table = table_of([0, 0, 1, 2], identifiers=("a.png", "b.png", "c.png", "d.png"))
     by_class = tmp_path / "classes.csv"
@@ -82,8 +76,3 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path, content, sentence):
     file.write_text(content)
     with pytest.raises(DataError, match=sentence):
         ListedSplit(file=str(file)).parts(table_of([0, 1, 2]))
-
-
-def test_data_without_a_list_is_refused():
-    with pytest.raises(DataError, match=r"the data lists no parts; give a file in split.file, or name another split"):
-        ListedSplit().parts(table_of([0, 1, 2]))

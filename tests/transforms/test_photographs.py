@@ -150,24 +150,6 @@ def test_training_boxes_have_the_papers_numbers(
     assert ratio[1] * 0.97 < ratios.max() < ratio[1] * 1.03
 
 
-def test_red_cuts_a_square_of_the_resized_image(images: Images) -> None:
-    boxes, side, resized, _ = boxes_drawn(Roth2020Transform(preprocessing=RAW, variant="red"), images, 500)
-    assert (side, resized) == (224, 256)
-    assert (boxes[:, 2:] - boxes[:, :2] == 224).all()
-    assert (boxes[:, 0].min(), boxes[:, 0].max()) == (0, 342 - 224)
-    assert (boxes[:, 1].min(), boxes[:, 1].max()) == (0, 256 - 224)
-
-
-@pytest.mark.parametrize("variant", ["base", "red", "big"])
-def test_half_the_training_images_are_mirrored(variant: str, images: Images) -> None:
-    found = boxes_drawn(Roth2020Transform(preprocessing=RAW, variant=variant), images, 100)[3]
-    mirrored = found[:, 0, 0, 0] > 0
-    assert mirrored.float().mean().item() == pytest.approx(0.5, abs=0.15)
-    straight = torch.arange(found.shape[3]).float()
-    assert torch.equal(found[~mirrored][0, 0, 0], straight)
-    assert torch.equal(found[mirrored][0, 0, 0], straight.flip(0))
-
-
 def test_adv_turns_a_fifth_gray_and_jitters_colours(images: Images) -> None:
     rows = np.zeros(300, np.int64)
     transform = Roth2020Transform(preprocessing=RAW, variant="adv", side=16, shorter_side=16)

@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-from fairground.errors import InputError
 from fairground.trunks.folded_conv import FoldedConvTrunk
 
 
@@ -34,17 +33,3 @@ def test_a_value_by_hand():
     image[0, 0, 3, 1] = 5.0
     expected = 10 / (1 + trunk.stages[0][2].eps) ** 0.5
     assert trunk(image).item() == pytest.approx(expected)
-
-
-def test_an_odd_image_is_filled_up_with_zeros():
-    trunk = FoldedConvTrunk(channels=1).eval()
-    images = torch.randn(2, 1, 31, 17)
-    filled = torch.zeros(2, 1, 32, 18)
-    filled[:, :, :31, :17] = images
-    assert torch.equal(trunk(images), trunk(filled))
-
-
-def test_widths_that_are_none_are_refused():
-    for widths in ((), (8, 0), (8.5,)):
-        with pytest.raises(InputError, match=r"folded_conv\.widths"):
-            FoldedConvTrunk(channels=1, widths=widths)

@@ -11,7 +11,6 @@ from fairground.contracts.model import Trunk
 from fairground.errors import InputError
 from fairground.spec.catalogue import find
 from fairground.trunks._torchvision import import_torchvision
-from fairground.trunks._weights import stripped
 from fairground.trunks.bn_inception import BnInceptionTrunk, _published_name
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from fairground.trunks.features import FeaturesTrunk
@@ -155,12 +154,6 @@ def test_bn_inception_computes_what_its_flat_names_say() -> None:
     assert torch.allclose(found, expected, atol=1e-4)
 
 
-def test_bn_inception_takes_sizes_at_which_the_original_fails() -> None:
-    trunk = BnInceptionTrunk(channels=3).eval()
-    with torch.no_grad():
-        assert trunk(seeded(1, 3, 75, 80)).shape == (1, 1024)
-
-
 def slow_bn_inception(state: dict[str, torch.Tensor], images: torch.Tensor) -> torch.Tensor:
     """Walk the network by the names of the published file, with no module at all."""
 
@@ -202,26 +195,9 @@ def lively(network: nn.Module) -> None:
                 value.uniform_(0.5, 1.0, generator=generator)
 
 
-def test_roths_numbers_for_bn_inception_are_the_same_scaling() -> None:
-    pixels = torch.arange(0, 256, dtype=torch.uint8).repeat(3).view(1, 3, 16, 16)
-    mean = torch.tensor([0.502, 0.4588, 0.4078]).view(1, 3, 1, 1)
-    roth = ((pixels / 255 - mean) / 0.0039).flip(1)
-    assert torch.allclose(1.0055 * BnInceptionTrunk.preprocessing.apply(pixels), roth, atol=0.05)
-
-
-def test_images_of_two_channels_are_refused() -> None:
-    with pytest.raises(InputError, match=r"trunk resnet50 takes images of 3 channels.*the data have 2.*trunk=features"):
-        find("trunks", "resnet50")(channels=2)
-
-
 def test_features_refuse_images_and_pass_features_through() -> None:
     trunk = FeaturesTrunk(channels=5)
     features = seeded(3, 5)
     assert torch.equal(trunk(features), features)
     with pytest.raises(InputError, match=r"takes feature vectors \(n, d\), not images; got shape \(1, 3, 8, 8\)"):
         trunk(torch.zeros(1, 3, 8, 8))
-
-
-def test_names_lose_the_number_of_their_stage() -> None:
-    assert stripped("stages.3.layer3.0.conv1.weight") == "layer3.0.conv1.weight"
-    assert _published_name("stages.2.inception_3a.branches.1.3x3_bn.bias") == "inception_3a_3x3_bn.bias"

@@ -42,11 +42,6 @@ def test_names_timm_does_not_know_or_would_fetch_are_refused(model: str, sentenc
         TimmTrunk(channels=3, model=model)
 
 
-def test_there_is_no_published_file_for_a_timm_model() -> None:
-    with pytest.raises(InputError, match=r"trunk\.weights of timm must be none or the path of a file; got 'imagenet'"):
-        TimmTrunk(channels=3, model="test_resnet", weights="imagenet")
-
-
 def test_without_timm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "timm", None)
     with pytest.raises(InputError, match=r"trunk=timm needs the package timm.*pip install 'fairground\[timm\]'"):

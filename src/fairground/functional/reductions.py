@@ -1,14 +1,41 @@
-"""From many terms to one number, always attached to the graph, and without a look at any value.
-
-The price on the length of embeddings that losses on raw, unnormalised embeddings need to stay finite.
-"""
+"""Means, log-sums and sums over the pairs of a batch."""
 
 from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from fairground.functional.distances import norms
+from fairground.functional.pairs import PairWeights
+
+
+def log_one_plus_sum_exp(values: Tensor, dim: int) -> Tensor:
+    """Return log(1 + sum exp) of a matrix along an axis; minus infinity adds nothing, and nothing at all gives 0."""
+    one = functional.pad(values, (1, 0) if dim == 1 else (0, 0, 1, 0))
+    return one.logsumexp(dim)
+
+
+def softplus(values: Tensor) -> Tensor:
+    """Return log(1 + exp(values)) to the last digit: torch switches to the identity above 20 unless told to wait."""
+    return functional.softplus(values, threshold=80)
+
+
+#: stands for the logarithm of 0: minus infinity itself has no second derivative
+NOTHING = -1e30
+
+
+def weighted_logsumexp(values: Tensor, weights: Tensor) -> Tensor:
+    """Return log sum_j weights_ij exp(values_ij) over the last axis, for weights that are 0, 1, 2 and so on.
+
+    It is about NOTHING, with gradient 0, where no weight is.
+    """
+    return torch.where(weights > 0, values + weights.clamp_min(1).log(), NOTHING).logsumexp(-1)
+
+
+def masked_softmax(values: Tensor, mask: Tensor) -> Tensor:
+    """Return the softmax of every row over its marked entries; 0 elsewhere, also where a row has none."""
+    return torch.where(mask, torch.where(mask, values, NOTHING).softmax(-1), 0)
 
 
 def zero_of(embeddings: Tensor) -> Tensor:
@@ -67,3 +94,11 @@ def with_norm_penalty(loss: Tensor, embeddings: Tensor, weight: float, power: Li
     if power == 2:
         return loss + weight * embeddings.square().sum(1).mean()
     return loss + weight * norms(embeddings).mean()
+
+
+def tuplet_terms(pairs: PairWeights, negative: Tensor, positive: Tensor) -> Tensor:
+    """Return the terms (n, n) of all pairs (a, p) for u = `negative` (n, n) and v = `positive` (n, n).
+
+    A term is 0 where the anchor has no negative. Terms of pairs without weight mean nothing.
+    """
+    return softplus(weighted_logsumexp(negative, pairs.negative).unsqueeze(1) - positive)

@@ -26,10 +26,14 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.blocks import sum_over_blocks
 from fairground.functional.distances import normalize
-from fairground.functional.logsumexp import softplus, weighted_logsumexp
 from fairground.functional.pairs import PairWeights, one_random_positive, pair_weights
-from fairground.functional.reductions import weighted_mean, with_norm_penalty
-from fairground.functional.tuplets import tuplet_terms
+from fairground.functional.reductions import (
+    softplus,
+    tuplet_terms,
+    weighted_logsumexp,
+    weighted_mean,
+    with_norm_penalty,
+)
 from fairground.kernels import log_sum_losses
 from fairground.kernels.log_sum_losses import add_norm_penalty
 from fairground.spec.reference import Reference

@@ -26,9 +26,8 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held, rows_of, sum_over_rows
 from fairground.functional.distances import normalize
-from fairground.functional.logsumexp import softplus, weighted_logsumexp
 from fairground.functional.pairs import PairWeights, own_places, pair_weights
-from fairground.functional.reductions import mean_of_parts, zero_of
+from fairground.functional.reductions import mean_of_parts, softplus, weighted_logsumexp, zero_of
 from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real

@@ -25,10 +25,8 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
 from fairground.functional.distances import normalize
-from fairground.functional.logsumexp import weighted_logsumexp
 from fairground.functional.pairs import one_random_positive, pair_weights
-from fairground.functional.reductions import weighted_mean, with_norm_penalty, zero_of
-from fairground.functional.tuplets import tuplet_terms
+from fairground.functional.reductions import tuplet_terms, weighted_logsumexp, weighted_mean, with_norm_penalty, zero_of
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 

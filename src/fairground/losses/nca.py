@@ -21,8 +21,8 @@ from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.distances import normalize, squared_distances
-from fairground.functional.logsumexp import softplus, weighted_logsumexp
 from fairground.functional.pairs import pair_weights
+from fairground.functional.reductions import softplus, weighted_logsumexp
 from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal

@@ -22,8 +22,8 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import rows_of, sum_over_rows
-from fairground.functional.logsumexp import log_one_plus_sum_exp
 from fairground.functional.prototypes import cosines
+from fairground.functional.reductions import log_one_plus_sum_exp
 from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range, Real
 

@@ -24,8 +24,8 @@ from fairground.contracts.loss import KernelResult, Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.distances import distances, normalize
-from fairground.functional.logsumexp import masked_softmax
 from fairground.functional.pairs import pair_masks
+from fairground.functional.reductions import masked_softmax
 from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real

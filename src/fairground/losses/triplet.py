@@ -25,9 +25,8 @@ from fairground.errors import require
 from fairground.functional.blocks import is_held, rows_of, sum_over_blocks, sum_over_rows
 from fairground.functional.distances import distances, distances_of_pairs, normalize, squared_distances
 from fairground.functional.hinges import HingeSum, triplet_hinges
-from fairground.functional.logsumexp import softplus
 from fairground.functional.pairs import PairMasks, pair_masks
-from fairground.functional.reductions import mean_hinges, mean_of_parts
+from fairground.functional.reductions import mean_hinges, mean_of_parts, softplus
 from fairground.kernels import tuple_hinge_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real

