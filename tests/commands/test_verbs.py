@@ -70,7 +70,7 @@ def test_the_environment_names_the_home(home, run, monkeypatch):
 def test_ctrl_c_stops_after_a_batch_and_the_same_call_goes_on(tmp_path, run, monkeypatch):
     @contextmanager
     def interrupting(*_, **__):
-        yield lambda event: event["kind"] == "batch" and os.kill(os.getpid(), signal.SIGINT)
+        yield lambda event: type(event).__name__ == "BatchTrained" and os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
     call = {"loss": "triplet", "seed": 0, "home": tmp_path, "quiet": True, **SETTINGS}

@@ -48,14 +48,14 @@ def test_every_picture_finds_itself_and_a_planted_copy_finds_its_original(index,
     assert result.is_right is None
     everything = query_index(index, pictures, k=1, rule=DecisionRule(n_rows=len(index)))
     assert [one.neighbours[0].similarity for one in everything] == pytest.approx([1] * len(index), abs=1e-5)
-    assert everything[0].decision.words == "no decision"
+    assert everything[0].decision.text == "no decision"
 
 
 def test_below_the_threshold_everything_is_unknown(index, tmp_path):
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64), dtype=np.uint8)).save(tmp_path / "noise.png")
     (result,) = query_index(index, tmp_path / "noise.png", rule=rule_of(index, threshold=0.9999999))
     assert result.decision.is_known is False
-    assert result.decision.words.startswith("unknown")
+    assert result.decision.text.startswith("unknown")
 
 
 def test_four_classes_promise_too_little_and_the_sentence_says_what_would_do(index):

@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.loggers import choose
 from fairground.loggers.feed import Feed, fed
 from fairground.loggers.logger import RunLogger
+from fairground.records.events import EpochEnded, MeasuringStarted
+from fairground.records.record import EpochRow
 from fairground.records.run_folder import RunFolder
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
@@ -46,11 +48,12 @@ def test_an_epoch_brings_all_rows_of_the_newest_checkpoint_and_a_batch_nothing(t
     name = begin_run(tmp_path, n_epochs=2)
     on_record = []
     feed = feed_into(opened, tmp_path, "tensorboard")
-    listen = feed.with_events(on_record.append, run=name)
-    listen({"kind": "batch"})
-    listen({"kind": "epoch", "epoch": 2})
+    listen = feed.with_run_events(on_record.append, run=name)
+    events = [MeasuringStarted(n_images=3), EpochEnded(row=EpochRow(epoch=2, step=2, loss=0.1), n_epochs=3)]
+    for event in events:
+        listen(event)
     feed.close()
-    assert [event["kind"] for event in on_record] == ["batch", "epoch"]
+    assert on_record == events
     logger = opened["tensorboard", name]
     assert [epoch for tag, epoch, _ in logger.numbers if tag == "validation/map@r"] == [0, 1, 2]
     assert logger.states == ["stopped"]
@@ -98,7 +101,7 @@ def test_a_logger_that_hangs_holds_up_nothing(tmp_path, opened):
 def test_without_loggers_nothing_starts(tmp_path):
     before = threading.active_count()
     with fed([], tmp_path) as feed:
-        feed.listen({"kind": "epoch"}, "x")
+        feed.listen({"kind": "epoch", "run": "x"})
         feed.finished(make_record())
         assert threading.active_count() == before
 

@@ -151,3 +151,18 @@ def test_float16_ranks_as_the_numbers_it_holds():
     points, labels = lattice(90, 8, 4)
     half = EmbeddingView(points.astype(np.float16), labels, normalise=False)
     assert places(half) == expected(points, labels)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_nearest_agree_with_a_sort_where_many_distances_are_equal(threads):
+    points, labels = lattice(600, 20, 3)
+    distances = ((points[:, None] - points) ** 2).sum(-1)
+    np.fill_diagonal(distances, np.inf)
+    wanted = np.argsort(distances, axis=1, kind="stable")[:, :9]
+    view = EmbeddingView(points, labels, normalise=False, threads=threads)
+    assert (view.neighbour_numbers(9) == wanted).all()
+
+
+def test_fewer_references_than_asked_for_leave_places_empty():
+    view = EmbeddingView(np.eye(3), np.array([0, 1, 0]))
+    assert view.neighbour_numbers(4).tolist() == [[1, 2, -1, -1], [0, 2, -1, -1], [0, 1, -1, -1]]

@@ -37,20 +37,6 @@ def test_every_task_is_done_once(n):
     assert sorted(task for workspace in workspaces for task in workspace) == list(range(100))
 
 
-def test_a_busy_thread_costs_its_own_tasks_only():
-    release = threading.Event()
-
-    def work(task, workspace):
-        workspace.append(task)
-        if task == 0:
-            assert release.wait(60)
-        elif task == 99:
-            release.set()
-
-    # The thread with task 0 is held up until the other has done all the rest.
-    assert sorted(len(workspace) for workspace in share_out(range(100), list, work, 2)) == [1, 99]
-
-
 def test_stretches_cover_the_length():
     marks = np.zeros(23, int)
 

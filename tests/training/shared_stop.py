@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from fairground.records.events import BatchTrained
 from fairground.spec.load import load_run
 from fairground.training.run import run
 from fairground.training.torchrun import joined
@@ -17,7 +18,7 @@ if __name__ == "__main__":
         batches = iter(range(1, 1000))
 
         def listen(event) -> None:
-            if event["kind"] == "batch" and next(batches) == 9 and group.is_leader:
+            if isinstance(event, BatchTrained) and next(batches) == 9 and group.is_leader:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         run(load_run(overrides=sys.argv[2:]), home=Path(sys.argv[1]), listen=listen, group=group)

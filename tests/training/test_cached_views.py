@@ -12,6 +12,7 @@ import torch
 
 from fairground.evaluation.embed import embed
 from fairground.loading.resized_images import list_caches, remove_cache
+from fairground.records.events import BatchTrained, StagesCached
 from fairground.training.assemble import assemble
 from fairground.training.cached_views import CachedViews, prepare_inputs
 from fairground.training.loop import StoppedError
@@ -29,10 +30,10 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.set_num_threads(1)
 
 
-def events_of(*words: str, home: Path) -> tuple[Any, list[dict[str, Any]]]:
-    told: list[dict[str, Any]] = []
-    record = run(tiny(*words), home=home, listen=lambda event: told.append(dict(event)))
-    return json.loads(record.digits()), [event for event in told if event["kind"] == "cache"]
+def events_of(*words: str, home: Path) -> tuple[Any, list[StagesCached]]:
+    told: list[Any] = []
+    record = run(tiny(*words), home=home, listen=told.append)
+    return json.loads(record.digits()), [event for event in told if isinstance(event, StagesCached)]
 
 
 @pytest.mark.parametrize("trainable", ["last:1", "head"])
@@ -49,14 +50,14 @@ def test_embeddings_from_the_cache_are_those_of_the_images_up_to_float16(trainab
 def test_a_second_run_finds_everything_and_more_views_cost_only_those(tmp_path: Path) -> None:
     first, told = events_of(*LAST, home=tmp_path / "one")
     # 72 training images in three views and 24 validation images; then, at the end, the test half.
-    assert [event["of"] for event in told if event["done"] == 0] == [72 * 3 + 24, 96]
-    assert told[0]["bytes"] == (72 * 3 + 24) * 2 * 8 * 8 * 8
-    assert Path(told[0]["folder"]).is_dir()
+    assert [event.n_views for event in told if event.n_done == 0] == [72 * 3 + 24, 96]
+    assert told[0].n_bytes == (72 * 3 + 24) * 2 * 8 * 8 * 8
+    assert Path(told[0].folder).is_dir()
     again, told = events_of(*LAST, home=tmp_path / "two")
     assert again == first
     assert told == []
     _, told = events_of(*LAST, "loss=contrastive", "training.views=4", home=tmp_path / "three")
-    assert [event["of"] for event in told if event["done"] == 0] == [72]
+    assert [event.n_views for event in told if event.n_done == 0] == [72]
     assert len(list_caches()) == 1
 
 
@@ -105,7 +106,7 @@ def test_many_fill_one_cache_at_once(tmp_path: Path) -> None:
         worker.start()
     for worker in workers:
         worker.join()
-    assert all(own and own[-1]["done"] == own[-1]["of"] for own in told if own)
+    assert all(own and own[-1].n_done == own[-1].n_views for own in told if own)
     both = prepare_inputs(assemble(spec), spec, listen=lambda _: None)
     found = [both.transform.cache.read(f"view-{view:04d}", rows) for view in range(3)]  # type: ignore[attr-defined]
     assert all(np.array_equal(one, other) for one, other in zip(wanted, found, strict=True))
@@ -129,7 +130,7 @@ def test_a_cache_removed_while_a_run_trains_is_made_again(tmp_path: Path) -> Non
     removed: list[str] = []
 
     def remove(event: Any) -> None:
-        if event["kind"] == "batch" and event["batch"] == 3 and not removed:
+        if isinstance(event, BatchTrained) and event.batch == 3 and not removed:
             removed.append("")
             remove_cache(list_caches()[0])
 

@@ -1,12 +1,11 @@
 """Small trainings that really are ill, each in its way, and healthy ones that must hear nothing."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from fairground.records.events import Event, SignFound
 from fairground.records.record import Finding, RunRecord
 from fairground.spec.load import load_run
 from fairground.training.run import run
@@ -28,14 +27,14 @@ def findings_of(record: RunRecord) -> dict[str, Finding]:
 
 @pytest.mark.parametrize("sign", ILL)
 def test_an_ill_training_is_named_with_a_remedy(sign: str, tmp_path: Path) -> None:
-    told: list[Mapping[str, Any]] = []
+    told: list[Event] = []
     record = run(tiny(*ILL[sign]), home=tmp_path, listen=told.append)
     found = findings_of(record)
     assert sign in found
     assert found[sign].remedy == REMEDIES.get(sign, found[sign].remedy)
-    warnings = [event for event in told if event["kind"] == "warning"]
+    warnings = [event for event in told if isinstance(event, SignFound)]
     # Once each, in the terminal as in the record.
-    assert [event["sentence"] for event in warnings] == [finding.text for finding in record.findings]
+    assert [event.sentence for event in warnings] == [finding.text for finding in record.findings]
 
 
 def test_hubs_are_named(tmp_path: Path) -> None:
@@ -97,8 +96,8 @@ def test_a_resumed_run_has_the_findings_of_an_undisturbed_one(
     whole = run(spec, home=tmp_path / "whole")
     told: list[str] = []
 
-    def listen(event: Mapping[str, Any]) -> None:
-        told.extend([event["sentence"]] if event["kind"] == "warning" else [])
+    def listen(event: Event) -> None:
+        told.extend([event.sentence] if isinstance(event, SignFound) else [])
 
     for batches in stops:
         with pytest.raises(KeyboardInterrupt):

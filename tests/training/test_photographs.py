@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from fairground.records.events import Event, ImagesPrepared
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
 from fairground.training.loop import StoppedError
@@ -64,12 +65,8 @@ def test_a_run_stopped_while_a_batch_is_made_ahead_ends_with_the_same_digits(
 
 def test_preparing_is_told_and_done_once(root: Path, tmp_path: Path) -> None:
     spec = spec_of(root, "data.prepared=36", "training.epochs=0")
-    told: list[list[tuple[int, int]]] = []
-    for number in range(2):
-        told.append([])
-        run(
-            spec,
-            home=tmp_path / str(number),
-            listen=lambda event: told[-1].append((event["done"], event["of"])) if event["kind"] == "prepare" else None,
-        )
-    assert told == [[(0, 72), (72, 72)], []]
+    told: list[list[Event]] = [[], []]
+    for number, events in enumerate(told):
+        run(spec, home=tmp_path / str(number), listen=events.append)
+    prepared = [[event for event in events if isinstance(event, ImagesPrepared)] for events in told]
+    assert [[(event.n_done, event.n_images) for event in events] for events in prepared] == [[(0, 72), (72, 72)], []]

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError, SealError, StoreError
+from fairground.records.events import Note
 from fairground.records.lock import locked
 from fairground.records.run_folder import RunFolder
 from fairground.spec.identity import name_of
@@ -21,7 +22,7 @@ def test_a_run_learns_and_tells_everything(tmp_path: Path) -> None:
     spec = tiny(
         "training.epochs=4", "training.batches_per_epoch=20", "data.noise=1.5", "data.n_classes=40", "loss=nt_xent"
     )
-    record = run(spec, home=tmp_path, listen=lambda event: events.append(event["kind"]), witness=opened.append)
+    record = run(spec, home=tmp_path, listen=lambda event: events.append(type(event).__name__), witness=opened.append)
     assert record.state == "done"
     assert record.name == name_of(spec)
     losses = [row.loss for row in record.epochs if row.loss is not None]
@@ -29,8 +30,8 @@ def test_a_run_learns_and_tells_everything(tmp_path: Path) -> None:
     untrained, best = record.epochs[0].validation["map@r"], record.score("map@r", "validation")
     assert best is not None
     assert best > untrained
-    assert events.count("batch") == 80
-    assert events.count("epoch") == 4
+    assert events.count("BatchTrained") == 80
+    assert events.count("EpochEnded") == 4
     assert len(opened) == 1
     assert record.provenance.peak_memory_bytes > 0
     gallery = np.load(RunFolder(tmp_path, record.name).gallery, allow_pickle=False)
@@ -115,14 +116,14 @@ def test_a_run_keeps_its_threads_although_it_was_killed_before_its_first_checkpo
     told: list[str] = []
     try:
         torch.set_num_threads(3)
-        with pytest.raises(KeyError, match="seconds"):
-            run(tiny(), home=tmp_path, listen=lambda event: event["seconds"])  # not even one epoch is told
+        with pytest.raises(AttributeError, match="row"):
+            run(tiny(), home=tmp_path, listen=lambda event: event.row)  # the first event is not that of an epoch
         assert not list(RunFolder(tmp_path, next((tmp_path / "runs").iterdir()).name).checkpoints.iterdir())
         torch.set_num_threads(2)
         record = run(
             tiny(),
             home=tmp_path,
-            listen=lambda event: told.append(event["sentence"]) if event["kind"] == "note" else None,
+            listen=lambda event: told.append(event.sentence) if isinstance(event, Note) else None,
         )
     finally:
         torch.set_num_threads(before)

@@ -27,7 +27,7 @@ from fairground.errors import require
 from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import PhotoDataset, Photos
 from fairground.spec.run import ComponentSpec
-from fairground.training.build import build_dataset, build_split
+from fairground.training.build import build_split
 
 #: how many sentences about files that cannot be read are kept
 _FAULTS = 10_000
@@ -66,15 +66,10 @@ class Audit:
         object.__setattr__(self, "failures", (sentence,) if shared else ())
 
 
-def audit(data: ComponentSpec, split: ComponentSpec | None = None, progress: Progress = lambda *_: None) -> Audit:
-    """Look at every image of a data set, and at its parts: those `split` makes, else those the data set has."""
-    return audit_in_detail(build_dataset(data), split, progress)[0]
-
-
 def audit_in_detail(
     dataset: Dataset, split: ComponentSpec | None = None, progress: Progress = lambda *_: None
 ) -> tuple[Audit, AuditRows]:
-    """Return the findings, and the rows they are about."""
+    """Return the findings and the rows they are about."""
     if isinstance(dataset, PhotoDataset):
         photos = dataset.photos()
         source: Photos | ImageTable = photos

@@ -1,4 +1,4 @@
-"""Every image of a data set looked at once: whether it is readable, how large, the same as another, or nearly so.
+"""Every image of a data set scanned once: whether it is readable, how large, the same as another, or nearly so.
 
 A file that cannot be read is recorded with the reason, and the scan goes on.
 
@@ -20,9 +20,9 @@ from fairground.files import read_bytes, shown
 from fairground.loading.decoding import for_each, open_picture, picture_size
 from fairground.loading.image_dataset import ImageFiles, Photos
 
-#: told how many images are done, and how many there are
+#: called with the number of images done and the number of images
 Progress = Callable[[int, int], None]
-#: images looked at in one go
+#: images scanned at once
 _BLOCK = 256
 #: JPEGs are decoded shrunk, to no less than this on the shorter side: a fingerprint is 16 pixels high
 _ENOUGH = 64
@@ -76,7 +76,7 @@ def scan_files(photos: Photos, progress: Progress = lambda *_: None) -> ImageSca
 
 
 def scan_memory(images: Images, progress: Progress = lambda *_: None) -> ImageScan:
-    """Look at images that are in memory already, or at features, which have neither size nor looks."""
+    """Scan images in memory, or features, which have neither size nor looks."""
     n = len(images)
     hashes = np.zeros(n, "S16")
     bits = np.zeros((n, 4), np.uint64) if images.is_picture else None

@@ -46,7 +46,7 @@ class LabelSuspicion:
     suggested: np.ndarray
 
     def order(self) -> np.ndarray:
-        """Return the rows that lie nearer to another class than to their own, most suspect first."""
+        """Return the rows that are nearer to another class than to their own, most suspect first."""
         rows = np.argsort(-self.scores, kind="stable")
         return rows[self.scores[rows] > 0]
 
@@ -132,7 +132,7 @@ class LabelSuspect:
 
 
 def weakness(n_suspects: int, n_images: int) -> str:
-    """Say where suspects mean little, because the features cannot tell the classes apart; empty otherwise."""
+    """Return a warning if the features cannot tell the classes apart, else an empty string."""
     if n_images == 0 or n_suspects <= _MOST * n_images:
         return ""
     share = 100 * (1 - n_suspects / n_images)
@@ -148,7 +148,7 @@ def readable_table(dataset: Dataset, faults: Sequence[int]) -> tuple[ImageTable,
 def label_suspects(
     table: ImageTable, rows: np.ndarray, progress: Progress = lambda *_: None
 ) -> tuple[LabelSuspect, ...]:
-    """Return the images that lie nearer to another class than to their own, most suspect first."""
+    """Return the images that are nearer to another class than to their own, most suspect first."""
     found = suspect_labels(features_of(table.images, rows, progress), table.labels[rows])
     names = table.identifiers or tuple(f"row {row}" for row in range(len(table.labels)))
     return tuple(
@@ -164,7 +164,7 @@ def label_suspects(
 
 
 def features_of(images: Images, rows: np.ndarray, progress: Progress = lambda *_: None) -> np.ndarray:
-    """Return what labels are judged by: features as they are, pixels of small images, or a pretrained network's."""
+    """Return the features labels are judged by: given ones, pixels of small images, or a pretrained network's."""
     if not images.is_picture:
         return images.take(rows).numpy().astype(np.float32)
     sizes = images.sizes(rows)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from fairground.recommendation.budget import Budget
     from fairground.recommendation.race_progress import RaceProgress
+    from fairground.records.events import Event, Listener, StagesCached
     from fairground.records.record import RunRecord
 
 #: columns from which on a terminal has room for a long status next to a bar
@@ -110,11 +111,8 @@ def spinner(words: str, *, is_quiet: bool) -> AbstractContextManager[Any]:
     return console().status(words)
 
 
-Listener = Callable[[Mapping[str, Any]], None]
-
-
 @contextmanager
-def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator[Listener]:
+def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator["Listener"]:
     """Yield a listener for training events."""
     if is_quiet:
         yield lambda _: None
@@ -125,38 +123,50 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
         yield lambda event: _line(event, select_by)
 
 
-def cache_line(event: Mapping[str, Any]) -> str:
+def cache_line(event: "StagesCached") -> str:
     """Say what the outputs of frozen stages will take and where, or how far they are."""
-    if event["done"] == 0:
-        size = f"{event['bytes'] / 1e6:,.1f} MB"
-        return f"running the frozen stages once over {event['of']:,} views of images: {size} in {event['folder']}"
-    return f"kept {event['done']:,} of {event['of']:,} views ({event['images_per_second']:.0f} images/s)"
+    if event.n_done == 0:
+        size = f"{event.n_bytes / 1e6:,.1f} MB"
+        return f"running the frozen stages once over {event.n_views:,} views of images: {size} in {event.folder}"
+    return f"kept {event.n_done:,} of {event.n_views:,} views ({event.images_per_second:.0f} images/s)"
 
 
-def _line(event: Mapping[str, Any], select_by: str) -> None:
+def _line(event: "Event", select_by: str) -> None:
+    from fairground.records.events import EpochEnded, ImagesPrepared, Note, SignFound, StagesCached
     from fairground.reporting.headings import with_unit
 
-    if event["kind"] == "warning":
-        print(f"warning: {event['sentence']}", file=sys.stderr)
-    elif event["kind"] == "prepare":
-        print(f"prepared {event['done']} of {event['of']} images", file=sys.stderr)
-    elif event["kind"] == "cache":
-        print(cache_line(event), file=sys.stderr)
-    elif event["kind"] == "note":
-        print(event["sentence"], file=sys.stderr)
-    elif event["kind"] == "epoch":
-        score = event["validation"].get(select_by)
-        shown = "" if score is None else f"  validation {select_by} {with_unit(select_by, score)}"
-        speed = f"{event['images_per_second']:.0f} images/s"
-        print(f"epoch {event['epoch']}/{event['of']}  loss {event['loss']:.4f}{shown}  {speed}", file=sys.stderr)
+    match event:
+        case SignFound():
+            print(f"warning: {event.sentence}", file=sys.stderr)
+        case ImagesPrepared():
+            print(f"prepared {event.n_done} of {event.n_images} images", file=sys.stderr)
+        case StagesCached():
+            print(cache_line(event), file=sys.stderr)
+        case Note():
+            print(event.sentence, file=sys.stderr)
+        case EpochEnded(row=row):
+            score = row.validation.get(select_by)
+            shown = "" if score is None else f"  validation {select_by} {with_unit(select_by, score)}"
+            speed = f"{row.images_per_second:.0f} images/s"
+            print(f"epoch {row.epoch}/{event.n_epochs}  loss {row.loss:.4f}{shown}  {speed}", file=sys.stderr)
 
 
 @contextmanager
-def _bar(title: str, select_by: str) -> Iterator[Listener]:
+def _bar(title: str, select_by: str) -> Iterator["Listener"]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
 
     from fairground.commands.terminal import console
+    from fairground.records.events import (
+        BatchTrained,
+        EpochEnded,
+        Event,
+        ImagesPrepared,
+        MeasuringStarted,
+        Note,
+        SignFound,
+        StagesCached,
+    )
     from fairground.reporting.headings import with_unit
 
     screen = console()
@@ -176,39 +186,40 @@ def _bar(title: str, select_by: str) -> Iterator[Listener]:
         task = progress.add_task(title, total=None, epoch="0", loss="-", score="-", speed="-")
         shown = 0.0
 
-        def listen(event: Mapping[str, Any]) -> None:
+        def listen(event: Event) -> None:
             nonlocal shown
-            if event["kind"] == "warning":
-                progress.console.print(f"warning: {event['sentence']}")
-            elif event["kind"] == "prepare":
-                is_ready = event["done"] == event["of"]
-                words = title if is_ready else f"preparing images, {event['done']} of {event['of']}"
-                progress.update(task, total=event["of"], completed=event["done"], description=words)
-            elif event["kind"] == "cache":
-                if event["done"] == 0:
-                    progress.console.print(cache_line(event))
-                words = title if event["done"] == event["of"] else "running the frozen stages"
-                speed = f"{event['images_per_second']:.0f}"
-                progress.update(task, total=event["of"], completed=event["done"], description=words, speed=speed)
-            elif event["kind"] == "epoch":
-                score = event["validation"].get(select_by)
-                progress.update(task, score="-" if score is None else with_unit(select_by, score), description=title)
-            elif event["kind"] == "note":
-                progress.console.print(event["sentence"])
-            elif event["kind"] == "measure":
-                progress.update(task, description=f"measuring {event['of']:,} images")
-            elif event["kind"] == "batch" and time.monotonic() - shown > 0.1:
-                shown = time.monotonic()
-                done = (event["epoch"] - 1) * event["batches"] + event["batch"]
-                progress.update(
-                    task,
-                    description=title,
-                    total=event["of"] * event["batches"],
-                    completed=done,
-                    epoch=f"{event['epoch']}/{event['of']}",
-                    loss=f"{event['loss']:.4f}",
-                    speed=f"{event['images_per_second']:.0f}",
-                )
+            match event:
+                case SignFound():
+                    progress.console.print(f"warning: {event.sentence}")
+                case Note():
+                    progress.console.print(event.sentence)
+                case ImagesPrepared(n_done=done, n_images=n):
+                    doing = title if done == n else f"preparing images, {done} of {n}"
+                    progress.update(task, total=n, completed=done, description=doing)
+                case StagesCached(n_done=done, n_views=n):
+                    if done == 0:
+                        progress.console.print(cache_line(event))
+                    doing = title if done == n else "running the frozen stages"
+                    speed = f"{event.images_per_second:.0f}"
+                    progress.update(task, total=n, completed=done, description=doing, speed=speed)
+                case MeasuringStarted():
+                    progress.update(task, description=f"measuring {event.n_images:,} images")
+                case EpochEnded(row=row):
+                    score = row.validation.get(select_by)
+                    progress.update(
+                        task, score="-" if score is None else with_unit(select_by, score), description=title
+                    )
+                case BatchTrained() if time.monotonic() - shown > 0.1:
+                    shown = time.monotonic()
+                    progress.update(
+                        task,
+                        description=title,
+                        total=event.n_epochs * event.n_batches,
+                        completed=(event.epoch - 1) * event.n_batches + event.batch,
+                        epoch=f"{event.epoch}/{event.n_epochs}",
+                        loss=f"{event.loss:.4f}",
+                        speed=f"{event.images_per_second:.0f}",
+                    )
 
         yield listen
 

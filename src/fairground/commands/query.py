@@ -72,7 +72,7 @@ def _print(results: Sequence["QueryResult"], rule: "DecisionRule") -> None:
     from fairground.reporting.headings import clean
 
     for result in results:
-        print_fitted(f"{clean(result.query)}: {clean(result.decision.words)}{_truth(result)}")
+        print_fitted(f"{clean(result.query)}: {clean(result.decision.text)}{_truth(result)}")
         if result.classes:
             named = ", ".join(f"{clean(one.label)} {one.similarity:.3f}" for one in result.classes)
             print_fitted(f"  nearest classes: {named}")
@@ -136,7 +136,7 @@ def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "Decisio
     searched = [
         Searched(
             name=result.query,
-            decision=result.decision.words,
+            decision=result.decision.text,
             is_known=result.decision.is_known,
             is_right=result.is_right,
             truth=result.truth,

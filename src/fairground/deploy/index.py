@@ -62,7 +62,6 @@ class IndexInfo:
     left_out: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
-        """Replace index.json in one step."""
         content = {"format": _FORMAT, "version": _VERSION, **asdict(self)}
         write_atomically(folder / MARK, json.dumps(content, ensure_ascii=False, indent=1).encode())
 
@@ -110,7 +109,6 @@ class Index:
         return names
 
     def name(self, row: int) -> str:
-        """Return the name of a row."""
         return self.names[row]
 
     def label(self, row: int) -> str | None:

@@ -40,7 +40,6 @@ class Threshold:
     n_impostors: int
 
     def sentence(self) -> str:
-        """Say what the threshold costs."""
         return (
             f"similarity {self.similarity:.4f} ({self.name}): of pairs of different classes {100 * self.fmr:.2f} % "
             f"pass, of pairs of one class {100 * self.fnmr:.2f} % are refused (validation, {self.n_impostors:,} and "
@@ -92,7 +91,6 @@ class ModelMetadata:
     onnx: OnnxInput | None = None
 
     def to_json(self) -> str:
-        """Return the text of `model.json`."""
         parts = {key: getattr(self, key) for key in ("trunk", "head", "transform")}
         plain = {key: {"name": part.name, **part.settings} for key, part in parts.items()}
         content = {"format": FORMAT, "version": VERSION, **asdict(self), **plain}
@@ -123,7 +121,6 @@ class ModelMetadata:
         )
 
     def why_no_threshold(self) -> str:
-        """Say why there is no threshold."""
         if DATA_GONE in self.notes:
             return "the training data, whose validation classes it is found on, was not there when it was exported"
         return "the run has no validation split with two classes of two images to find one on"

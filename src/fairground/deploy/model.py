@@ -33,7 +33,6 @@ class Embedder(nn.Module):
         self.model, self.normalise = model, normalise
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Return embeddings (n, d)."""
         embeddings: Tensor = self.model(inputs)
         return functional.normalize(embeddings, dim=1) if self.normalise else embeddings
 
@@ -83,11 +82,9 @@ class ResizedImages(Images):
 
     @property
     def channels(self) -> int:
-        """The number of channels the model takes."""
         return self._channels
 
     def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
-        """Prepare the source."""
         self.source.prepare(tell)
 
     def take(self, rows: np.ndarray) -> Tensor:
@@ -106,7 +103,6 @@ class ResizedImages(Images):
         return self._recoloured(self.source.crops(rows, boxes, height))
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
-        """Return height and width (k, 2) of the source's images."""
         return self.source.sizes(rows, shorter_side=shorter_side)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
@@ -114,7 +110,6 @@ class ResizedImages(Images):
         return self._recoloured(self.source.crops(rows, boxes, side, shorter_side=shorter_side))
 
     def fingerprint(self) -> str:
-        """Return that of the source."""
         return self.source.fingerprint()
 
     def _recoloured(self, pixels: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Queries put to an index: the most similar rows, the nearest classes, and whether the class is known at all."""
+"""Answers to queries of an index: the most similar rows, the nearest classes, and whether the class is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from fairground.errors import require
 from fairground.loading.class_folders import is_image_name
 from fairground.loading.image_dataset import ImageFiles
 
-#: queries embedded and searched at most in one go
+#: queries answered at once, at most
 MOST = 10_000
 #: classes named for each query
 _CLASSES = 3
@@ -55,8 +55,8 @@ class QueryDecision:
     unknown_rate: float | None
 
     @property
-    def words(self) -> str:
-        """The decision in a few words."""
+    def text(self) -> str:
+        """The decision in short."""
         sure = "" if self.confidence is None else f", confidence {100 * self.confidence:.0f} %"
         if self.is_known is None:
             return "no decision"
@@ -90,7 +90,7 @@ class QueryResult:
 
 
 def read_queries(paths: Sequence[str | Path]) -> list[EmbeddingInputs]:
-    """Return what to search for: single pictures as one set, and each folder, table or file of features as its own."""
+    """Return the queries: single pictures as one set, and each folder, table or file of features as its own."""
     pictures = [Path(path).expanduser() for path in paths]
     pictures = [path for path in pictures if path.is_file() and is_image_name(path.name)]
     if len(pictures) == len(paths) > 1:
@@ -160,8 +160,8 @@ def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> Q
     is_known = score >= rule.threshold
     if rule.trials is not None:
         unknown_rate = float(rule.trials.conformal.p_value(np.array([score]))[0])
-        shares = rule.trials.right_share(rule.threshold, votes) if is_known else rule.trials.unknown_confidence(score)
-        confidence = shares
+        trials = rule.trials
+        confidence = trials.right_share(rule.threshold, votes) if is_known else trials.unknown_confidence(score)
     return QueryDecision(
         is_known=is_known, label=label, votes=votes, voters=voters, confidence=confidence, unknown_rate=unknown_rate
     )

@@ -72,7 +72,6 @@ class OpenSetTrials:
 
     @cached_property
     def conformal(self) -> ClassConformal:
-        """The conformal p-values of unknown classes."""
         return ClassConformal(scores=self.unknown, classes=self.classes, n_indexed=self.n_indexed)
 
     def identified(self, threshold: float) -> tuple[float, BootstrapInterval] | None:
@@ -105,9 +104,9 @@ class OpenSetTrials:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionRule:
-    """From which similarity on a query is taken for a known class; `why_not` says why there is no threshold.
+    """The similarity from which on a query counts as a known class; `why_not` explains a missing threshold.
 
-    `fpir` is the rate asked for, None for a similarity of the user's own or no decision at all.
+    `fpir` is the requested rate, None for a similarity chosen by the user or no decision.
     """
 
     n_rows: int
@@ -118,7 +117,7 @@ class DecisionRule:
 
     @cached_property
     def measured_fpir(self) -> tuple[float, float, float] | None:
-        """The rate at which left-out classes pass at the rate asked for, with the ends of its interval over classes."""
+        """The rate at which left-out classes pass at the requested rate, and its interval over classes."""
         if self.trials is None or self.fpir is None:
             return None
         conformal = self.trials.conformal
@@ -129,7 +128,7 @@ class DecisionRule:
         return rate, max(0.0, interval.low), interval.high
 
     def sentence(self) -> str:
-        """Say what is decided, what is promised and what was measured."""
+        """Describe the decision, its guarantee and its measured rate."""
         if self.threshold is None:
             return f"No decision between known and unknown: {self.why_not}."
         if self.trials is None:
@@ -175,7 +174,7 @@ class DecisionRule:
 def rule_of(
     index: Index, *, fpir: float = FPIR, threshold: float | None = None, tell: Tell = lambda *_: None
 ) -> DecisionRule:
-    """Return the rule that lets at most `fpir` of unknown queries pass, or that of a similarity of one's own."""
+    """Return the rule that lets at most `fpir` of unknown queries pass, or that of a given similarity."""
     require(0 < fpir < 1, f"the share of unknown pictures that may pass must be between 0 and 1; got {fpir:g}")
     require(threshold is None or bool(np.isfinite(threshold)), f"a similarity must be a number; got {threshold}")
     try:

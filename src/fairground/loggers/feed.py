@@ -14,12 +14,12 @@ from typing import Any
 
 from fairground.loggers.choose import checked, logger_named
 from fairground.loggers.logger import Introduction, RunLogger, introduce, numbers_of, results_of
+from fairground.records.events import EpochEnded, Event, Listener
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder, run_in_progress
 
 #: seconds the loggers have to write what is left when everything else is over
 PATIENCE = 60.0
-Listener = Callable[[Mapping[str, Any]], None]
 Open = Callable[[str, Introduction, Path], RunLogger]
 
 
@@ -36,18 +36,31 @@ class Feed:
         if names:
             self._thread.start()
 
-    def listen(self, event: Mapping[str, Any], run: str | None = None) -> None:
-        """Take an event of a run, or of an executor about its runs; only the end of an epoch is news."""
-        name = run or event.get("run")
-        if self._names and event.get("kind") == "epoch" and isinstance(name, str):
-            self._news.put(name)
+    def listen(self, event: Mapping[str, Any]) -> None:
+        """Take an event of an executor about its runs; only the end of an epoch is news."""
+        if event.get("kind") == "epoch":
+            self.epoch_ended(event["run"])
 
-    def with_events(self, listen: Listener, run: str | None = None) -> Listener:
-        """Return a listener that calls another one first, and then the loggers."""
+    def epoch_ended(self, run: str) -> None:
+        if self._names:
+            self._news.put(run)
+
+    def with_events(self, watch: Callable[[Mapping[str, Any]], None]) -> Callable[[Mapping[str, Any]], None]:
+        """Return a function for the events of an executor that calls another one first, and then the loggers."""
 
         def both(event: Mapping[str, Any]) -> None:
+            watch(event)
+            self.listen(event)
+
+        return both
+
+    def with_run_events(self, listen: Listener, run: str) -> Listener:
+        """Return a listener to one run that calls another one first, and then the loggers."""
+
+        def both(event: Event) -> None:
             listen(event)
-            self.listen(event, run)
+            if isinstance(event, EpochEnded):
+                self.epoch_ended(run)
 
         return both
 

@@ -36,7 +36,7 @@ def expected_mutual_information(class_sizes: np.ndarray, cluster_sizes: np.ndarr
     """Return the mean shared information over all labelings with these sizes (hypergeometric).
 
     The mean is a sum over pairs of a class and a cluster that depends on their two sizes only: equal sizes are
-    reckoned once and multiplied.
+    computed once and multiplied.
     """
     n = int(class_sizes.sum())
     mine, n_mine = np.unique(class_sizes[class_sizes > 0].astype(np.int64), return_counts=True)

@@ -1,7 +1,7 @@
-"""The counting of `ranks`, written in torch for embeddings that live on another device and should stay there.
+"""The counting of `ranks`, in torch, for embeddings on another device.
 
 Scores of a block of queries are made in one product, so that thresholds and what they are compared with are the same
-numbers. The same rules hold: higher score first, equal scores by number, left-out pairs nowhere.
+numbers. The rules are the same: higher score first, equal scores by number, excluded pairs nowhere.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ N_SCORES = 2**24
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceSearchPlan:
-    """Queries (m, d) in search order and distinct references (u, d) on one device; the rest as in `Pairing`.
+    """Queries (m, d) in search order and distinct references (u, d) on one device; the rest as in `SearchPlan`.
 
     `kind` (n,) says which distinct row each reference in search order is.
     """
@@ -47,7 +47,7 @@ class DeviceSearchPlan:
 
 
 def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:
-    """Return the ranked relevant references of the queries `relevant` speaks of."""
+    """Return the ranked relevant references of the queries in `relevant`."""
     offsets = relevant.offsets
     n_queries = len(offsets) - 1
     step = max(1, N_SCORES // len(plan.kind))

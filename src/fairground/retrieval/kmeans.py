@@ -45,7 +45,7 @@ def kmeans(
 
 
 class _State:
-    """Points, centroids and who belongs where, between rounds."""
+    """Points, centroids and assignments between rounds."""
 
     def __init__(self, points: np.ndarray, centroids: np.ndarray, threads: int) -> None:
         self.points = points
@@ -57,7 +57,7 @@ class _State:
         self.has_moved = np.ones(len(centroids), bool)
 
     def assign(self) -> bool:
-        """Assign every point to its nearest centroid; tell whether anything changed."""
+        """Assign every point to its nearest centroid; return whether anything changed."""
         before = self.assignment.copy()
         has_lost = (before < 0) | self.has_moved[before]
         self.best[has_lost] = -np.inf
@@ -87,7 +87,7 @@ class _State:
         share_out(range(0, len(rows), edge), lambda: np.empty((edge, edge), self.points.dtype), work, self.threads)
 
     def move(self) -> bool:
-        """Move centroids to the mean of their points; tell whether any moved."""
+        """Move centroids to the mean of their points; return whether any moved."""
         sizes = np.bincount(self.assignment, minlength=len(self.centroids))
         if (sizes == 0).any():
             self._fill(np.flatnonzero(sizes == 0), sizes)
@@ -143,7 +143,7 @@ def _highest(products: np.ndarray, half: np.ndarray, n: int) -> float:
 def take_best(
     product: np.ndarray, half: np.ndarray, numbers: np.ndarray, best: np.ndarray, nearest: np.ndarray
 ) -> None:
-    """Take over, row by row, the best score in a tile where it beats the best so far; of equals the lowest number."""
+    """Update each row's best score and its centroid from a tile; of equal scores the lowest number wins."""
     for i in range(len(best)):
         highest = _highest(product[i], half, len(numbers))
         if highest > best[i] or (highest == best[i] and numbers[0] < nearest[i]):

@@ -20,7 +20,7 @@ class Neighbours(NamedTuple):
 
 
 def nearest(plan: SearchPlan, k: int, *, threads: int) -> Neighbours:
-    """Return the `k` nearest references of each query, queries in the pairing's order."""
+    """Return the `k` nearest references of each query, queries in the plan's order."""
     n = plan.queries.n
     numbers = np.full((n, k), -1, np.int32)
     best = np.full((n, k), -np.inf, plan.queries.dtype)
@@ -82,7 +82,7 @@ def take_nearest(scores: np.ndarray, index: np.ndarray, best: np.ndarray, number
 
 @numba.njit(nogil=True, cache=True)
 def take_best(scores: np.ndarray, mine: np.ndarray, theirs: np.ndarray, own: np.ndarray, other: np.ndarray) -> None:
-    """Raise each query's best scores by those of a tile."""
+    """Update each query's best scores from a tile."""
     for i in range(len(mine)):
         for j in range(len(theirs)):
             if theirs[j] == mine[i]:

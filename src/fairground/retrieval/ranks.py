@@ -69,7 +69,7 @@ def relevant_scores(plan: SearchPlan, relevant: Relevant, *, threads: int) -> np
 
 
 class _Block:
-    """A block of queries on its way from lists of relevant references to their places."""
+    """A block of queries, from lists of relevant references to their places."""
 
     def __init__(self, plan: SearchPlan, relevant: Relevant, threads: int) -> None:
         self.plan = plan

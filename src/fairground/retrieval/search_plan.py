@@ -75,7 +75,7 @@ class SearchPlan:
     `own[q]` is the place of query q among the references, -1 if it is not one of them. `half_lengths` (of references,
     half their squared length) turns products into an order by Euclidean distance: 2 (q.r - |r|^2 / 2) is |q|^2 minus
     the squared distance; with the queries' own as well, scores compare between queries too. Pairs of one group are
-    left out, as a query is left out of its own list: they score minus infinity.
+    excluded, as a query is excluded from its own list: they score minus infinity.
     """
 
     queries: Tiles
@@ -95,11 +95,9 @@ class SearchPlan:
 
     @property
     def edge(self) -> int:
-        """The edge of a tile."""
         return self.queries.edge
 
     def workspace(self, n_counts: int = 0) -> TileWorker:
-        """Return scratch space for one thread."""
         return TileWorker(self.edge, self.queries.dtype, n_counts)
 
     def canonical(self, row: int, column: int) -> tuple[int, int]:
@@ -182,7 +180,7 @@ def hash_rows(bits: np.ndarray) -> np.ndarray:
 
 @numba.njit(nogil=True, cache=True)
 def fill_columns(scores: np.ndarray, stand_in: np.ndarray, products: np.ndarray) -> None:
-    """Copy each twin's column from the products with the standing rows."""
+    """Copy each duplicate's column from the products with the standing rows."""
     for j in range(len(stand_in)):
         if stand_in[j] >= 0:
             for i in range(scores.shape[0]):
@@ -201,7 +199,7 @@ def transpose(tile: np.ndarray, out: np.ndarray) -> None:
 
 @numba.njit(nogil=True, cache=True)
 def forbid_own(tile: np.ndarray, own: np.ndarray, column: int) -> None:
-    """Set each query's score with itself to minus infinity, where its place `own` lies in the tile."""
+    """Set each query's score with itself to minus infinity, if its place `own` is in the tile."""
     for i in range(len(own)):
         if column <= own[i] < column + tile.shape[1]:
             tile[i, own[i] - column] = -np.inf

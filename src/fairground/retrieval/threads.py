@@ -17,7 +17,7 @@ Workspace = TypeVar("Workspace")
 def share_out(
     tasks: Iterable[Task], make_workspace: Callable[[], Workspace], work: Callable[[Task, Workspace], None], n: int
 ) -> list[Workspace]:
-    """Let `n` threads take tasks in turn, each with a hand (its own scratch space and sums); return the hands."""
+    """Let `n` threads take tasks in turn, each with its own workspace; return the workspaces."""
     queue = _Queue(iter(tasks))
 
     def work_through() -> Workspace:
@@ -89,7 +89,7 @@ _LIMIT = _Limit()
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS to one thread a call; our own threads call it side by side. Callers in several threads may overlap."""
+    """Limit BLAS to one thread per call, as our own threads call it side by side; callers may overlap."""
     _LIMIT.take()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Rows in tiles on a fixed grid, so that the product of two rows is one number whatever memory and threads there are.
+"""Rows in tiles on a fixed grid, so that the product of two rows is one number whatever the memory and threads.
 
 A BLAS may round the same dot product differently when the shape of the call, the place of the pair in it or the number
 of threads changes. Exact ranks compare products with each other, so none of that may depend on how the work is divided:
@@ -41,7 +41,6 @@ class Tiles:
 
     @property
     def n_tiles(self) -> int:
-        """The number of tiles."""
         return -(-self.n // self.edge)
 
     def length(self, tile: int) -> int:
@@ -68,12 +67,11 @@ class Tiles:
         return block
 
     def half_squared_lengths(self) -> np.ndarray:
-        """Return half the squared length of every row."""
         squares = [squared_lengths(self.tile(tile)) for tile in range(self.n_tiles)]
         return np.concatenate(squares)[: self.n] / 2
 
     def in_memory(self) -> "Tiles":
-        """Return the same tiles, made once and held."""
+        """Return the same tiles, computed once and kept in memory."""
         held = np.zeros((self.n_tiles * self.edge, self.source.shape[1]), self.dtype)
         for tile in range(self.n_tiles):
             held[tile * self.edge : (tile + 1) * self.edge] = self.tile(tile)
@@ -84,7 +82,6 @@ class HeldTiles(Tiles):
     """Tiles whose source is already in order, padded and normalised."""
 
     def tile(self, tile: int) -> np.ndarray:
-        """Return tile number `tile` as a view."""
         return self.source[tile * self.edge : (tile + 1) * self.edge]
 
     def take(self, places: np.ndarray) -> np.ndarray:

@@ -30,10 +30,10 @@ class _Counts:
 
 
 def count_pairs(plan: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairCounts:
-    """Return how all pairs (not left out) stand among the similarities `genuine`, ascending and without repeats."""
+    """Return how all pairs (not excluded) stand among the similarities `genuine`, ascending and without repeats."""
     rows, columns = plan.queries.n_tiles, plan.references.n_tiles
     table = _table(genuine)
-    # Twins' scores are copied along columns only: a tile and its mirror image may then differ in the last bit.
+    # Scores of duplicates are copied along columns only: a tile and its mirror image may then differ in the last bit.
     is_half = plan.is_one_set and plan.duplicates is None
     tasks = ((row, column) for row in range(rows) for column in range(row if is_half else 0, columns))
 
@@ -55,7 +55,7 @@ def count_pairs(plan: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairC
 
 
 def _table(genuine: np.ndarray) -> np.ndarray:
-    """Return, for each of many equal stretches of similarity, how many genuine ones lie in stretches before it."""
+    """Return, for each of many equal stretches of similarity, how many genuine ones are in stretches before it."""
     n_entries = max(4 * len(genuine), 64)
     stretch = stretch_of(genuine, genuine[0], table_scale(genuine, n_entries), n_entries)
     return np.searchsorted(stretch, np.arange(n_entries + 1)).astype(np.uint32)
@@ -86,7 +86,7 @@ def stretch_of(scores: np.ndarray, lowest: float, scale: float, n_entries: int) 
 def place(
     scores: np.ndarray, genuine: np.ndarray, table: np.ndarray, weight: int, between: np.ndarray, equal: np.ndarray
 ) -> None:
-    """Count each similarity of a tile at the first genuine one that is not lower; minus infinity is left out."""
+    """Count each similarity of a tile at the first genuine one that is not lower; minus infinity is skipped."""
     n_entries = len(table) - 1
     lowest = genuine[0]
     width = np.float64(genuine[-1]) - np.float64(lowest)

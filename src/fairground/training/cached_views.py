@@ -24,10 +24,11 @@ from fairground.contracts.table import Images
 from fairground.loading.decoding import for_each
 from fairground.loading.read_ahead import read_ahead
 from fairground.loading.resized_images import cache_root
+from fairground.records.events import ImagesPrepared, Listener, StagesCached
 from fairground.spec.identity import to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
-from fairground.training.loop import Listener, StoppedError
+from fairground.training.loop import StoppedError
 from fairground.training.model import EmbeddingModel
 from fairground.training.stage_cache import CHUNK, StageCache, saved_shape
 
@@ -46,7 +47,7 @@ def prepare_inputs(
     """Prepare images, and run the stages that do not train, before the first batch."""
 
     def prepare() -> None:
-        parts.table.images.prepare(lambda done, total: listen({"kind": "prepare", "done": done, "of": total}))
+        parts.table.images.prepare(lambda done, total: listen(ImagesPrepared(n_done=done, n_images=total)))
 
     model = parts.model
     if model.trunk.n_frozen == 0 or spec.training.views == 0:
@@ -143,14 +144,13 @@ class CachedViews(PlannedTransform):
 
     def _report(self, done: int, total: int, images_per_second: float) -> None:
         self.listen(
-            {
-                "kind": "cache",
-                "done": done,
-                "of": total,
-                "images_per_second": images_per_second,
-                "bytes": total * self.cache.row_bytes,
-                "folder": str(self.cache.folder),
-            }
+            StagesCached(
+                n_done=done,
+                n_views=total,
+                images_per_second=images_per_second,
+                n_bytes=total * self.cache.row_bytes,
+                folder=str(self.cache.folder),
+            )
         )
 
     def _chunks(self, view: str, rows: np.ndarray) -> Iterator[tuple[str, int, np.ndarray]]:

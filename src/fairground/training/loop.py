@@ -4,16 +4,16 @@ All that decides the future of a run is in its snapshot, so results do not depen
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from torch import Tensor
 
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import metric_named
+from fairground.records.events import BatchTrained, EpochEnded, Listener, MeasuringStarted, SignFound
 from fairground.records.provenance import Clock, begin
 from fairground.records.record import EpochRow, Finding
 from fairground.spec.run import RunSpec
@@ -24,9 +24,6 @@ from fairground.training.measure import measure
 from fairground.training.optimiser import Schedule
 from fairground.training.process_group import ProcessGroup
 from fairground.training.progress import Progress, put_back, take_snapshot
-
-#: progress, told after every batch and every epoch; plain data, so that a worker can send it to another process
-Listener = Callable[[Mapping[str, Any]], None]
 
 
 class StoppedError(KeyboardInterrupt):
@@ -171,20 +168,19 @@ class Training:
                 progress.best = self.checkpoints.save_best(progress.epoch, self.parts.model.state_dict())
         progress.epoch, progress.batch, progress.loss_sum, progress.epoch_seconds = progress.epoch + 1, 0, 0.0, 0.0
         self._save()
-        self.listen({"kind": "epoch", "of": self.spec.training.epochs, **asdict(row)})
+        self.listen(EpochEnded(row=row, n_epochs=self.spec.training.epochs))
 
     def _tell(self) -> None:
         progress = self.progress
         self.listen(
-            {
-                "kind": "batch",
-                "epoch": progress.epoch,
-                "of": self.spec.training.epochs,
-                "batch": progress.batch,
-                "batches": self.parts.n_batches,
-                "loss": progress.loss_sum / progress.batch,
-                "images_per_second": progress.batch * self.spec.training.batch_size / max(progress.epoch_seconds, 1e-9),
-            }
+            BatchTrained(
+                epoch=progress.epoch,
+                n_epochs=self.spec.training.epochs,
+                batch=progress.batch,
+                n_batches=self.parts.n_batches,
+                loss=progress.loss_sum / progress.batch,
+                images_per_second=progress.batch * self.spec.training.batch_size / max(progress.epoch_seconds, 1e-9),
+            )
         )
 
     @property
@@ -199,7 +195,7 @@ class Training:
 
     def _validate(self) -> dict[str, float]:
         rows = self.parts.split.validation if self.judged is None else self.judged
-        self.listen({"kind": "measure", "of": len(rows)})
+        self.listen(MeasuringStarted(n_images=len(rows)))
         with self._averaged():
             embeddings = self.embed(rows)
         if self.doctor is not None:
@@ -225,7 +221,7 @@ class Training:
 
     def _warn(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
-            self.listen({"kind": "warning", "sign": finding.sign, "sentence": finding.text})
+            self.listen(SignFound(sign=finding.sign, sentence=finding.text))
 
     def _save(self) -> None:
         self.progress.seconds, self.progress.peak_memory = self.clock.seconds(), self.clock.peak()

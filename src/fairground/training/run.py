@@ -19,6 +19,7 @@ from fairground.evaluation.embedding_view import EmbeddingView
 from fairground.evaluation.metric_scores import metric_named
 from fairground.files import read_with_digest, write_atomically, write_with_digest
 from fairground.records.arrays import write_arrays
+from fairground.records.events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, SplitName, State
 from fairground.records.run_folder import RunFolder
@@ -27,7 +28,7 @@ from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
-from fairground.training.loop import Listener, Training
+from fairground.training.loop import Training
 from fairground.training.measure import gallery_of, measure
 from fairground.training.process_group import ALONE, ProcessGroup
 from fairground.training.profiles import profile_of, write_profile
@@ -61,7 +62,7 @@ def run(
         if group.is_leader:
             write_profile(folder, profile_of(spec, parts))
         if kept := parts.table.images.cache_sentence():
-            listen({"kind": "note", "sentence": kept})
+            listen(Note(sentence=kept))
         parts = share_out(prepared, group)
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.split.test, witness=witness)
@@ -96,19 +97,22 @@ def run(
         return _record(training, state="done", scores=final_scores(training, sealed, folder), failure=None)
 
 
-def run_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
-    """Run one plain spec, for executors: JSON in, JSON out; what it tells carries the run's name."""
+def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = lambda _: None) -> dict[str, Any]:
+    """Run one plain spec, for executors: JSON in, JSON out; of its events it sends batches and epochs."""
     spec = run_from_plain(job["spec"])
     name = name_of(spec)
     reported = 0.0
 
-    def listen(event: Mapping[str, Any]) -> None:
+    def listen(event: Event) -> None:
         nonlocal reported
         now = time.monotonic()
-        # Five times a second is all an eye can follow; every batch would cost the driver more than the news is worth.
-        if event["kind"] != "batch" or now - reported > 0.2:
+        if isinstance(event, EpochEnded):
+            tell({"kind": "epoch", "run": name, "epoch": event.row.epoch})
+        # Five times a second is all an eye can follow; every batch would cost the driver more than it is worth.
+        elif isinstance(event, BatchTrained) and now - reported > 0.2:
             reported = now
-            tell({"run": name, **event})
+            place = {"epoch": event.epoch, "of": event.n_epochs, "batch": event.batch, "batches": event.n_batches}
+            tell({"kind": "batch", "run": name, **place, "loss": event.loss})
 
     # The worker of a driver that was killed may still be on its way out of this run.
     record = run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
@@ -151,7 +155,7 @@ def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is
             raise StoreError(f"{folder.threads} is damaged; delete the run to start again") from error
     if begun != asked:
         sentence = f"threads: {begun} as when the run began, not {asked}, which could change its results"
-        training.listen({"kind": "note", "sentence": sentence})
+        training.listen(Note(sentence=sentence))
         torch.set_num_threads(begun)
     training.progress.threads = begun
 

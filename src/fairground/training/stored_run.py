@@ -20,7 +20,6 @@ from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.checkpoint import Checkpoints
-from fairground.training.loop import Listener
 from fairground.training.measure import measure, view_of
 from fairground.training.seal import SealedRows
 
@@ -73,8 +72,9 @@ def evaluate_stored(
     return dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)
 
 
-def ensemble_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dict[str, Any]:
-    """Return the concatenated scores of `runs` under `home`, by the rules of `spec`: JSON in, JSON out."""
+def ensemble_job(job: Mapping[str, Any], tell: object = None) -> dict[str, Any]:
+    """Return the concatenated scores of `runs` under `home`, by the rules of `spec`; it reports nothing."""
+    del tell
     names = [str(name) for name in job["runs"]]
     found = [_embeddings(RunFolder(Path(job["home"]), name)) for name in names]
     rows = found[0][1]
@@ -88,7 +88,6 @@ def ensemble_job(job: Mapping[str, Any], tell: Listener = lambda _: None) -> dic
     embeddings = [torch.from_numpy(of_one) for of_one, _ in found]
     joined = concatenate(embeddings, normalise=parts.on_sphere(spec.evaluation))
     scores = measure(spec, parts, torch.as_tensor(joined), rows).scores
-    tell({"kind": "ensemble", "runs": names})
     return {"scores": dict(scores), "embedding_dim": int(joined.shape[1])}
 
 
