@@ -10,7 +10,6 @@ import pytest
 
 from fairground.errors import DataError, InputError, StoreError
 from fairground.files import (
-    checksum,
     open_file,
     read_bytes,
     read_csv,
@@ -128,8 +127,3 @@ def test_json_with_a_digest_is_refused_if_one_bit_changes(tmp_path):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
         with pytest.raises(StoreError):
             read_with_digest(path)
-
-
-def test_the_checksum_is_sha256(tmp_path):
-    (tmp_path / "empty").write_bytes(b"")
-    assert checksum(tmp_path / "empty") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -121,12 +121,12 @@ def write_atomically(path: Path, data: bytes) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        settle(path.parent)
+        _sync_folder(path.parent)
     except OSError as failure:
         raise StoreError(cannot_write(path, failure)) from failure
 
 
-def settle(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Make a rename durable: it is stored in the folder, not in the file."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
@@ -161,12 +161,6 @@ def parse_with_digest(data: bytes, path: Path) -> dict[str, Any]:
     is_whole = data == (_DIGEST % hashlib.sha256(body).hexdigest()).encode() + body + b"}"
     require(is_whole, f"{shown(path)} does not match its checksum", StoreError)
     return parse_json(body, shown(path), error=StoreError)
-
-
-def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with reading(path, error=StoreError) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def cannot_write(path: Path, failure: OSError) -> str:

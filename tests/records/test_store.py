@@ -34,7 +34,7 @@ def test_what_was_appended_comes_back_equal_in_another_store(store, tmp_path):
 
 def test_a_folder_without_records_is_empty_and_left_alone(tmp_path):
     store = Store(tmp_path / "none" / "here")
-    assert (store.names(), list(store.records()), store.events(), store.since(0)) == ([], [], [], (0, []))
+    assert (store.names(), list(store.records()), store.events()) == ([], [], [])
     assert not (tmp_path / "none").exists()
 
 
@@ -109,19 +109,6 @@ def test_a_list_shows_the_metric_that_selected_each_run_and_reads_no_record(stor
     assert [run.score for run in shown] == [runs[0].score("recall@1"), runs[1].score("map@r"), None]
     assert [(run.name, run.seed) for run in shown] == [(run.name, run.spec["seed"]) for run in runs]
     assert store.summaries("recall@4", "validation")[1].score == runs[1].score("recall@4", "validation")
-
-
-def test_the_store_tells_what_came_since_a_mark(store, tmp_path):
-    store.append(make_record(state="failed"))
-    mark, found = store.since(0)
-    assert [record.state for record in found] == ["failed"]
-    assert store.since(mark) == (mark, [])
-    store.append_all([make_record(), make_record(seed=1)])
-    later, found = store.since(mark)
-    assert later > mark
-    assert [(record.state, record.spec["seed"]) for record in found] == [("done", 0), ("done", 1)]
-    (tmp_path / FILE_NAME).unlink()
-    assert len(store.since(later)[1]) == 2, "a new index counts from the beginning"
 
 
 def test_events_tell_who_did_what_when_and_a_torn_line_is_left_out(store, tmp_path):

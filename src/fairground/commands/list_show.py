@@ -65,7 +65,7 @@ def _fairness(table: str) -> dict[str, str]:
 
 def _list_runs(home: Path, as_json: bool) -> None:
     from fairground.records.index import changes
-    from fairground.records.run_folder import run_folders
+    from fairground.records.run_folder import folder_names
     from fairground.records.store import Store
     from fairground.reporting.headings import with_unit
     from fairground.spec.identity import OWN_DATA, data_name, method_name
@@ -73,8 +73,9 @@ def _list_runs(home: Path, as_json: bool) -> None:
     store = Store(home)
     runs = {run.name: run for run in store.summaries()}
     kinds = {run.dataset for run in runs.values()}
-    states: dict[str, str] = dict.fromkeys(run_folders(home), "unfinished")
-    states |= dict.fromkeys(changes(home).keys() - runs.keys(), "damaged")
+    others = folder_names(home) - runs.keys()
+    states: dict[str, str] = {name: "unfinished" for name in others if (home / "runs" / name / "spec.json").exists()}
+    states |= dict.fromkeys(changes(home, others), "damaged")
     states |= {name: run.state for name, run in runs.items()}
     if as_json:
         print(json.dumps(states, sort_keys=True))

@@ -5,7 +5,6 @@ change of the files with the index, in one pass over the directory. An index tha
 rebuilt; if it cannot be written, the index is kept in memory.
 """
 
-import itertools
 import os
 import sqlite3
 import threading
@@ -26,7 +25,7 @@ _VERSION = 1
 #: `changed` is the time of change of the record's file: the order of records, and whether a row is up to date
 _TABLES = (
     """CREATE TABLE record (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, changed INTEGER NOT NULL,
+        name TEXT PRIMARY KEY, changed INTEGER NOT NULL,
         method TEXT NOT NULL, state TEXT NOT NULL, protocol TEXT, dataset TEXT, loss TEXT, miner TEXT, seed INTEGER,
         scores TEXT NOT NULL)""",
     # The file's whole content, apart from the columns that are searched.
@@ -68,7 +67,7 @@ class Index:
         except sqlite3.OperationalError:  # locked, read-only, full
             raise
         except sqlite3.DatabaseError:  # damaged, of an older layout, not a database
-            self._path.unlink()
+            self._path.unlink(missing_ok=True)
             with closing(self._opened()) as db:
                 return self._answer(db, query, values, names)
 
@@ -90,11 +89,8 @@ class Index:
 
     def _refresh(self, db: sqlite3.Connection, names: Collection[str] | None) -> None:
         found = changes(self._root, names)
-        if names is None:
-            known = dict(db.execute("SELECT name, changed FROM record"))
-        else:
-            rows = (db.execute("SELECT name, changed FROM record WHERE name = ?", (name,)) for name in names)
-            known = dict(itertools.chain.from_iterable(rows))
+        condition = "true" if names is None else f"name IN ({', '.join('?' * len(names))})"
+        known = dict(db.execute(f"SELECT name, changed FROM record WHERE {condition}", tuple(names or ())))
         stale = sorted((changed, name) for name, changed in found.items() if known.get(name) != changed)
         outdated = [*(known.keys() - found.keys()), *(name for _, name in stale)]
         if not outdated:
@@ -124,7 +120,7 @@ class Index:
             _text(record.spec, *keys) for keys in (("protocol",), ("data", "name"), ("loss", "name"), ("miner", "name"))
         )
         values = (name, changed, record.method, record.state, *parts, record.spec.get("seed"), _scores(record))
-        db.execute(f"INSERT INTO record VALUES (NULL, {', '.join('?' * len(values))})", values)
+        db.execute(f"INSERT INTO record VALUES ({', '.join('?' * len(values))})", values)
         db.execute("INSERT INTO body VALUES (?, ?)", (name, data))
 
 

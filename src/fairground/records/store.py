@@ -153,16 +153,6 @@ class Store:
         )
         return {name: json.loads(spec) for name, spec in rows}
 
-    def since(self, mark: int) -> tuple[int, list[RunRecord]]:
-        """Return the current records stored after `mark`, and the mark to ask with next time; begin with 0."""
-        rows = self._index.rows("SELECT id, json FROM record JOIN body USING (name) WHERE id > ? ORDER BY id", (mark,))
-        if not rows:
-            ((last,),) = self._index.rows("SELECT coalesce(max(id), 0) FROM record", names=()) or [(0,)]
-            if last < mark:  # the index was rebuilt and counts from the beginning
-                return self.since(0)
-        records = [RunRecord.from_plain(json.loads(text)["body"]) for _, text in rows]
-        return (rows[-1][0] if rows else mark), records
-
     def note_event(self, kind: str, run: str | None = None, detail: str = "") -> None:
         """Append an event; it is on the disk when this returns."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
