@@ -12,7 +12,7 @@ from tests.records.factory import make_record
 
 from benchmarks.harness import Table
 from fairground.records.store import Store
-from fairground.studies.executors.choose import executor_named
+from fairground.studies.executors.executor import executor_named
 
 JOBS = 100
 SECONDS = 0.05
@@ -40,10 +40,10 @@ def _overhead() -> Table:
         begun = time.perf_counter()
         with executor_named(name, "benchmarks.execution:nap", workers=1) as executor:
             # The first job waits for the worker, or the whole of Ray, to come up.
-            list(executor.run([{"n": -1, "seconds": 0.0}]))
+            list(executor.run({"first": {"n": -1, "seconds": 0.0}}))
             start = time.perf_counter() - begun
             begun = time.perf_counter()
-            assert len(list(executor.run([{"n": n, "seconds": SECONDS} for n in range(JOBS)]))) == JOBS
+            assert len(list(executor.run({str(n): {"n": n, "seconds": SECONDS} for n in range(JOBS)}))) == JOBS
             each = (time.perf_counter() - begun) / JOBS - SECONDS
         rows.append([name, f"{start:.1f}", f"{each * 1e3:.2f}", f"{each / RUN_SECONDS:.3%}"])
     return Table(

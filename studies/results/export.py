@@ -22,7 +22,7 @@ from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_jobs import StudyJob, jobs_of
 from fairground.studies.folder import begun_studies, folder_of
 from fairground.studies.select import Seal
-from fairground.studies.trial_store import TrialStore
+from fairground.studies.trials import TrialStore
 
 RECORDS = Path("docs/results/records")
 #: metrics whose every epoch is kept

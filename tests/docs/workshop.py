@@ -16,7 +16,7 @@ from fairground.datasets.icons import IconsDataset
 from fairground.records.store import Store
 from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study
-from fairground.studies.executors.inline import InlineExecutor
+from fairground.studies.executors.executor import InlineExecutor
 from fairground.studies.run_study import run_study
 from fairground.training.run import run
 from tests.training.tiny import TINY, tiny_words

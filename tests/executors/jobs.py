@@ -21,10 +21,8 @@ def fail(argument, tell):
         raise DataError("the split is empty")
     if argument["how"] == "exit":
         sys.exit(3)
-    if argument["how"] == "nan":
-        return {"value": float("nan")}
-    if argument["how"] == "nothing":
-        return None
+    if argument["how"] == "unsendable":
+        return lambda: None
     raise ValueError("a bug")
 
 
@@ -45,7 +43,9 @@ def wait(argument, tell):
     try:
         (folder / f"{argument['n']}.began").write_text(str(os.getpid()))
         tell({"run": argument["n"], "epoch": 0})
-        time.sleep(argument.get("seconds", 600))
+        end = time.monotonic() + argument.get("seconds", 600)
+        while time.monotonic() < end:
+            time.sleep(argument.get("nap", 600) if argument.get("seconds", 600) == 600 else 0.05)
     except KeyboardInterrupt:
         time.sleep(0.05)  # long enough for a second interrupt to do harm, if there were one
         (folder / f"{argument['n']}.checkpoint").write_text("resumable")
@@ -79,8 +79,3 @@ def slow_run(argument, tell):
         time.sleep(0.4 if event["kind"] == "epoch" else 0)
 
     return run_job(argument, told)
-
-
-def where(argument, tell):
-    """Tell which home a worker works in."""
-    return {"home": argument["home"], "is_there": Path(argument["home"]).is_dir()}

@@ -1,13 +1,23 @@
 """What every executor owes, over all of them."""
 
+import os
+
 import pytest
+import torch
 
 from fairground.errors import InputError
-from fairground.studies.executors.executor import Executor
-from fairground.studies.executors.inline import InlineExecutor
+from fairground.records.store import Store
+from fairground.studies.executors.executor import Executor, InlineExecutor, executor_named, limited_to
 from fairground.studies.executors.processes import ProcessExecutor
+from fairground.studies.scheduler import JOB, Scheduler
+from tests.training.tiny import tiny
 
 JOBS = "tests.executors.jobs"
+
+
+def numbered(*arguments: dict) -> dict[str, dict]:
+    """Return jobs by id: the number of each argument, or its place."""
+    return {str(argument.get("n", place)): argument for place, argument in enumerate(arguments)}
 
 
 def two_processes(job: str, **settings) -> Executor:
@@ -20,38 +30,37 @@ def make(request):
 
 
 def test_each_argument_comes_out_once_with_its_result(make):
-    arguments = [{"n": n} for n in range(20)]
     with make(f"{JOBS}:double") as executor:
-        outcomes = list(executor.run(arguments))
-    assert sorted(outcome.argument["n"] for outcome in outcomes) == list(range(20))
-    assert all(outcome.result["doubled"] == 2 * outcome.argument["n"] for outcome in outcomes)
+        outcomes = list(executor.run(numbered(*({"n": n} for n in range(20)))))
+    assert sorted(int(outcome.job_id) for outcome in outcomes) == list(range(20))
+    assert all(outcome.result["doubled"] == 2 * int(outcome.job_id) for outcome in outcomes)
     assert {(outcome.failure, outcome.attempts) for outcome in outcomes} == {(None, 1)}
 
 
 def test_a_search_may_submit_while_it_listens(make):
     with make(f"{JOBS}:double") as executor:
-        executor.submit({"n": 1})
+        executor.submit("1", {"n": 1})
         seen = []
         for outcome in executor.finished():
             seen.append(outcome.result["doubled"])
             if seen[-1] < 100:
-                executor.submit({"n": seen[-1]})
+                executor.submit(str(seen[-1]), {"n": seen[-1]})
     assert seen == [2, 4, 8, 16, 32, 64, 128]
 
 
-def test_an_argument_under_way_is_refused_and_welcome_again_afterwards(make):
+def test_a_job_under_way_is_refused_and_welcome_again_afterwards(make):
     with make(f"{JOBS}:double") as executor:
-        executor.submit({"n": 1, "epochs": 0})
-        with pytest.raises(InputError, match="already under way"):
-            executor.submit({"epochs": 0, "n": 1})
+        executor.submit("1", {"n": 1})
+        with pytest.raises(InputError, match="job 1 is already under way"):
+            executor.submit("1", {"n": 1})
         assert len(list(executor.finished())) == 1
-        assert len(list(executor.run([{"n": 1, "epochs": 0}]))) == 1
+        assert len(list(executor.run({"1": {"n": 1}}))) == 1
 
 
 def test_what_jobs_tell_is_heard_in_order(make):
     heard = []
     with make(f"{JOBS}:double", watch=heard.append) as executor:
-        assert len(list(executor.run([{"n": 1, "epochs": 3}, {"n": 2, "epochs": 3}]))) == 2
+        assert len(list(executor.run(numbered({"n": 1, "epochs": 3}, {"n": 2, "epochs": 3})))) == 2
     for run in (1, 2):
         assert [told["epoch"] for told in heard if told["run"] == run] == [1, 2, 3]
 
@@ -62,14 +71,12 @@ def test_what_jobs_tell_is_heard_in_order(make):
         ("refusal", "the split is empty"),
         ("bug", "ValueError: a bug"),
         ("exit", "SystemExit: 3"),
-        ("nan", "ValueError: Out of range float values are not JSON compliant"),
-        ("nothing", "must return a mapping; got NoneType"),
     ],
 )
 def test_a_failing_job_is_told_in_a_sentence_and_not_tried_again(make, how, sentence):
     with make(f"{JOBS}:fail") as executor:
-        (outcome,) = executor.run([{"how": how}])
-        (after,) = executor.run([{"how": "bug", "n": 2}])
+        (outcome,) = executor.run({"a": {"how": how}})
+        (after,) = executor.run({"b": {"how": "bug"}})
     assert sentence in outcome.failure
     assert outcome.result is None
     assert outcome.attempts == after.attempts == 1
@@ -85,7 +92,7 @@ def test_a_failing_job_is_told_in_a_sentence_and_not_tried_again(make, how, sent
 )
 def test_a_job_that_is_not_there_is_a_failure_in_a_sentence(make, job, sentence):
     with make(job) as executor:
-        (outcome,) = executor.run([{}])
+        (outcome,) = executor.run({"a": {}})
     assert sentence in outcome.failure
 
 
@@ -96,6 +103,55 @@ def test_a_job_that_is_no_path_is_refused_before_anything_starts(make):
 
 def test_leaving_early_forgets_what_has_not_run(make):
     with make(f"{JOBS}:double") as executor:
-        for _ in executor.run([{"n": n} for n in range(5)]):
+        for _ in executor.run(numbered(*({"n": n} for n in range(5)))):
             break
     assert list(executor.finished()) == []
+
+
+def test_a_result_that_cannot_be_sent_is_a_failure():
+    with two_processes(f"{JOBS}:fail") as executor:
+        (outcome,) = executor.run({"a": {"how": "unsendable"}})
+    assert "the result of the job cannot be sent" in outcome.failure
+
+
+#: a network large enough that torch shares its sums out to threads
+SPEC = tiny(
+    "training.epochs=1",
+    "training.batches_per_epoch=4",
+    "training.batch_size=64",
+    "data.n_classes=48",
+    "data.size=32",
+    "trunk.widths=[32, 64]",
+    "head.embedding_dim=128",
+)
+
+
+def record(executor: str, threads: int, home):
+    with executor_named(executor, JOB, workers=1, threads=threads) as spawned:
+        (found,) = Scheduler(store=Store(home), executor=spawned).run_specs([SPEC])
+    assert found.failure is None, found.failure
+    return found
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_inline_and_processes_give_the_same_digits(threads: int, tmp_path) -> None:
+    records = {name: record(name, threads, tmp_path / name) for name in ("inline", "processes")}
+    assert {found.provenance.threads for found in records.values()} == {threads}
+    assert len({found.digits() for found in records.values()}) == 1
+
+
+def test_a_process_has_its_own_threads_again_afterwards() -> None:
+    before, said = torch.get_num_threads(), os.environ.get("OMP_NUM_THREADS")
+    for threads in (1, 2, 1):
+        with limited_to(threads):
+            assert torch.get_num_threads() == threads
+            assert os.environ["OMP_NUM_THREADS"] == str(threads)
+    assert (torch.get_num_threads(), os.environ.get("OMP_NUM_THREADS")) == (before, said)
+
+
+def test_an_inline_job_that_fails_gives_its_threads_back() -> None:
+    before = torch.get_num_threads()
+    with InlineExecutor("tests.executors.jobs:fail", threads=1) as executor:
+        (outcome,) = executor.run({"a": {"how": "sentence"}})
+    assert outcome.failure
+    assert torch.get_num_threads() == before

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import InputError
-from fairground.studies.executors.inline import InlineExecutor
+from fairground.studies.executors.executor import InlineExecutor
 from fairground.studies.executors.processes import ProcessExecutor
+from tests.executors.test_executors import numbered
 from tests.patience import PATIENCE
 
 JOBS = "tests.executors.jobs"
@@ -55,8 +56,8 @@ def children_of(process: int) -> set[int]:
 
 def test_workers_are_reused_and_no_more_than_asked_for():
     with ProcessExecutor(f"{JOBS}:double", workers=2) as executor:
-        processes = {outcome.result["process"] for outcome in executor.run([{"n": n} for n in range(30)])}
-        again = {outcome.result["process"] for outcome in executor.run([{"n": n} for n in range(30)])}
+        processes = {outcome.result["process"] for outcome in executor.run(numbered(*({"n": n} for n in range(30))))}
+        again = {outcome.result["process"] for outcome in executor.run(numbered(*({"n": n} for n in range(30))))}
     assert 1 <= len(processes | again) <= 2
     assert os.getpid() not in processes
     assert all(vanishes(process) for process in processes)
@@ -64,7 +65,7 @@ def test_workers_are_reused_and_no_more_than_asked_for():
 
 def test_threads_are_pinned_before_the_job_can_import_anything():
     with ProcessExecutor(f"{JOBS}:threads", workers=1, threads=3) as executor:
-        (outcome,) = executor.run([{}])
+        (outcome,) = executor.run({"a": {}})
     assert set(outcome.result.values()) == {"3"}
 
 
@@ -72,7 +73,7 @@ def test_a_job_whose_worker_is_killed_is_given_to_a_fresh_one(tmp_path):
     heard = []
     with ProcessExecutor(f"{JOBS}:die_until_resumed", workers=2, retries=2, watch=heard.append) as executor:
         arguments = [{"n": n, "folder": str(tmp_path), "succeeds_at": 1 + n} for n in range(3)]
-        outcomes = {outcome.argument["n"]: outcome for outcome in executor.run(arguments)}
+        outcomes = {int(outcome.job_id): outcome for outcome in executor.run(numbered(*arguments))}
     assert [outcomes[n].result for n in range(3)] == [{"attempt": 1}, {"attempt": 2}, {"attempt": 3}]
     assert [outcomes[n].attempts for n in range(3)] == [1, 2, 3]
     assert [told["worker_died"] for told in heard] == ["killed by SIGKILL; about to be killed"] * 3
@@ -82,7 +83,7 @@ def test_a_job_that_kills_every_worker_is_reported_and_the_others_go_on(tmp_path
     with ProcessExecutor(f"{JOBS}:die_until_resumed", workers=1, retries=1) as executor:
         doomed = {"n": 0, "folder": str(tmp_path), "succeeds_at": 99}
         sound = {"n": 1, "folder": str(tmp_path), "succeeds_at": 1}
-        first, second = executor.run([doomed, sound])
+        first, second = executor.run(numbered(doomed, sound))
     assert first.failure == (
         "the worker process died 2 times over this job, last: killed by SIGKILL; about to be killed"
     )
@@ -99,7 +100,7 @@ def test_a_worker_killed_from_outside_in_the_middle_of_a_job(tmp_path):
             os.kill(killed[0], signal.SIGKILL)
 
     with ProcessExecutor(f"{JOBS}:wait", workers=1, watch=kill_once) as executor:
-        (outcome,) = executor.run([{"n": 0, "folder": str(tmp_path), "seconds": 0.2}])
+        (outcome,) = executor.run({"0": {"n": 0, "folder": str(tmp_path), "seconds": 0.2}})
     assert (outcome.result, outcome.attempts) == ({}, 2)
     assert int((tmp_path / "0.began").read_text()) != killed[0]
 
@@ -107,7 +108,7 @@ def test_a_worker_killed_from_outside_in_the_middle_of_a_job(tmp_path):
 def test_closing_interrupts_the_jobs_and_leaves_resumable_runs(tmp_path):
     with ProcessExecutor(f"{JOBS}:wait", workers=2) as executor:
         for n in range(3):
-            executor.submit({"n": n, "folder": str(tmp_path)})
+            executor.submit(str(n), {"n": n, "folder": str(tmp_path)})
         processes = [int(appears(tmp_path / f"{n}.began")) for n in range(2)]
     assert sorted(file.name for file in tmp_path.glob("*.checkpoint")) == ["0.checkpoint", "1.checkpoint"]
     assert not any(is_running(process) for process in processes)
@@ -117,7 +118,7 @@ def test_closing_interrupts_the_jobs_and_leaves_resumable_runs(tmp_path):
 def test_a_job_that_does_not_listen_is_killed_after_its_grace(tmp_path):
     began = time.monotonic()
     with ProcessExecutor(f"{JOBS}:stubborn", workers=1, grace=0.2) as executor:
-        executor.submit({"folder": str(tmp_path)})
+        executor.submit("a", {"folder": str(tmp_path)})
         process = int(appears(tmp_path / "stubborn.began"))
     assert not is_running(process)
     assert time.monotonic() - began < PATIENCE
@@ -128,7 +129,7 @@ import sys
 from fairground.studies.executors.processes import ProcessExecutor
 try:
     with ProcessExecutor("{JOBS}:wait", workers=2) as executor:
-        for outcome in executor.run([dict(n=n, folder=sys.argv[1]) for n in range(4)]):
+        for outcome in executor.run({{str(n): dict(n=n, folder=sys.argv[1]) for n in range(4)}}):
             pass
 except KeyboardInterrupt:
     print("interrupted")
@@ -153,9 +154,9 @@ def test_however_the_driver_ends_its_workers_leave_resumable_runs(tmp_path, how)
 
 def test_a_job_costs_little_beyond_itself():
     with ProcessExecutor(f"{JOBS}:double", workers=1) as executor:
-        list(executor.run([{"n": -1}]))
+        list(executor.run({"-1": {"n": -1}}))
         began = time.process_time()
-        assert len(list(executor.run([{"n": n} for n in range(200)]))) == 200
+        assert len(list(executor.run(numbered(*({"n": n} for n in range(200)))))) == 200
         taken = time.process_time() - began
     assert taken / 200 < 0.01
 
@@ -172,5 +173,5 @@ def test_ctrl_c_inline_reaches_the_job_itself(tmp_path):
 
     argument = {"n": 0, "folder": str(tmp_path)}
     with pytest.raises(KeyboardInterrupt), InlineExecutor(f"{JOBS}:wait", watch=press) as executor:
-        list(executor.run([argument]))
+        list(executor.run({"0": argument}))
     assert list(executor.finished()) == []

@@ -1,12 +1,7 @@
-"""A small cluster of Ray's own making: the contract of every executor, and workers and nodes that are lost."""
+"""A small Ray cluster: what every executor does, and workers and nodes that are lost."""
 
 import dataclasses
-import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,15 +13,11 @@ import ray
 from ray.cluster_utils import Cluster
 
 from fairground.errors import ClusterError, InputError
-from fairground.records.record import RunRecord
-from fairground.records.run_folder import RunFolder
-from fairground.spec.identity import canonical_json, name_of, to_plain
-from fairground.studies.executors.choose import executor_named
-from fairground.studies.executors.inline import InlineExecutor
+from fairground.studies.executors.executor import executor_named
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.executors.ray import RayExecutor
-from tests.executors.test_processes import children_of, vanishes
-from tests.patience import PATIENCE
+from tests.executors.test_executors import numbered, record
+from tests.executors.test_processes import appears
 from tests.studies.test_run_study import digits, small, study_results
 from tests.training.tiny import tiny
 
@@ -89,78 +80,53 @@ def big_nodes(cluster: Cluster) -> Iterator[BigNodes]:
         nodes.lose()
 
 
-@pytest.fixture
-def ray_executor(cluster: Cluster):
-    return RayExecutor
-
-
-def test_outcomes_are_those_of_every_executor_and_each_comes_once(ray_executor) -> None:
+def test_outcomes_are_those_of_every_executor_and_each_comes_once(cluster: Cluster) -> None:
     heard: list = []
-    arguments = [{"n": n, "epochs": 2} for n in range(12)]
-    with ray_executor(f"{JOBS}:double", watch=heard.append) as executor:
-        outcomes = list(executor.run(arguments))
-        executor.submit({"n": 1})
+    jobs = numbered(*({"n": n, "epochs": 2} for n in range(6)))
+    with RayExecutor(f"{JOBS}:double", watch=heard.append) as executor:
+        outcomes = list(executor.run(jobs))
+        executor.submit("1", {"n": 1})
         with pytest.raises(InputError, match="already under way"):
-            executor.submit({"n": 1})
+            executor.submit("1", {"n": 1})
         assert len(list(executor.finished())) == 1
-    with InlineExecutor(f"{JOBS}:double") as inline:
-        wanted = {outcome.argument["n"]: outcome.result["doubled"] for outcome in inline.run(arguments)}
-    assert {outcome.argument["n"]: outcome.result["doubled"] for outcome in outcomes} == wanted
-    assert len(outcomes) == 12
-    processes = {outcome.result["process"] for outcome in outcomes}
-    assert len(processes) <= 2
-    assert all(vanishes(process) for process in processes)
-    for n in range(12):
+    assert {outcome.job_id: outcome.result["doubled"] for outcome in outcomes} == {str(n): 2 * n for n in range(6)}
+    assert len(outcomes) == 6
+    for n in range(6):
         assert [told["epoch"] for told in heard if told.get("run") == n] == [1, 2]
     assert ray.is_initialized(), "a Ray that was there before must be left running"
 
 
-def test_failures_are_sentences_and_threads_are_pinned(ray_executor) -> None:
-    with ray_executor(f"{JOBS}:fail", workers=1) as executor:
-        (refused,) = executor.run([{"how": "refusal"}])
-        (bug,) = executor.run([{"how": "bug"}])
+def test_failures_are_sentences_and_threads_are_pinned(cluster: Cluster) -> None:
+    with RayExecutor(f"{JOBS}:fail", workers=1) as executor:
+        (refused,) = executor.run({"a": {"how": "refusal"}})
+        (bug,) = executor.run({"a": {"how": "bug"}})
     assert (refused.failure, refused.attempts) == ("the split is empty", 1)
     assert (bug.failure, bug.attempts) == ("ValueError: a bug", 1)
     assert "Traceback" in bug.details
-    with ray_executor(f"{JOBS}:threads", workers=1, threads=2) as executor:
-        (outcome,) = executor.run([{}])
+    with RayExecutor(f"{JOBS}:threads", workers=1, threads=2) as executor:
+        (outcome,) = executor.run({"a": {}})
     assert set(outcome.result.values()) == {"2"}
 
 
-def test_a_study_has_the_numbers_it_has_without_ray(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_run_and_a_study_have_the_numbers_they_have_without_ray(cluster: Cluster, tmp_path: Path) -> None:
+    assert record("ray", 2, tmp_path / "one").digits() == record("inline", 2, tmp_path / "other").digits()
     study = small()
     study = dataclasses.replace(study, search=dataclasses.replace(study.search, trials=6, startup=3))
     assert digits(study_results(study, tmp_path / "ray", "ray")) == digits(study_results(study, tmp_path / "inline"))
 
 
-def test_a_worker_process_that_is_killed_is_replaced(ray_executor, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_is_replaced(cluster: Cluster, tmp_path: Path) -> None:
     heard: list = []
-    with ray_executor(f"{JOBS}:die_until_resumed", workers=1, retries=1, watch=heard.append) as executor:
-        saved, lost = executor.run([{"n": n, "folder": str(tmp_path), "succeeds_at": 2 + 9 * n} for n in range(2)])
+    with RayExecutor(f"{JOBS}:die_until_resumed", workers=1, retries=1, watch=heard.append) as executor:
+        jobs = numbered(*({"n": n, "folder": str(tmp_path), "succeeds_at": 2 + 9 * n} for n in range(2)))
+        saved, lost = executor.run(jobs)
     assert (saved.result, saved.attempts) == ({"attempt": 2}, 2)
-    assert "the worker process died 2 times over this job, last: killed by SIGKILL" in lost.failure
-    assert {told["worker_died"] for told in heard} == {"killed by SIGKILL; about to be killed"}
-
-
-def test_an_actor_that_is_killed_takes_its_process_along_and_is_replaced(ray_executor, tmp_path: Path) -> None:
-    killed: list[int] = []
-
-    def kill_actor(told) -> None:
-        if "epoch" in told and not killed:
-            killed.append(int((tmp_path / "0.began").read_text()))
-            parent = Path(f"/proc/{killed[0]}/stat").read_text().rpartition(")")[2].split()[1]
-            os.kill(int(parent), signal.SIGKILL)
-
-    with ray_executor(f"{JOBS}:wait", workers=1, watch=kill_actor) as executor:
-        (outcome,) = executor.run([{"n": 0, "folder": str(tmp_path), "seconds": 0.5}])
-    assert (outcome.result, outcome.attempts) == ({}, 2)
-    assert vanishes(killed[0])
+    assert "the worker process died 2 times over this job, last: the Ray worker or its node was lost" in lost.failure
+    assert [told["run"] for told in heard] == ["0", "1", "1"]
 
 
 def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(big_nodes: BigNodes, tmp_path: Path) -> None:
-    """No file of the node is the driver's."""
     spec = tiny("training.epochs=5")
-    argument = {"spec": to_plain(spec), "home": str(tmp_path / "home")}
     heard: list = []
 
     def pull_the_plug(told) -> None:
@@ -170,30 +136,20 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(big_nodes
             big_nodes.lose()
             big_nodes.add()
 
+    def argument(name: str) -> dict:
+        (tmp_path / name).mkdir()
+        return {"spec": spec, "home": str(tmp_path / name)}
+
     # The cluster may offer the lost node once more before it knows.
-    settings = {"workers": 1, "threads": 3, "carry_seconds": 0.0, "retries": 5}
-    with RayExecutor(f"{JOBS}:slow_run", watch=pull_the_plug, **settings) as executor:
-        (outcome,) = executor.run([argument])
+    with RayExecutor(f"{JOBS}:slow_run", watch=pull_the_plug, workers=1, threads=3, retries=5) as executor:
+        (outcome,) = executor.run({"a": argument("home")})
     assert outcome.failure is None
     assert outcome.attempts >= 2
     cut = next(i for i, told in enumerate(heard) if told["kind"] == "worker_died")
-    assert next(told["epoch"] for told in heard[cut:] if told["kind"] == "batch") > 1, "it began anew"
-    folder = RunFolder(tmp_path / "home", name_of(spec))
-    assert folder.embeddings.exists()
-    assert folder.queries.exists()
+    assert next(told["epoch"] for told in heard[cut:] if told["kind"] == "batch") > 1, "it began again"
     with ProcessExecutor(f"{JOBS}:slow_run", workers=1, threads=3) as executor:
-        (undisturbed,) = executor.run([{**argument, "home": str(tmp_path / "other")}])
-    first, second = (RunRecord.from_json(canonical_json(found.result)) for found in (outcome, undisturbed))
-    assert first.digits() == second.digits()
-
-
-def test_a_worker_on_another_node_takes_its_folder_along(big_nodes: BigNodes, tmp_path: Path) -> None:
-    # Not a moment to wait for a node: there is one.
-    with RayExecutor(f"{JOBS}:where", workers=1, threads=3, node_wait=0) as executor:
-        (outcome,) = executor.run([{"home": str(tmp_path)}])
-        assert outcome.result["is_there"]
-        assert outcome.result["home"] != str(tmp_path)
-    assert not Path(outcome.result["home"]).exists()
+        (undisturbed,) = executor.run({"a": argument("other")})
+    assert outcome.result.digits() == undisturbed.result.digits()
 
 
 def test_when_the_last_node_dies_the_driver_waits_as_long_as_it_says_and_no_job_is_called_failed(
@@ -209,78 +165,27 @@ def test_when_the_last_node_dies_the_driver_waits_as_long_as_it_says_and_no_job_
         RayExecutor(f"{JOBS}:wait", watch=pull_the_plug, **settings) as executor,
         pytest.raises(ClusterError, match=r"no node of the cluster has had room for a worker of 3 .* for 3 seconds"),
     ):
-        outcomes.extend(executor.run([{"n": 0, "folder": str(tmp_path)}]))
+        outcomes.extend(executor.run({"0": {"n": 0, "folder": str(tmp_path)}}))
     assert (tmp_path / "0.began").exists()
-    assert outcomes == [], "a lost node is no failure of the job"
+    assert outcomes == [], "a lost node is not a failure of the job"
 
 
-JSON_DRIVER = f"""
-import json
-from fairground.commands.terminal import prints_on_stderr
-from fairground.studies.executors.processes import ProcessExecutor
-from fairground.studies.executors.ray import RayExecutor
-with prints_on_stderr(), RayExecutor("{JOBS}:double", workers=1) as executor:
-    (outcome,) = executor.run([dict(n=21)])
-print(json.dumps(outcome.result["doubled"]))
-"""
-
-
-def test_what_ray_prints_never_reaches_the_output(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", JSON_DRIVER], cwd=ROOT, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    assert json.loads(done.stdout) == 42
-
-
-def test_impossible_wishes_are_refused_in_a_sentence(cluster: Cluster) -> None:
+def test_impossible_wishes_are_refused_in_a_sentence(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no node of the cluster has room for a worker of 1 processors and 0.5 accel"):
         RayExecutor(f"{JOBS}:double", gpus=0.5)
     with pytest.raises(InputError, match="node_wait must be 0 seconds or more; got -1"):
         RayExecutor(f"{JOBS}:double", node_wait=-1)
     with pytest.raises(InputError, match="node_wait is for the executor ray; processes has no nodes to wait for"):
         executor_named("processes", f"{JOBS}:double", node_wait=9)
-    with pytest.raises(InputError, match="a cluster's address is host:port or auto"):
-        RayExecutor(f"{JOBS}:double", address="ray://somewhere:10001")
+    with RayExecutor(f"{JOBS}:double") as executor:
+        (outcome,) = executor.run({"a": {"n": 1, "home": str(tmp_path / "elsewhere")}})
+    assert outcome.is_store_failure
+    assert "several machines need a --home they share" in outcome.failure
 
 
-DRIVER = f"""
-import signal, sys
-# Background jobs inherit that Ctrl-C is ignored.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from pathlib import Path
-from fairground.studies.executors.processes import ProcessExecutor
-from fairground.studies.executors.ray import RayExecutor
-with RayExecutor("{JOBS}:wait", workers=1) as executor:
-    for outcome in executor.run([dict(n=0, folder=sys.argv[1])]):
-        pass
-"""
-
-
-def strangers_may_connect(processes: set[int]) -> bool:
-    """Tell whether any of these processes listens on more than the loopback interface."""
-    sockets = {str(fd.readlink()) for p in processes for fd in Path(f"/proc/{p}/fd").glob("*") if fd.is_symlink()}
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in Path(table).read_text().splitlines()[1:]:
-            words = line.split()
-            is_loopback = words[1].startswith(("0100007F:", "0000000000000000FFFF00000100007F:")) or (
-                words[1].startswith("00000000000000000000000001000000:")
-            )
-            if words[3] == "0A" and f"socket:[{words[9]}]" in sockets and not is_loopback:
-                return True
-    return False
-
-
-def test_a_ray_of_its_own_listens_to_nobody_else_and_leaves_with_ctrl_c(tmp_path: Path) -> None:
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + PATIENCE
-    while not (tmp_path / "0.began").exists():
-        assert driver.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    family = children_of(driver.pid)
-    assert len(family) >= 3
-    assert not strangers_may_connect({driver.pid, *family})
-    driver.send_signal(signal.SIGINT)
-    words = driver.communicate(timeout=PATIENCE)[1]
-    assert b"KeyboardInterrupt" in words
-    assert (tmp_path / "0.checkpoint").exists()
-    assert all(vanishes(process) for process in family)
+def test_closing_interrupts_the_jobs_and_leaves_resumable_runs(cluster: Cluster, tmp_path: Path) -> None:
+    with RayExecutor(f"{JOBS}:wait", workers=1) as executor:
+        executor.submit("0", {"n": 0, "folder": str(tmp_path), "nap": 0.05})
+        process = int(appears(tmp_path / "0.began"))
+    assert appears(tmp_path / "0.checkpoint") == "resumable"
+    assert process

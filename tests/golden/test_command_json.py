@@ -93,7 +93,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "study_list": ("study", "list", *STUDIED),
     "study_plan": ("study", "plan", "mine.toml", *STUDIED),
     "study_plan_tiny": ("study", "plan", "tiny", *STUDIED),
-    "study_plan_paper": ("study", "plan", "mlrc2020/table4", *STUDIED, "--images-per-second", "500", "--gpu", "mine"),
+    "study_plan_paper": ("study", "plan", "mlrc2020/table4", *STUDIED, "--images-per-second", "500"),
     "study": ("study", "mine.toml", *INLINE, *STUDIED),
     "study_status": ("study", "status", "mine.toml", *STUDIED),
     "study_compare": ("compare", *STUDIED),

@@ -9,7 +9,7 @@ from fairground.records.arrays import write_arrays
 from fairground.records.record import RunRecord, Score
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.run_set import RunSet
-from fairground.studies.trial import Trial
+from fairground.studies.trials import Trial
 from tests.records.factory import hashed, make_provenance, make_record
 
 HOSTILE = (

@@ -9,7 +9,7 @@ from fairground.reporting.figure import figures_of
 from fairground.reporting.find_runs import find_runs
 from fairground.reporting.sections import figure_inputs_of
 from fairground.spec.study_load import load_study
-from fairground.studies.executors.choose import executor_named
+from fairground.studies.executors.executor import executor_named
 from fairground.studies.folder import folder_of
 from fairground.studies.run_study import run_study
 

@@ -27,7 +27,7 @@ from fairground.reporting.figures import (
     traces,
 )
 from fairground.reporting.sections import figure_inputs_of
-from fairground.studies.trial import Trial
+from fairground.studies.trials import Trial
 from tests.records.factory import hashed, make_record
 from tests.reporting.figure_runs import KEY, changed, inputs, run
 from tests.reporting.fixtures import make_rich_study, make_study, write_files

@@ -7,7 +7,7 @@ from studies.results.export import export
 from studies.results.records import JOINED, read_runs
 
 from fairground.spec.study_load import load_study
-from fairground.studies.executors.choose import executor_named
+from fairground.studies.executors.executor import executor_named
 from fairground.studies.run_study import run_study
 
 JOBS = "tests.studies.jobs"

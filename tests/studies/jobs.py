@@ -2,20 +2,18 @@
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from fairground.records.provenance import begin
 from fairground.records.record import EpochRow, RunRecord, Score
 from fairground.spec.identity import canonical_json, method_of, name_of, to_plain
-from fairground.spec.load import run_from_plain
 from tests.studies.arithmetic import score_of
 
 
 def quadratic(argument, tell):
     """Score a run by how near its margin is to the best; NaN-like regions diverge or fail."""
-    import json
-
-    spec = run_from_plain(argument["spec"])
+    spec = argument["spec"]
     margin = float(spec.loss.settings.get("margin", spec.loss.settings.get("positive_margin", 0.0)))
     _mark(argument, spec)
     time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))
@@ -37,7 +35,7 @@ def quadratic(argument, tell):
         provenance=begin().finish(data_fingerprint="d", split_fingerprint="s", threads=1),
     )
     tell({"kind": "batch", "run": record.name, "epoch": 1, "of": 1, "batch": 1, "batches": 1, "loss": 1.0})
-    return json.loads(record.to_json())
+    return record
 
 
 #: somebody's own metric, of which less is better
@@ -47,9 +45,8 @@ OWN_METRIC = "my_lab.metrics:Misses"
 def mirrored(argument, tell):
     """Score as `quadratic` does, by a metric of which less is better."""
     result = quadratic(argument, tell)
-    for score in result["scores"]:
-        score |= {"metric": OWN_METRIC, "value": 1 - score["value"], "higher_is_better": False}
-    return result
+    turned = [Score(metric=OWN_METRIC, split=s.split, value=1 - s.value, higher_is_better=False) for s in result.scores]
+    return replace(result, scores=tuple(turned))
 
 
 def full_disk(argument, tell):

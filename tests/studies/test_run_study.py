@@ -19,15 +19,13 @@ from fairground.reporting.study_results import results_plain, results_text, writ
 from fairground.spec.study import study_hash
 from fairground.spec.study_jobs import jobs_of
 from fairground.spec.study_load import load_study
-from fairground.studies.executors.choose import executor_named
-from fairground.studies.executors.inline import InlineExecutor
+from fairground.studies.executors.executor import InlineExecutor, executor_named
 from fairground.studies.folder import find_begun, folder_of
 from fairground.studies.run_study import run_study
 from fairground.studies.search import search
 from fairground.studies.select import Seal, Selected, select
 from fairground.studies.status import results_so_far, status_of
-from fairground.studies.trial import Trial
-from fairground.studies.trial_store import TrialStore
+from fairground.studies.trials import Trial, TrialStore
 from tests.executors.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
 from tests.studies.jobs import OWN_METRIC
@@ -239,14 +237,18 @@ def test_a_half_written_wave_is_taken_up_where_it_stopped(tmp_path):
     study = small()
     job = jobs_of(study)[1]
     folder_of(study, tmp_path).path.mkdir(parents=True)
-    trial_store = TrialStore.in_folder(folder_of(study, tmp_path).path, study=study_hash(study))
+    trial_store = TrialStore(folder_of(study, tmp_path).path)
     first = next(search(job, trial_store)).specs
-    # The driver died after asking; another asks for the very same runs.
-    again = TrialStore.in_folder(folder_of(study, tmp_path).path, study=study_hash(study))
-    assert next(search(job, again)).specs == first
-    assert [trial.state for trial in again.trials(job.label)] == ["asked"] * 3
-    trial_store.close()
-    again.close()
+    # The driver died while it wrote; another asks for the very same runs.
+    text = trial_store.path.read_text()
+    trial_store.path.write_text(text[:-20])
+    assert len(trial_store.trials(job.label)) == 2
+    assert next(search(job, trial_store)).specs == first
+    assert [trial.state for trial in trial_store.trials(job.label)] == ["asked"] * 3
+    assert trial_store.path.read_text() == text
+    trial_store.path.write_text("rubbish\n" + text)
+    with pytest.raises(StoreError, match="is damaged: 'rubbish' is not a trial"):
+        trial_store.trials(job.label)
 
 
 class Vanishing(InlineExecutor):

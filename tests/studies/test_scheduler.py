@@ -11,7 +11,7 @@ from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run
-from fairground.studies.executors.inline import InlineExecutor
+from fairground.studies.executors.executor import InlineExecutor
 from fairground.studies.scheduler import Request, Scheduler
 from tests.patience import PATIENCE
 from tests.studies import pretended_runs

@@ -6,7 +6,7 @@ import pytest
 
 from fairground.spec.space import Choice, Integer, LogReal, Real
 from fairground.studies.suggest import suggest
-from fairground.studies.trial import Trial
+from fairground.studies.trials import Trial
 
 RANGES = {
     "a": Real(low=-0.2, high=2.0),

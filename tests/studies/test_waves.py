@@ -23,7 +23,7 @@ from fairground.reporting.study_results import from_study, results_plain, tables
 from fairground.spec.procedures import SeedProcedure, UntilSettledSpec
 from fairground.spec.study import study_hash
 from fairground.spec.study_load import load_study
-from fairground.studies.executors.choose import executor_named
+from fairground.studies.executors.executor import executor_named
 from fairground.studies.folder import stored_study
 from fairground.studies.plan import plan_of
 from fairground.studies.run_study import run_study
@@ -93,12 +93,9 @@ def test_only_methods_in_question_get_more_seeds_by_the_rule(study, tmp_path):
         assert procedure.sentence in record.notes
 
 
-@pytest.mark.parametrize("executor", ["processes", "ray"])
-def test_every_executor_gives_the_same_seeds_and_numbers(executor, study, tmp_path):
-    if executor == "ray":
-        pytest.importorskip("ray")
+def test_every_executor_gives_the_same_seeds_and_numbers(study, tmp_path):
     inline = study_results(study, tmp_path / "inline")
-    assert numbers(study_results(study, tmp_path / "other", executor)) == numbers(inline)
+    assert numbers(study_results(study, tmp_path / "other", "processes")) == numbers(inline)
 
 
 def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, tmp_path):
@@ -106,7 +103,7 @@ def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, tmp
     undisturbed = study_results(study, tmp_path / "undisturbed")
     code = (
         "from functools import partial; from pathlib import Path\n"
-        "from fairground.studies.executors.choose import executor_named\n"
+        "from fairground.studies.executors.executor import executor_named\n"
         "from fairground.spec.study_load import load_study\n"
         "from fairground.studies.run_study import run_study\n"
         f"run_study(load_study({str(tmp_path / 'margins.toml')!r}), home=Path({str(home)!r}),\n"

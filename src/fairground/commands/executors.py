@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairground.studies.executors.choose import executor_named
-from fairground.studies.executors.executor import Executor, Watch
+from fairground.studies.executors.executor import Executor, Watch, executor_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +41,9 @@ WorkerThreads = Annotated[int, typer.Option("--threads", min=1, help="Processor 
 Gpus = Annotated[
     float, typer.Option("--gpus", min=0, help="With ray: accelerators per run, a share of one if below 1.")
 ]
-Address = Annotated[str | None, typer.Option("--address", help="The Ray cluster's address; none starts one here.")]
+Address = Annotated[
+    str | None, typer.Option("--address", help="The Ray cluster's address (default: the one this machine belongs to).")
+]
 NodeWait = Annotated[
     float | None,
     typer.Option(
@@ -50,8 +51,4 @@ NodeWait = Annotated[
         min=0,
         help="With ray: seconds to wait for a node when none is left, before ending resumably (default 300).",
     ),
-]
-Storage = Annotated[
-    str | None,
-    typer.Option("--storage", help="Where trials are kept, as postgresql+psycopg://...; by default in a file."),
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.executors import Address, ExecutorName, ExecutorOptions, Gpus, Storage, Workers, WorkerThreads
+from fairground.commands.executors import Address, ExecutorName, ExecutorOptions, Gpus, Workers, WorkerThreads
 from fairground.commands.options import HOME, AsJson, Home, Quiet, kept_for_json
 from fairground.commands.progress import study_progress
 from fairground.commands.study import run_and_print as run_study
@@ -44,7 +44,6 @@ def reproduce(
     threads: WorkerThreads = 1,
     gpus: Gpus = 0.0,
     address: Address = None,
-    storage: Storage = None,
     home: Home = HOME,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -74,7 +73,7 @@ def reproduce(
             f"`fairground study resume {study.name}` goes on with it",
         )
         more = replace(study, repeats=max(repeats, study.repeats))
-        run_study(more, home, options, storage, as_json=as_json, is_quiet=quiet or as_json)
+        run_study(more, home, options, as_json=as_json, is_quiet=quiet or as_json)
         return
     with kept_for_json(as_json):
         records = repeat_run(what, repeats, home=home, options=options, quiet=quiet or as_json)

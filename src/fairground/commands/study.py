@@ -17,7 +17,6 @@ from fairground.commands.executors import (
     ExecutorOptions,
     Gpus,
     NodeWait,
-    Storage,
     Workers,
     WorkerThreads,
 )
@@ -33,10 +32,9 @@ from fairground.reporting import table_formats
 from fairground.reporting.study_results import results_plain, results_text, tables_of, write_study_page
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import load_study, study_names
-from fairground.studies.failures import StudyFailures, failures_of
 from fairground.studies.folder import find_begun, folder_of
 from fairground.studies.plan import StudyPlan, cost_probes, plan_of
-from fairground.studies.run_study import JobResult, run_study
+from fairground.studies.run_study import JobResult, StudyFailures, failures_of, run_study
 from fairground.studies.scheduler import JOB, Scheduler
 
 if TYPE_CHECKING:
@@ -114,7 +112,6 @@ def study(
     gpus: float = 0.0,
     address: str | None = None,
     node_wait: float | None = None,
-    storage: str | None = None,
     loggers: Sequence[str] = (),
     home: str | os.PathLike[str] | None = None,
     quiet: bool = False,
@@ -136,7 +133,7 @@ def study(
         name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
     )
     found = find_study([name, *words_of(changes)], folder)
-    return run_found_study(found, home=folder, options=options, storage=storage, loggers=loggers, quiet=quiet)
+    return run_found_study(found, home=folder, options=options, loggers=loggers, quiet=quiet)
 
 
 def find_study(words: Sequence[str], home: Path, *, is_begun: bool = False) -> StudySpec:
@@ -153,7 +150,6 @@ def run_found_study(
     *,
     home: Path,
     options: ExecutorOptions,
-    storage: str | None = None,
     loggers: Sequence[str] = (),
     quiet: bool = False,
 ) -> StudyResult:
@@ -169,7 +165,6 @@ def run_found_study(
             found,
             home=home,
             spawn=lambda job: options.spawn(job, feed.with_events(watch)),
-            storage=storage,
             on_record=feed.with_records(on_record),
         )
     page = None
@@ -189,14 +184,6 @@ def measured_plan(found: StudySpec, *, home: Path, options: ExecutorOptions, qui
     return plan_of(found, home=home)
 
 
-@dataclass(frozen=True, kw_only=True)
-class GpuSpeed:
-    """What a GPU is called and how fast it trains, as the user says it; None where nothing was said."""
-
-    name: str
-    images_per_second: float | None
-
-
 ACTIONS = ("run", "resume", "plan", "status", "list")
 
 
@@ -214,7 +201,6 @@ def study_command(
     gpus: Gpus = 0.0,
     address: Address = None,
     node_wait: NodeWait = None,
-    storage: Storage = None,
     until_settled: Annotated[
         bool,
         typer.Option(
@@ -230,7 +216,6 @@ def study_command(
         float | None,
         typer.Option("--images-per-second", help="With plan: how fast your GPU trains the network.", min=1),
     ] = None,
-    gpu: Annotated[str, typer.Option("--gpu", help="With plan: what that GPU is called.")] = "your GPU",
     home: Home = HOME,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -247,13 +232,13 @@ def study_command(
 
     Or: fairground study plan laptop/mlrc --measure
 
-    Or: fairground study plan roth2020/table4 --images-per-second 350 --gpu V100
+    Or: fairground study plan roth2020/table4 --images-per-second 350
 
     Or: fairground study laptop/mlrc --workers 4 repeats=5 search.trials=16
 
     Or: fairground study tiny --until-settled until_settled.limit=9 until_settled.margin=1
 
-    Or: fairground study my_study.toml --executor ray --storage postgresql+psycopg://user@host/db
+    Or: fairground study my_study.toml --executor ray --address auto
     """
     action, rest = (words[0], words[1:]) if words[0] in ACTIONS else ("run", words)
     if action == "list":
@@ -268,12 +253,20 @@ def study_command(
         name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
     )
     if action == "status":
-        _status(found, home, storage, as_json=as_json)
+        _status(found, home, as_json=as_json)
     elif action == "plan":
-        device = GpuSpeed(name=gpu, images_per_second=images_per_second)
-        _plan(found, typed, home, options, device, is_measured=measure, as_json=as_json, is_quiet=quiet or as_json)
+        _plan(
+            found,
+            typed,
+            home,
+            options,
+            images_per_second,
+            is_measured=measure,
+            as_json=as_json,
+            is_quiet=quiet or as_json,
+        )
     else:
-        run_and_print(found, home, options, storage, loggers=loggers or [], as_json=as_json, is_quiet=quiet or as_json)
+        run_and_print(found, home, options, loggers=loggers or [], as_json=as_json, is_quiet=quiet or as_json)
 
 
 def _list(home: Path, *, as_json: bool) -> None:
@@ -295,7 +288,7 @@ def _plan(
     typed: list[str],
     home: Path,
     options: "ExecutorOptions",
-    device: GpuSpeed,
+    images_per_second: float | None,
     *,
     is_measured: bool,
     as_json: bool,
@@ -307,7 +300,7 @@ def _plan(
         measured_plan(found, home=home, options=options, quiet=is_quiet) if is_measured else plan_of(found, home=home)
     )
     seconds, size = plan.seconds(options.workers), plan.bytes()
-    gpu_seconds = plan.gpu_seconds(device.images_per_second)
+    gpu_seconds = plan.gpu_seconds(images_per_second)
     needs_folder = plan.images() is not None and not any(word.startswith("data.root=") for word in typed)
     command = f"fairground study {shlex.join(typed)}" + (" data.root=FOLDER/{data}" if needs_folder else "")
     if as_json:
@@ -333,7 +326,7 @@ def _plan(
             "how long and how much disk is unknown here: --measure makes the first run of every method to measure it"
         )
     else:
-        _print_gpu(plan, device, gpu_seconds)
+        _print_gpu(plan, images_per_second, gpu_seconds)
     if found.follows:
         print_fitted(f"follows: {found.follows}")
     if found.differs:
@@ -341,25 +334,21 @@ def _plan(
     print(f"command: {command}")
 
 
-def _print_gpu(plan: "StudyPlan", device: GpuSpeed, seconds: float | None) -> None:
+def _print_gpu(plan: "StudyPlan", images_per_second: float | None, seconds: float | None) -> None:
     """Print what a study on published data takes on one GPU: images, hours at a stated speed, and disk."""
     images, size = plan.images(), plan.bytes()
     assert images is not None
     assert size is not None
     print_fitted(f"at most {images / 1e6:,.1f} million images through the network, {size / 1e9:,.0f} GB of disk")
     if seconds is None:
-        print_fitted(
-            "how long is unknown here: give --images-per-second N --gpu NAME, or train one run of each network first"
-        )
-    elif device.images_per_second is not None:
-        print_fitted(
-            f"at most {_hours(seconds)} on one {device.name} at {device.images_per_second:g} images/s, as given"
-        )
+        print_fitted("how long is unknown here: give --images-per-second N, or train one run of each network first")
+    elif images_per_second is not None:
+        print_fitted(f"at most {_hours(seconds)} on one GPU at {images_per_second:g} images/s, as given")
     else:
         print_fitted(f"at most {_hours(seconds)} at the images/s measured in this home on {plan.hardware}")
 
 
-def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: bool) -> None:
+def _status(found: "StudySpec", home: Path, *, as_json: bool) -> None:
     from fairground.records.store import Store
     from fairground.spec.study import study_hash
     from fairground.studies.folder import folder_of
@@ -367,7 +356,7 @@ def _status(found: "StudySpec", home: Path, storage: str | None, *, as_json: boo
     from fairground.studies.status import status_of, waves_so_far
 
     is_begun = folder_of(found, home).spec.exists()
-    rows = status_of(found, home=home, storage=storage) if is_begun else []
+    rows = status_of(found, home=home) if is_begun else []
     waves = waves_so_far(found, home=home) if is_begun else {}
     events = Store(home).events(run=study_hash(found))
     openings = Seal(Store(home), found).openings()
@@ -398,7 +387,6 @@ def run_and_print(
     found: "StudySpec",
     home: Path,
     options: "ExecutorOptions",
-    storage: str | None,
     *,
     loggers: Sequence[str] = (),
     as_json: bool,
@@ -408,9 +396,7 @@ def run_and_print(
     try:
         # What Ray prints must not end up in what a program reads.
         with kept_for_json(as_json or options.name == "ray"):
-            result = run_found_study(
-                found, home=home, options=options, storage=storage, loggers=loggers, quiet=is_quiet
-            )
+            result = run_found_study(found, home=home, options=options, loggers=loggers, quiet=is_quiet)
     except KeyboardInterrupt:
         where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
         print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)

@@ -20,7 +20,7 @@ from fairground.reporting.methods import Method
 from fairground.spec.measurement_names import in_unit
 from fairground.spec.procedures import SeedProcedure
 from fairground.studies.final_runs import plan_of_waves, wave_of
-from fairground.studies.wave_status import WaveStatus
+from fairground.studies.status import WaveStatus
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from fairground.reporting.tables import ResultTable, TableRow
 from fairground.spec.measurement_names import declared_metric
 from fairground.studies.run_study import JobResult
 from fairground.studies.search_analysis import expected_best, importance, on_bounds
-from fairground.studies.trial import Trial, counts
+from fairground.studies.trials import Trial, counts
 
 
 @dataclass(frozen=True, kw_only=True)

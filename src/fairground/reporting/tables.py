@@ -18,7 +18,7 @@ from fairground.reporting.compare_methods import MethodComparer
 from fairground.reporting.marks import Mark, marks_of
 from fairground.reporting.methods import Method, methods_of
 from fairground.spec.catalogue import nearest
-from fairground.studies.wave_status import WaveStatus
+from fairground.studies.status import WaveStatus
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ from fairground.spec.space import Range
 from fairground.spec.study import StudySpec, study_hash
 from fairground.studies.folder import begun_hint, begun_studies, find_begun, folder_of
 from fairground.studies.status import JobStatus, status_of
-from fairground.studies.trial import ENDED
+from fairground.studies.trials import ENDED
 
 #: least seconds between two builds of a page, and how many times longer than building it the rest is
 PAUSE, REST = 2.0, 3.0

@@ -4,19 +4,17 @@ The record carries the spec of its folds with `ensemble` added, so that the fair
 share a table with single ones.
 """
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from fairground.records.record import RunRecord, Score
 from fairground.records.store import Store
-from fairground.spec.identity import NAME_LENGTH, canonical_json
+from fairground.spec.identity import hash_of
 from fairground.studies.executors.executor import Executor
 
 #: named, never imported: this wing stays free of torch
-JOB = "fairground.training.stored_run:ensemble_job"
+JOB = "fairground.training.ensemble:ensemble_job"
 
 
 def join(
@@ -24,17 +22,17 @@ def join(
 ) -> tuple[list[RunRecord], list[str]]:
     """Return a record for every repeat whose folds are all done, and a sentence for each that could not be joined."""
     complete = [runs for runs in repeats if all(run.state == "done" for run in runs)]
-    wanted = {_name(runs): runs for runs in complete}
+    wanted = {hash_of(_spec(runs)): runs for runs in complete}
     done = set(store.names(state="done"))
     stored = {name: store.get(name) for name in wanted if name in done}
-    jobs = {json.dumps([run.name for run in runs]): (name, runs) for name, runs in wanted.items() if name not in stored}
+    jobs = {name: _argument(runs, store) for name, runs in wanted.items() if name not in stored}
     complaints = []
-    for outcome in executor.run(_argument(runs, store) for _, runs in jobs.values()):
-        name, runs = jobs[json.dumps(list(outcome.argument["runs"]))]
+    for outcome in executor.run(jobs):
+        name = outcome.job_id
         if outcome.result is None:
             complaints.append(str(outcome.failure))
             continue
-        stored[name] = _record(name, runs, outcome.result)
+        stored[name] = _record(name, wanted[name], outcome.result)
         store.append(stored[name])
     return [stored[name] for name in wanted if name in stored], complaints
 
@@ -53,14 +51,6 @@ def _spec(runs: Sequence[RunRecord]) -> dict[str, Any]:
     return {**runs[0].spec, "split": {**splits[0], "fold": folds}, "ensemble": "concatenated"}
 
 
-def _name(runs: Sequence[RunRecord]) -> str:
-    return _hash(_spec(runs))
-
-
-def _hash(plain: dict[str, Any]) -> str:
-    return hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH]
-
-
 def _record(name: str, runs: Sequence[RunRecord], result: Any) -> RunRecord:
     spec = _spec(runs)
     scores = [
@@ -72,7 +62,7 @@ def _record(name: str, runs: Sequence[RunRecord], result: Any) -> RunRecord:
     return replace(
         runs[0],
         name=name,
-        method=_hash(spec | {"seed": 0}),
+        method=hash_of(spec | {"seed": 0}),
         spec=spec,
         epochs=(),
         best_epoch=None,

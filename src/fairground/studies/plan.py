@@ -4,17 +4,38 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
+from fairground.spec.counts import Counts
+from fairground.spec.declarations import declared
 from fairground.spec.identity import name_of
 from fairground.spec.run import RunSpec
 from fairground.spec.study import StudySpec
 from fairground.spec.study_jobs import UNSAID, StudyJob, jobs_of
-from fairground.studies.speed import RunSpeed, measured_speeds
 from fairground.studies.suggest import suggest
-from fairground.studies.work import RunWork, work_of
+
+#: a forward pass against a training step
+FORWARD = 1 / 3
+_COPIES = 1 + 2 * 3
+_BYTES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunWork:
+    """One run: images, those only evaluated counted as a third, and bytes; at most."""
+
+    images: float
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpeed:
+    """The median over epochs of runs with one trunk, and the machine of the last of them."""
+
+    images_per_second: float
+    hardware: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,3 +171,57 @@ def _first(job: StudyJob, *, unsaid: str | None) -> RunSpec | None:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def measured_speeds(store: Store) -> dict[str, RunSpeed]:
+    """Return how fast each trunk trained here, by its name; none of a trunk that was not trained."""
+    found: dict[str, list[float]] = {}
+    hardware: dict[str, str] = {}
+    for record in store.records():
+        trunk = record.spec.get("trunk")
+        name = str(trunk.get("name")) if isinstance(trunk, Mapping) else ""
+        speeds = [row.images_per_second for row in record.epochs if row.epoch > 0 and row.images_per_second > 0]
+        if name and speeds:
+            found.setdefault(name, []).extend(speeds)
+            hardware[name] = record.provenance.hardware
+    return {name: RunSpeed(images_per_second=median(speeds), hardware=hardware[name]) for name, speeds in found.items()}
+
+
+def work_of(spec: RunSpec) -> RunWork | None:
+    """Return how much work a run is, from its spec alone.
+
+    Formula
+        trained   = epochs * batches * batch size;  batches: as said, or one pass over the training images
+        evaluated = (epochs / validate_every + 1) * images that select + test images + training images, if analysed
+        images    = trained + evaluated / 3: a forward pass is about a third of a training step
+        bytes     = 4 * weights * (1 + 2 * 3) + 4 * test images * dimension: the best weights, two checkpoints with two
+                    numbers of the optimiser for each weight, and the test embeddings
+
+    None where the data set is not a published one, whose size is known, or the trunk does not declare its weights.
+    Patience may end a run sooner: this is the most.
+    """
+    counts: Counts | None = declared("datasets", spec.data.name, "official", None)
+    weights: int | None = declared("trunks", spec.trunk.name, "n_weights", None)
+    if counts is None or weights is None:
+        return None
+    training, evaluation = spec.training, spec.evaluation
+    held_out = _validation_share(spec)
+    n_train, n_validation = (round(share * counts.train_images) for share in (1 - held_out, held_out))
+    batches = training.batches_per_epoch or n_train // training.batch_size
+    trained = training.epochs * batches * training.batch_size
+    selecting = counts.test_images if evaluation.select_on == "test" else n_validation
+    evaluated = (training.epochs // training.validate_every + 1) * selecting
+    evaluated += counts.test_images if evaluation.test else 0
+    evaluated += n_train if evaluation.analyses else 0
+    width = spec.head.settings.get("embedding_dim")
+    kept = counts.test_images * (width if isinstance(width, int) else 0) if evaluation.test else 0
+    return RunWork(images=trained + FORWARD * evaluated, bytes=_BYTES * (_COPIES * weights + kept))
+
+
+def _validation_share(spec: RunSpec) -> float:
+    """Return which part of the training half validates: one fold of several, or the fraction said."""
+    settings = spec.split.settings
+    n_folds, fraction = settings.get("n_folds"), settings.get("validation")
+    if isinstance(n_folds, int):
+        return 1 / n_folds
+    return float(fraction) if isinstance(fraction, int | float) else 0.0

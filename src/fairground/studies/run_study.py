@@ -1,15 +1,13 @@
 """A study from end to end: search, select, repeat on fresh seeds, and score the fold models separated and joined."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.errors import InputError, require
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.spec.measurement_names import declared_metric
-from fairground.spec.study import StudySpec, study_hash
+from fairground.spec.study import StudySpec
 from fairground.spec.study_jobs import StudyJob, jobs_of
 from fairground.studies import ensembles
 from fairground.studies.executors.executor import Executor
@@ -18,9 +16,10 @@ from fairground.studies.folder import folder_of
 from fairground.studies.scheduler import JOB, OnRecord, Scheduler
 from fairground.studies.search import search
 from fairground.studies.select import Seal, Selected, select
-from fairground.studies.trial import Trial
-from fairground.studies.trial_store import TrialStore
+from fairground.studies.trials import Trial, TrialStore
 
+#: what `fairground study` ends with when every run worked, when none did, and when some failed
+ALL_WORKED, NONE_WORKED, SOME_FAILED = 0, 1, 3
 #: starts an executor of the function named by a dotted path
 Spawn = Callable[[str], Executor]
 
@@ -42,7 +41,6 @@ def run_study(
     *,
     home: Path,
     spawn: Spawn,
-    storage: str | None = None,
     on_record: OnRecord = lambda _: None,
     run_job: str = JOB,
     join_job: str = ensembles.JOB,
@@ -55,7 +53,8 @@ def run_study(
         seal.note_run(record)
         on_record(record)
 
-    with folder.locked(study), closing(open_trial_store(study, home, storage)) as trial_store, trial_store.locked():
+    trial_store = TrialStore(folder.path)
+    with folder.locked(study):
         with spawn(run_job) as executor:
             scheduler = Scheduler(store=store, executor=executor, on_record=note)
             searches = {job.label: search(job, trial_store) for job in jobs} if study.search.trials else {}
@@ -76,17 +75,6 @@ def run_study(
         )
         for job in jobs
     ]
-
-
-def open_trial_store(study: StudySpec, home: Path, storage: str | None) -> TrialStore:
-    """Return the store of a study's trials: in its folder unless a storage is named."""
-    name, metric = study_hash(study), declared_metric(study.selection.metric)
-    is_higher = None if metric is None else metric.higher_is_better
-    if storage is None:
-        return TrialStore.in_folder(folder_of(study, home).path, study=name, higher_is_better=is_higher)
-    is_known = storage.startswith(("postgresql", "sqlite"))
-    require(is_known, "--storage takes a URL like postgresql+psycopg://user@host/database", InputError)
-    return TrialStore(storage, study=name, higher_is_better=is_higher)
 
 
 def _chosen(jobs: Sequence[StudyJob], trials: Mapping[str, Sequence[Trial]]) -> dict[str, Selected]:
@@ -110,3 +98,45 @@ def _join(
             )
             for label, found in runs.items()
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFailures:
+    """`n` trials and final runs, of which `n_done` have scores and the failed have `reasons`, each with its count."""
+
+    n: int
+    n_done: int
+    reasons: Counter[str]
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with; a diverged run is a result and no failure, unless nothing else came out."""
+        if self.n_done == 0:
+            return NONE_WORKED
+        return SOME_FAILED if self.reasons else ALL_WORKED
+
+    def sentence(self) -> str:
+        """Say how many failed and why; nothing where none did."""
+        if self.exit_code == ALL_WORKED:
+            return ""
+        if not self.reasons:
+            return f"none of {self.n} trials and final runs finished: all of them diverged or had no score"
+        (reason, times), *others = self.reasons.most_common()
+        more = f"; {len(others)} other reasons: `fairground show RUN` prints each" if others else ""
+        failed = f"{self.reasons.total()} of {self.n} trials and final runs failed"
+        return f"{failed}, {times} of them so: {reason}{more}"
+
+
+def failures_of(results: Sequence[JobResult]) -> StudyFailures:
+    """Return what failed in a study."""
+    states = [state for result in results for state, _ in _ends(result)]
+    reasons = Counter(reason for result in results for state, reason in _ends(result) if state == "failed")
+    return StudyFailures(n=len(states), n_done=states.count("done"), reasons=reasons)
+
+
+def _ends(result: JobResult) -> Iterator[tuple[str, str]]:
+    for trial in result.trials:
+        # The fold a trial failed in is no part of the reason.
+        yield trial.state, (trial.failure or "").partition(": ")[2] or trial.failure or ""
+    for run in result.runs:
+        yield run.state, run.failure or ""

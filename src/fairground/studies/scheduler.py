@@ -20,7 +20,7 @@ from fairground.records.provenance import begin
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
-from fairground.spec.identity import canonical_json, method_of, name_of, to_plain
+from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.procedures import SearchProcedure, SeedProcedure
 from fairground.spec.run import RunSpec
 from fairground.studies.executors.executor import Executor, Outcome
@@ -146,8 +146,8 @@ class Scheduler:
 
     def _submit(self, name: str, job: "_Job") -> None:
         self._running[name] = job
-        argument = {"spec": to_plain(job.spec), "home": str(self._store.root.absolute())}
-        self._executor.submit(argument if job.until is None else {**argument, "until": job.until})
+        home = str(self._store.root.absolute())
+        self._executor.submit(name, {"spec": job.spec, "home": home, "until": job.until})
 
     def _receive(self, outcome: Outcome, waiting: "Sequence[_Client[Result]]") -> "tuple[_Job, RunRecord]":
         """Store the record of an outcome, with how its settings and seeds were found where somebody waiting says it."""
@@ -155,7 +155,7 @@ class Scheduler:
         # failed for such a reason would differ from the same trial on a better day.
         if outcome.failure is not None and outcome.is_store_failure:
             raise StoreError(outcome.failure)
-        name = next(name for name, job in self._running.items() if to_plain(job.spec) == outcome.argument["spec"])
+        name = outcome.job_id
         job = self._running.pop(name)
         requests = [client.request for client in waiting if name in client.missing]
         search = next(filter(None, (request.search for request in requests)), None)
@@ -269,7 +269,8 @@ def _last_epoch(record: RunRecord) -> int:
 def _record_of(outcome: Outcome, spec: RunSpec) -> RunRecord:
     """Return the record an outcome brought, or one that says how its run failed."""
     if outcome.result is not None:
-        return RunRecord.from_json(canonical_json(outcome.result))
+        record: RunRecord = outcome.result
+        return record
     return RunRecord(
         name=name_of(spec),
         method=method_of(spec),

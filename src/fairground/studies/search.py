@@ -15,8 +15,7 @@ from fairground.spec.run import RunSpec
 from fairground.spec.study_jobs import StudyJob
 from fairground.studies.scheduler import Request, Requests
 from fairground.studies.suggest import suggest
-from fairground.studies.trial import Trial, TrialState
-from fairground.studies.trial_store import TrialStore
+from fairground.studies.trials import Trial, TrialState, TrialStore
 
 #: so many finished trials make a median worth trusting
 LEAST_FINISHED = 3
@@ -39,12 +38,12 @@ def search(job: StudyJob, trial_store: TrialStore) -> "Requests[list[Trial]]":
                 n_trials=n_trials,
                 defaults=job.defaults() if plan.defaults_first else None,
             )
-            trial_store.enter(job.label, ranges, settings)
             trials.append(Trial(number=len(trials), settings=settings))
+            trial_store.write(job.label, trials[-1])
         wave = [trial for trial in trials[start : start + plan.wave] if trial.state == "asked"]
         ended = yield from _run_wave(job, wave, trials[:start])
         for trial in ended:
-            trial_store.end(job.label, trial)
+            trial_store.write(job.label, trial)
     return trial_store.trials(job.label)
 
 

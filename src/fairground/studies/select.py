@@ -16,7 +16,7 @@ from fairground.spec.run import RunSpec
 from fairground.spec.settings import Value
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_jobs import StudyJob
-from fairground.studies.trial import Trial
+from fairground.studies.trials import Trial
 
 SELECTED = "settings selected"
 OPENED = "test opened"

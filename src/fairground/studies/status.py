@@ -1,22 +1,21 @@
 """How far a study is: trials by their state, final runs by how many are done, waves by who is in question."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from fairground.comparison.sequential import Wave
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
-from fairground.spec.study import StudySpec, study_hash
-from fairground.spec.study_jobs import StudyJob, jobs_of
+from fairground.spec.study import StudySpec
+from fairground.spec.study_jobs import jobs_of
 from fairground.studies.final_runs import FinalRuns, waves_of
 from fairground.studies.folder import folder_of
-from fairground.studies.run_study import JobResult, open_trial_store
+from fairground.studies.run_study import JobResult
 from fairground.studies.select import Seal
-from fairground.studies.trial import Trial, counts
-from fairground.studies.trial_store import TrialStore
-from fairground.studies.wave_status import WaveStatus
+from fairground.studies.trials import TrialStore, counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,28 +30,64 @@ class JobStatus:
     final_wanted: int
 
 
-def status_of(study: StudySpec, *, home: Path, storage: str | None = None) -> list[JobStatus]:
+@dataclass(frozen=True, kw_only=True)
+class WaveStatus:
+    """`given` counts the seeds each method was given, `seeds` those done; `in_question` get more, or would."""
+
+    given: Mapping[str, int]
+    seeds: Mapping[str, int]
+    in_question: tuple[str, ...]
+    n_looks: int
+    state: Literal["running", "settled", "limit"]
+    limit: int
+
+    @classmethod
+    def from_wave(cls, wave: Wave, done: Mapping[str, Collection[int]]) -> "WaveStatus":
+        """Return the status; `done` are the seeds of each method's finished runs."""
+        return cls(
+            given={method: len(seeds) for method, seeds in wave.given.items()},
+            seeds={method: sum(seed in done.get(method, ()) for seed in given) for method, given in wave.given.items()},
+            in_question=wave.in_question,
+            n_looks=wave.n_looks,
+            state=wave.state,
+            limit=wave.plan.limit,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """Who got how many seeds, and who gets more."""
+        listed = ", ".join(f"{method} {n}" for method, n in self.seeds.items())
+        looks = f"{self.n_looks} look{'' if self.n_looks == 1 else 's'}"
+        if self.state == "settled":
+            return f"settled after {looks}; seeds: {listed}"
+        names = ", ".join(self.in_question)
+        if self.state == "limit":
+            return f"the limit of {self.limit} seeds is reached after {looks}; seeds: {listed}; still open: {names}"
+        return f"{looks} so far; seeds: {listed}; more seeds follow for {names}"
+
+
+def status_of(study: StudySpec, *, home: Path) -> list[JobStatus]:
     """Return how far every job is; a study in progress may be read."""
     store = Store(home)
     seal, done = Seal(store, study), set(store.names(state="done"))
     selection = seal.selection()
     given = _given_seeds(study, store, seal)
     rows = []
-    with _opened_for_reading(study, home, storage) as trial_store:
-        for job in jobs_of(study):
-            seeds = given.get(job.label, study.repeat_seeds)
-            finals = FinalRuns.behind(seal, job).names(seeds) if selection is not None else []
-            n_seeds = len(given[job.label]) if job.label in given else study.n_first_seeds
-            rows.append(
-                JobStatus(
-                    job=job.label,
-                    trials=counts(_trials(trial_store, job)) if study.search.trials else {},
-                    n_trials=job.n_trials(),
-                    is_selected=selection is not None,
-                    final_done=sum(name in done for name in finals),
-                    final_wanted=n_seeds * len(study.folds.used),
-                )
+    trial_store = TrialStore(folder_of(study, home).path)
+    for job in jobs_of(study):
+        seeds = given.get(job.label, study.repeat_seeds)
+        finals = FinalRuns.behind(seal, job).names(seeds) if selection is not None else []
+        n_seeds = len(given[job.label]) if job.label in given else study.n_first_seeds
+        rows.append(
+            JobStatus(
+                job=job.label,
+                trials=counts(trial_store.trials(job.label)) if study.search.trials else {},
+                n_trials=job.n_trials(),
+                is_selected=selection is not None,
+                final_done=sum(name in done for name in finals),
+                final_wanted=n_seeds * len(study.folds.used),
             )
+        )
     return rows
 
 
@@ -73,43 +108,28 @@ def waves_so_far(study: StudySpec, *, home: Path) -> dict[str, WaveStatus]:
     }
 
 
-def results_so_far(study: StudySpec, *, home: Path, storage: str | None = None) -> list[JobResult]:
+def results_so_far(study: StudySpec, *, home: Path) -> list[JobResult]:
     """Return what is stored of a study whose selection is over, without running anything."""
     store = Store(home)
     seal, done = Seal(store, study), set(store.names(state="done"))
     results = []
     given = _given_seeds(study, store, seal)
-    with _opened_for_reading(study, home, storage) as trial_store:
-        for job in jobs_of(study):
-            final = FinalRuns.behind(seal, job)
-            selected = (seal.selection() or {}).get(job.label)
-            seeds = given.get(job.label, study.repeat_seeds)
-            names = {key: name_of(spec) for key, spec in final.specs.items() if key[0] in seeds}
-            repeats = _complete_repeats(names, done)
-            results.append(
-                JobResult(
-                    job=job,
-                    trials=tuple(_trials(trial_store, job)) if study.search.trials else (),
-                    selected=selected,
-                    runs=tuple(final.noted(store.get(name)) for name in repeats),
-                )
+    trial_store = TrialStore(folder_of(study, home).path)
+    for job in jobs_of(study):
+        final = FinalRuns.behind(seal, job)
+        selected = (seal.selection() or {}).get(job.label)
+        seeds = given.get(job.label, study.repeat_seeds)
+        names = {key: name_of(spec) for key, spec in final.specs.items() if key[0] in seeds}
+        repeats = _complete_repeats(names, done)
+        results.append(
+            JobResult(
+                job=job,
+                trials=tuple(trial_store.trials(job.label)) if study.search.trials else (),
+                selected=selected,
+                runs=tuple(final.noted(store.get(name)) for name in repeats),
             )
+        )
     return results
-
-
-@contextmanager
-def _opened_for_reading(study: StudySpec, home: Path, storage: str | None) -> Iterator[TrialStore | None]:
-    """Open the trials for reading; None where nothing has been searched. A shared storage knows no read-only mode."""
-    if storage is not None:
-        with closing(open_trial_store(study, home, storage)) as trial_store:
-            yield trial_store
-        return
-    found = TrialStore.read_only(folder_of(study, home).path, study=study_hash(study))
-    try:
-        yield found
-    finally:
-        if found is not None:
-            found.close()
 
 
 def _given_seeds(study: StudySpec, store: Store, seal: Seal) -> dict[str, tuple[int, ...]]:
@@ -126,10 +146,6 @@ def _final_records(finals: Sequence[FinalRuns], store: Store) -> dict[str, RunRe
     names = [name for runs in finals for name in runs.names(runs.job.study.repeat_seeds)]
     known = {*store.names(state="done"), *store.names(state="diverged")}
     return {name: store.get(name) for name in names if name in known}
-
-
-def _trials(trial_store: TrialStore | None, job: StudyJob) -> list[Trial]:
-    return [] if trial_store is None else trial_store.trials(job.label)
 
 
 def _complete_repeats(names: Mapping[tuple[int, int], str], done: set[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fairground.spec.settings import Value
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real, grid_of
-from fairground.studies.trial import Trial, TrialState
+from fairground.studies.trials import Trial, TrialState
 
 if TYPE_CHECKING:
     import optuna

@@ -1,43 +1,35 @@
-"""Run jobs on a Ray cluster, or on this machine with no cluster at all.
+"""Runs jobs on a Ray cluster that `ray start` has started; all its machines need a run directory that they share.
 
-    RayExecutor(JOB)                                a Ray of its own, on this machine, loopback only, gone when closed
-    RayExecutor(JOB, address="10.0.0.1:6379")       a cluster this machine has joined by `ray start`; never shut down
-
-Records and files need no shared disk: what a job tells, its newest checkpoint and what a finished run leaves come back
-to the driver's home. A job whose worker or node is lost is tried again elsewhere from the checkpoint the driver has.
-When no node is left that could run a job, the driver waits for `node_wait` seconds and then ends with a ClusterError.
+A job whose worker or node is lost is tried again elsewhere, from its own checkpoint. When no node is left that could
+run a job, the driver waits for `node_wait` seconds and then ends with a ClusterError.
 """
 
 import os
-import shutil
-import tempfile
-import threading
 import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ray
-from ray._private import ray_constants
+from ray.util.queue import Queue
 
-from fairground.errors import ClusterError, FairgroundError, InputError, require
+from fairground.errors import ClusterError, InputError, StoreError, require
 from fairground.records.provenance import code_version
-from fairground.studies.executors.executor import Watch
-from fairground.studies.executors.ray_worker import RayWorker, WorkerHost
-from fairground.studies.executors.supervised_workers import SupervisedExecutor
+from fairground.studies.executors.executor import Argument, Executor, Outcome, Watch, environment_of, perform
 
 #: the same, for those of its functions that have no types
-_cluster: Any = ray
+_ray: Any = ray
 #: seconds to wait for a node when none is left
 NODE_WAIT = 300.0
-#: seconds between two looks at the nodes of the cluster
-_LOOK = 1.0
 
 
-class RayExecutor(SupervisedExecutor):
-    """Up to `workers` workers, each with `threads` processors and `gpus` accelerators, a part of one if below 1.
+class RayExecutor(Executor):
+    """Up to `workers` jobs at once, each with `threads` processors and `gpus` accelerators, a part of one if below 1.
 
-    Without an `address` the Ray this process has joined already is used, or one is started. `carry_seconds` is how
-    often, at ends of epochs, a checkpoint travels to the driver; `node_wait` how many seconds to wait for a node when
-    none is left that has room for a worker. The other settings are those of `ProcessExecutor`.
+    `address` is that of the cluster; without one, it is the cluster this machine belongs to. The other settings are
+    those of `ProcessExecutor`.
     """
 
     def __init__(
@@ -50,77 +42,90 @@ class RayExecutor(SupervisedExecutor):
         address: str | None = None,
         retries: int = 2,
         grace: float = 20.0,
-        carry_seconds: float = 60.0,
         node_wait: float = NODE_WAIT,
         watch: Watch | None = None,
     ) -> None:
-        super().__init__(job, workers=workers, retries=retries, grace=grace, watch=watch)
-        require(threads >= 1, f"threads must be at least 1; got {threads}")
+        super().__init__(job, threads=threads, watch=watch)
+        require(workers >= 1, f"workers must be at least 1; got {workers}")
+        require(retries >= 0, f"retries must be at least 0; got {retries}")
         require(gpus >= 0, f"gpus must be 0 or more; got {gpus}")
         require(node_wait >= 0, f"node_wait must be 0 seconds or more; got {node_wait}")
-        self._threads, self._gpus = threads, gpus
-        self._carry_seconds, self._node_wait = carry_seconds, node_wait
-        self._temporary: str | None = None
+        self.capacity, self._retries, self._grace = workers, retries, grace
+        self._gpus, self._node_wait = gpus, node_wait
         self._is_ours = not ray.is_initialized()
-        if address is not None:
-            self._is_ours = join(address)
-        elif self._is_ours:
-            self._temporary = start(processors=workers * threads)
-        try:
-            self._require_room()
-        except BaseException:
-            self._leave()
-            raise
-        self._home_node = ray.get_runtime_context().get_node_id()
+        if self._is_ours:
+            _join(address or "auto")
+        nodes = _live_nodes()
+        most = {kind: max((node.get(kind, 0) for node in nodes), default=0) for kind in ("CPU", "GPU")}
+        require(
+            self._has_room(nodes),
+            f"no node of the cluster has room for a worker of {threads} processors and {gpus:g} accelerators: the most "
+            f"on one node are {most['CPU']:g} and {most['GPU']:g}",
+        )
+        self._task: Any = ray.remote(num_cpus=threads, num_gpus=gpus, max_retries=0)(_perform)
+        self._events = Queue(actor_options={"num_cpus": 0})
+        self._waiting: deque[tuple[str, Argument, int]] = deque()
+        self._running: dict[Any, tuple[str, Argument, int]] = {}
+        self._had_room = time.monotonic()
 
     def close(self) -> None:
-        """Interrupt the jobs under way and release their places; a cluster that was joined stays up."""
+        """Interrupt the jobs under way and leave the cluster, which stays up."""
+        super().close()
+        self._waiting.clear()
+        running = list(self._running)
+        self._running.clear()
         try:
-            super().close()
+            for reference in running:
+                ray.cancel(reference)
+            if running:
+                ray.wait(running, num_returns=len(running), timeout=self._grace)
         finally:
-            self._leave()
+            with suppress(ray.exceptions.RayError):
+                for reference in running:
+                    ray.cancel(reference, force=True)
+                self._events.shutdown(force=True)
+            if self._is_ours:
+                ray.shutdown()
 
-    def _leave(self) -> None:
-        if self._is_ours and ray.is_initialized():
-            # Ends a Ray this process started, and merely leaves one it joined.
-            ray.shutdown()
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+    def _start(self, job_id: str, argument: Argument) -> None:
+        self._waiting.append((job_id, argument, 1))
+        self._launch()
 
-    def _spawn(self, is_stopping: threading.Event) -> RayWorker | None:
-        place: Any = ray.remote(WorkerHost).options(
-            num_cpus=self._threads, num_gpus=self._gpus, max_restarts=0, max_task_retries=0, max_concurrency=4
-        )
-        host: Any = place.remote(self._threads, self._home_node, self._carry_seconds)
-        try:
-            if not self._is_placed(host.ready.remote(), is_stopping):
-                ray.kill(host)
-                return None
-        except (ray.exceptions.RayError, InputError) as error:
-            ray.kill(host)
-            raise OSError(_first_line(error)) from error
-        except ClusterError:
-            ray.kill(host)
-            raise
-        return RayWorker(host)
+    def _launch(self) -> None:
+        while self._waiting and len(self._running) < self.capacity:
+            job_id, argument, attempt = self._waiting.popleft()
+            order = (job_id, self.job, argument)
+            reference = self._task.remote(order, self._threads, code_version(), self._events)
+            self._running[reference] = (job_id, argument, attempt)
 
-    def _is_placed(self, ready: Any, is_stopping: threading.Event) -> bool:
-        """Wait for a place: as long as the cluster is full, and `node_wait` seconds where it has no node for us."""
-        looked = had_room = time.monotonic()
-        while not ray.wait([ready], timeout=0.25)[0]:
-            if is_stopping.is_set():
-                return False
-            now = time.monotonic()
-            if now - looked >= _LOOK:
-                looked = now
-                had_room = now if self._has_room(_live_nodes()) else had_room
-                self._require_patience(now - had_room)
-        _require_same(ray.get(ready))
-        return True
+    def _next(self) -> Outcome:
+        while True:
+            self._launch()
+            done, _ = ray.wait(list(self._running), timeout=0.2)
+            for event in self._events.get_nowait_batch(self._events.qsize()):
+                self._watch(event)
+            if not done:
+                self._require_room()
+                continue
+            job_id, argument, attempt = self._running.pop(done[0])
+            try:
+                outcome: Outcome = ray.get(done[0])
+                return replace(outcome, attempts=attempt)
+            except ray.exceptions.RayError as error:
+                cause = f"the Ray worker or its node was lost ({str(error).strip().splitlines()[0][:200]})"
+            self._watch({"kind": "worker_died", "worker_died": cause, "attempt": attempt, "run": job_id})
+            if attempt > self._retries:
+                complaint = f"the worker process died {attempt} times over this job, last: {cause}"
+                return Outcome(job_id=job_id, failure=complaint, attempts=attempt)
+            self._waiting.appendleft((job_id, argument, attempt + 1))
 
-    def _require_patience(self, waited: float) -> None:
+    def _require_room(self) -> None:
+        """Wait as long as the cluster is full, and `node_wait` seconds where it has no node for us."""
+        now = time.monotonic()
+        if self._has_room(_live_nodes()):
+            self._had_room = now
         require(
-            waited <= self._node_wait,
+            now - self._had_room <= self._node_wait,
             f"no node of the cluster has had room for a worker of {self._threads} processors and {self._gpus:g} "
             f"accelerators for {self._node_wait:g} seconds (--node-wait). Checkpoints and records are safe: "
             "start a node and run the same command again",
@@ -128,76 +133,42 @@ class RayExecutor(SupervisedExecutor):
         )
 
     def _has_room(self, nodes: list[dict[str, Any]]) -> bool:
-        return any(_fits(node, self._threads, self._gpus) for node in nodes)
-
-    def _require_room(self) -> None:
-        nodes = _live_nodes()
-        has_room = self._has_room(nodes)
-        most = {kind: max((node.get(kind, 0) for node in nodes), default=0) for kind in ("CPU", "GPU")}
-        require(
-            has_room,
-            f"no node of the cluster has room for a worker of {self._threads} processors and {self._gpus:g} "
-            f"accelerators: the most on one node are {most['CPU']:g} and {most['GPU']:g}",
-        )
+        return any(node.get("CPU", 0) >= self._threads and node.get("GPU", 0) >= self._gpus for node in nodes)
 
 
-def start(*, processors: int) -> str:
-    """Start a Ray for this process alone, on the loopback interface; return its folder, to be removed afterwards."""
-    folder = tempfile.mkdtemp(prefix="fair-ray-")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    were_clusters_on = ray_constants.ENABLE_RAY_CLUSTER
-    # Ray's own switch for Windows and macOS, private on Linux. There is no public way to the loopback interface: an
-    # address of 127.0.0.1 is replaced by the machine's own, and any other makes Ray listen on every interface.
-    ray_constants.ENABLE_RAY_CLUSTER = False
+def _perform(order: tuple[str, str, Argument], threads: int, version: str, events: Queue) -> Outcome:
+    """Perform one job on a node."""
+    job_id, job, argument = order
+    home = argument.get("home")
     try:
-        ray.init(
-            num_cpus=max(processors, os.cpu_count() or 1),
-            include_dashboard=False,
-            configure_logging=False,
-            log_to_driver=False,
-            object_store_memory=256 << 20,
-            _temp_dir=folder,
+        require(
+            version == code_version(),
+            f"a node of the cluster has fairground {code_version()}, the driver {version}: install the same on all",
+            StoreError,
         )
-    except Exception as error:  # Ray's own, of no narrower kind
-        ray.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
-        raise FairgroundError(f"Ray could not be started on this machine: {_first_line(error)}") from error
-    finally:
-        ray_constants.ENABLE_RAY_CLUSTER = were_clusters_on
-    return folder
+        require(
+            home is None or Path(home).is_dir(),
+            f"{home} is not on every node of the cluster: several machines need a --home they share",
+            StoreError,
+        )
+    except StoreError as error:
+        return Outcome(job_id=job_id, failure=str(error), is_store_failure=True)
+    os.environ.update(environment_of(threads))
+    return perform(job_id, job, argument, events.put, threads=threads)
 
 
-def join(address: str) -> bool:
-    """Join a running cluster; return whether this call did, and so whether to leave it again."""
+def _join(address: str) -> None:
     require(
         "://" not in address,
         f"a cluster's address is host:port or auto; got '{address}'. Join it on this machine with "
         "`ray start --address=host:port`, then say --address auto",
     )
-    if ray.is_initialized():
-        return False
     try:
         ray.init(address=address, configure_logging=False, log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise InputError(f"no Ray cluster answers at {address}: {_first_line(error)}") from error
-    return True
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"no Ray cluster answers at {address}: {reason} (`ray start --head` starts one)") from error
 
 
 def _live_nodes() -> list[dict[str, Any]]:
-    """Return what each living node has."""
-    return [node["Resources"] for node in _cluster.nodes() if node["Alive"]]
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
-def _fits(node: dict[str, Any], threads: int, gpus: float) -> bool:
-    return bool(node.get("CPU", 0) >= threads and node.get("GPU", 0) >= gpus)
-
-
-def _require_same(version: str) -> None:
-    require(
-        version == code_version(),
-        f"a node of the cluster has fairground {version}, the driver {code_version()}: install the same on all",
-    )
+    return [node["Resources"] for node in _ray.nodes() if node["Alive"]]

@@ -1,50 +1,82 @@
-"""A worker process: reads jobs as JSON lines, performs them one after another, writes what they tell and return.
+"""A worker process: performs the jobs that come through its input and sends back events and outcomes.
 
-Closing its input is the only order it takes, and the only one it needs: idle, it leaves; at work, its job is
-interrupted as by Ctrl-C. A driver that is killed closes the input too, so no worker is ever left behind.
+Closing its input is the only order it takes: idle, it leaves; at work, its job is interrupted as by Ctrl-C. A driver
+that is killed closes the input too, so that no worker is ever left behind.
 """
 
-import json
 import os
+import pickle
 import queue
 import signal
-import sys
+import struct
 import threading
-from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairground.studies.executors.job import perform
+from fairground.studies.executors.executor import Outcome, perform
+
+_SIZE = struct.Struct("!Q")
+
+
+def send(handle: int, message: object) -> None:
+    """Write one message to a pipe."""
+    data = pickle.dumps(message)
+    data = _SIZE.pack(len(data)) + data
+    while data:
+        data = data[os.write(handle, data) :]
+
+
+def receive(handle: int) -> Any:
+    """Return the next message of a pipe; EOFError once the other end is closed."""
+    (size,) = _SIZE.unpack(_read(handle, _SIZE.size))
+    return pickle.loads(_read(handle, size))
+
+
+def _read(handle: int, size: int) -> bytes:
+    # Without a buffered reader: its lock, held by a thread, would make the interpreter abort at exit.
+    data = bytearray()
+    while len(data) < size:
+        chunk = os.read(handle, min(size - len(data), 1 << 20))
+        if not chunk:
+            raise EOFError
+        data += chunk
+    return bytes(data)
 
 
 def serve() -> None:
     """Serve until the input ends or an interrupt comes."""
     # Set even if inherited as ignored, as in the background: jobs here must be interruptible all the same.
     signal.signal(signal.SIGINT, _interrupt)
-    if os.name == "posix":
-        # A process started from one of Ray's threads inherits that they let no signal through.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     replies = os.dup(1)
     # What a job prints must not end up between the replies.
     os.dup2(2, 1)
-    jobs: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
     busy = threading.Event()
-    threading.Thread(target=_listen, args=(jobs, busy), daemon=True).start()
+    threading.Thread(target=_listen, args=(orders, busy), daemon=True).start()
     try:
-        while (order := jobs.get()) is not None:
+        while (order := orders.get()) is not None:
             busy.set()
-            reply = perform(order["job"], order["argument"], lambda event: _send(replies, {"event": event}))
+            job_id, job, argument = order
+            outcome = perform(job_id, job, argument, lambda event: _reply(replies, event))
             busy.clear()
-            _send(replies, reply)
+            _reply(replies, outcome)
     except KeyboardInterrupt:
         return
 
 
-def _listen(jobs: "queue.SimpleQueue[dict[str, Any] | None]", busy: threading.Event) -> None:
-    for line in _lines(0):
-        jobs.put(json.loads(line))
-    jobs.put(None)
+def _listen(orders: "queue.SimpleQueue[Any]", busy: threading.Event) -> None:
+    try:
+        while True:
+            orders.put(receive(0))
+    except EOFError:
+        orders.put(None)
     if busy.is_set():
-        _interrupt_main()
+        if os.name == "posix":
+            # A true signal also wakes a sleeping system call, which `interrupt_main` would wait for.
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        else:
+            import _thread
+
+            _thread.interrupt_main()
 
 
 def _interrupt(*_: object) -> None:
@@ -53,36 +85,18 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _interrupt_main() -> None:
-    if os.name == "posix":
-        # A true signal also wakes a sleeping system call, which `interrupt_main` would wait for.
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    else:
-        import _thread
-
-        _thread.interrupt_main()
-
-
-def _lines(handle: int) -> Iterator[bytes]:
-    """Yield lines without a buffered reader: its lock, held by a thread, would make the interpreter abort at exit."""
-    rest = b""
-    while chunk := os.read(handle, 1 << 16):
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from lines
-
-
-def _send(handle: int, message: Mapping[str, Any]) -> None:
-    data = json.dumps(message).encode() + b"\n"
+def _reply(handle: int, message: object) -> None:
     try:
-        while data:
-            data = data[os.write(handle, data) :]
+        send(handle, message)
     except OSError:
-        # Nobody listens any more: the run is wanted later, so it must stop as if interrupted, not as if it failed.
+        # The driver is gone: the run is wanted later, so that it must stop as if interrupted, not as if it failed.
         is_first = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
         if is_first and threading.current_thread() is threading.main_thread():
             _interrupt()
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if isinstance(message, Outcome):
+            send(handle, Outcome(job_id=message.job_id, failure=f"the result of the job cannot be sent: {error}"))
 
 
 if __name__ == "__main__":
     serve()
-    sys.exit(0)

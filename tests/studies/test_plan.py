@@ -1,4 +1,4 @@
-"""What a study takes on a GPU: images and bytes by hand, hours at a stated speed, for every full-size preset."""
+"""What a study takes: images and bytes by hand, hours at a stated speed, for every full-size preset."""
 
 from pathlib import Path
 
@@ -7,9 +7,7 @@ import pytest
 from fairground.records.store import Store
 from fairground.spec.load import load_run
 from fairground.spec.study_load import load_study, study_names
-from fairground.studies.plan import plan_of
-from fairground.studies.speed import measured_speeds
-from fairground.studies.work import work_of
+from fairground.studies.plan import measured_speeds, plan_of, work_of
 from tests.records.factory import make_record
 
 FULL_SIZE = [
