@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.operations import step_operations
 from fairground.allocator import keep_memory
 from fairground.contracts.model import Trunk
 from fairground.heads.linear import LinearHead
@@ -94,3 +93,26 @@ def _model(name: str, channels: int) -> EmbeddingModel:
 
 def _images(size: int, side: int, channels: int) -> Tensor:
     return torch.randn(size, channels, side, side, generator=torch.Generator().manual_seed(1))
+
+
+def step_operations(network: nn.Module, images: Tensor) -> int:
+    """Return the multiplications and additions of all convolutions and linear layers, forward and backward.
+
+    Backward takes as many as forward for the gradient of the weights, and again for that of the input, where they are
+    asked for. The network must call its layers as modules.
+    """
+    total = 0
+
+    def count(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        nonlocal total
+        assert isinstance(layer.weight, Tensor)
+        once = 2 * output.numel() * layer.weight[0].numel()
+        total += once * (1 + int(layer.weight.requires_grad) + int(inputs[0].requires_grad))
+
+    layers = [layer for layer in network.modules() if isinstance(layer, nn.Conv2d | nn.Linear)]
+    hooks = [layer.register_forward_hook(count) for layer in layers]
+    with torch.enable_grad():
+        network(images)
+    for hook in hooks:
+        hook.remove()
+    return total

@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairground.audit.audit import audit
+from fairground.audit.audit import audit_in_detail
 from fairground.spec.load import load_run
+from fairground.training.build import build_dataset
 from tests.datasets.pictures import class_folders, picture
 
 
 def check(*words, split=False):
     spec = load_run(overrides=[*words])
-    return audit(spec.data, spec.split if split else None)
+    return audit_in_detail(build_dataset(spec.data), spec.split if split else None)[0]
 
 
 def folder(root, *words, split=False):

@@ -38,7 +38,7 @@ def test_all_runs_of_a_home_in_one_table_with_verdicts(home: Path, capsys: pytes
         assert f"  {better} is better than contrastive by " in told
     assert "not settled, difference" in told
     assert "would settle it" in told
-    assert "? not settled: the best mean and what these runs cannot tell from it." in told
+    assert "? not significantly different from the best." in told
     assert "unfair" not in told
 
 

@@ -160,6 +160,7 @@ def stages(photographs, *, limit):  # noqa: F811
         budget=budget,
         progress=progress_of(budget),
         spec_of=lambda candidate: candidate.spec("photographs", base, 0),
+        step_seconds={},
     )
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from fairground.reporting.comparison import ComparisonResult
-from fairground.reporting.confidence import confidence_of
+from fairground.reporting.comparison import ComparisonResult, confidence_of
 from tests.reporting.test_tables import runs
 
 
@@ -34,6 +33,6 @@ def test_what_would_settle_it_is_said_against_the_leader():
 def test_one_method_or_one_seed_has_no_chances():
     assert confidence(runs("a", 0.5, 0.6))[1] is None
     comparison, found = confidence(runs("a", 0.5), runs("b", 0.4))
-    assert comparison.how_to_read() == "By MAP@R, of which one run of a method has no interval:"
+    assert comparison.how_to_read() == "By MAP@R; single runs have no interval:"
     assert found.chances == ()
     assert found.sentences == ("a and b: not settled; a verdict needs at least two runs of each",)

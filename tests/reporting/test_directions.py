@@ -5,13 +5,12 @@ from dataclasses import replace
 import pytest
 
 from fairground.records.record import RunRecord, Score
-from fairground.reporting.comparison import ComparisonResult
-from fairground.reporting.confidence import confidence_of
+from fairground.reporting.comparison import ComparisonResult, confidence_of
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures import critical_difference, improvement, metrics_apart, sensitivity
 from fairground.reporting.headings import heading, show, unit
-from fairground.reporting.headline import headline_of
 from fairground.reporting.run_set import RunSet
+from fairground.reporting.sentences import headline_of
 from fairground.reporting.table_formats import text
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_record

@@ -7,7 +7,7 @@ import pytest
 from fairground.errors import SealError
 from fairground.reporting.figure import figures_of
 from fairground.reporting.find_runs import find_runs
-from fairground.reporting.sections import figure_inputs_of
+from fairground.reporting.sections import inputs_of
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.folder import folder_of
@@ -31,11 +31,11 @@ def test_a_study_is_read_back_with_its_search_and_its_joined_models(home):
     assert set(sections) == {("icons", "laptop"), ("icons", "laptop, concatenated")}
     # Two methods of two repeats on two folds; and a concatenated model of each repeat.
     assert [len(section.records) for section in sections.values()] == [8, 4]
-    inputs, comparison = figure_inputs_of(("icons", "laptop"), sections)
+    inputs = inputs_of(found)["icons", "laptop"]
     assert len(inputs.runs.records) == 4, "the folds of a repeat are averaged"
     assert {row.label for row in inputs.table.rows} == {"contrastive", "triplet"}
     assert set(inputs.trials) == {"contrastive", "triplet"}
-    assert comparison.is_fair
+    assert inputs.comparison.is_fair
     assert {row.label for row in inputs.concatenated.rows} == {"contrastive", "triplet"}
     assert {"traces", "sensitivity", "cost"} <= {figure.name for figure in figures_of(inputs)}
 

@@ -13,7 +13,7 @@ from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.methods import methods_of
 from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
-from fairground.reporting.sections import sections_of
+from fairground.reporting.sections import inputs_of, sections_of
 from tests.reporting.test_tables import runs
 
 SIZES = np.array([10, 20, 30, 0, 40, 25, 35, 15])
@@ -59,7 +59,7 @@ def test_each_kind_answers_its_own_question_and_the_headline_says_which(tmp_path
         (unlike, 0.2, "That is on these test classes: for others it is not settled against"),
     ):
         records = made(home, classes=classes)
-        (section,) = sections_of(RunSet.in_home(records, home))
+        (section,) = sections_of(inputs_of(RunSet.in_home(records, home)))
         assert words in section.headline
         assert section.headline.index("is best") < section.headline.index(words)
         kinds = {
@@ -105,6 +105,6 @@ def test_without_class_scores_it_is_refused_in_a_sentence_and_the_page_does_with
     damage(RunFolder(tmp_path, records[0].name))
     with pytest.raises(InputError, match=f"nothing can be said of other test classes: .*{why}"):
         ComparisonResult.from_records(records, over="both", folders=folders(records, tmp_path))
-    (section,) = sections_of(RunSet.in_home(records, tmp_path))
+    (section,) = sections_of(inputs_of(RunSet.in_home(records, tmp_path)))
     assert section.confidence.by_kind == ()
     assert "test classes too" not in section.headline

@@ -1,8 +1,7 @@
 from dataclasses import replace
 
 from fairground.records.record import Finding
-from fairground.reporting.headline import headline_of, join_words, question_of
-from fairground.reporting.notes import notes_of
+from fairground.reporting.sentences import headline_of, join_names, notes_of, question_of
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_provenance, make_record
 from tests.reporting.fixtures import make_study
@@ -27,7 +26,9 @@ def test_a_separated_winner_is_called_best():
 
 def test_a_winner_that_is_not_separated_is_not_called_best():
     said = headline(runs("a", 0.50, 0.51, 0.52), runs("b", 0.44, 0.48, 0.52), runs("c", 0.1, 0.11, 0.12))
-    assert said == "a has the highest mean, MAP@R 51.00 ± 5.63 % over 3 seeds; b is not settled against it."
+    assert (
+        said == "a has the highest mean, MAP@R 51.00 ± 5.63 % over 3 seeds; b is not significantly different from it."
+    )
 
 
 def test_one_seed_settles_nothing():
@@ -43,21 +44,21 @@ def test_one_method_alone_and_nothing_at_all():
 def test_a_sealed_test_split_is_said():
     run = make_record()
     sealed = replace(run, scores=tuple(score for score in run.scores if score.split == "validation"))
-    assert "on the validation classes, the test classes being still sealed" in headline([sealed])
+    assert "on the validation classes (the test classes are still sealed)" in headline([sealed])
 
 
 def test_the_question_fits_the_table():
     table = ResultTable.from_records(make_study())
-    assert question_of(table, "icons") == "Which of these 4 methods best retrieves classes of icons it has never seen?"
+    assert question_of(table, "icons") == "Which of these 4 methods best retrieves unseen classes of icons?"
     alone = ResultTable.from_records([make_record()])
     assert question_of(alone, "icons").startswith("How well does triplet retrieve")
 
 
 def test_words_are_joined_as_people_do():
-    assert join_words(["a"]) == "a"
-    assert join_words(["a", "b", "c"]) == "a, b and c"
-    assert join_words(["a", "b", "c", "d"]) == "a, b, c and 1 other"
-    assert join_words(list("abcdef")) == "a, b, c and 3 others"
+    assert join_names(["a"]) == "a"
+    assert join_names(["a", "b", "c"]) == "a, b and c"
+    assert join_names(["a", "b", "c", "d"]) == "a, b, c and 1 other"
+    assert join_names(list("abcdef")) == "a, b, c and 3 others"
 
 
 def test_a_clean_study_has_no_warnings_and_repeats_what_all_runs_noted_once():

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from fairground.reporting.comparison import ComparisonResult
-from fairground.reporting.confidence import confidence_of
+from fairground.reporting.comparison import ComparisonResult, confidence_of
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures import critical_difference
-from fairground.reporting.headline import headline_of
 from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
+from fairground.reporting.sentences import headline_of
 from fairground.reporting.table_formats import caption
 from tests.reporting.test_tables import runs
 
@@ -97,7 +96,9 @@ def _check_headline(found):
     assert said.startswith(f"{leader} ")
     assert (" is best: " in said) == (found.best == (leader,))
     assert ("equivalent to it" in said) == any(verdicts.get(label) == "equivalent" for label in found.best)
-    assert ("not settled against it" in said) == any(verdicts.get(label) == "unsettled" for label in found.best)
+    assert ("not significantly different from it" in said) == any(
+        verdicts.get(label) == "unsettled" for label in found.best
+    )
 
 
 def _check_chances(found):

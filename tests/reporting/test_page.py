@@ -66,7 +66,7 @@ def test_the_page_says_the_answer_and_everything_needed_to_check_it(tmp_path):
     galleries = {study[0].name: write_gallery(tmp_path / "gallery.npz")}
     reader = Reader(page_of(study, tmp_path, galleries=galleries))
     text = reader.text()
-    assert "Which of these 4 methods best retrieves classes of icons it has never seen?" in text
+    assert "Which of these 4 methods best retrieves unseen classes of icons?" in text
     assert "margin + distance_weighted is best: MAP@R" in text
     for words in (
         "Protocol: laptop on icons",
@@ -193,7 +193,7 @@ def test_runs_that_may_not_be_compared_are_marked_and_nobody_is_called_better(tm
     wide = [make_record(loss="margin", seed=seed, level=0.9) for seed in range(3)]
     wide = [replace(run, spec={**run.spec, "head": {"name": "linear", "embedding_dim": 512}}) for run in wide]
     text = Reader(page_of([*make_study(), *(replace(run, method="m" * 12) for run in wide)], tmp_path)).text()
-    assert "Nobody can be called better: these 5 methods differ in more than what is compared" in text
+    assert "No method can be called better: these 5 methods differ in more than what is compared" in text
     assert "[unfair] margin" in text
     assert "⚠ embedding_dim:" in text
     assert "is best" not in text
@@ -249,7 +249,7 @@ def test_a_study_of_folds_says_which_headline_is_of_which_models_counts_methods_
     records = with_ensembles_apart([*folds, *joined])
     reader = Reader(page_of(records, tmp_path))
     text = reader.text()
-    assert text.count("Which of these 2 methods best retrieves classes of icons it has never seen?") == 2
+    assert text.count("Which of these 2 methods best retrieves unseen classes of icons?") == 2
     assert text.count("(separated models: the mean over the fold models of a repeat)") == 1
     assert text.count("(concatenated models: the fold models of a repeat joined into one)") == 1
     counts = re.search(r"(\d+) methods|methods (\d+)", text)
@@ -284,7 +284,7 @@ def test_time_of_untrained_networks_is_no_training(tmp_path, without_figures):
 
 def test_one_run_each_promises_no_interval(tmp_path, without_figures):
     text = Reader(page_of([make_record(loss="margin"), make_record(loss="triplet")], tmp_path)).text()
-    assert "By MAP@R, of which one run of a method has no interval." in text
+    assert "By MAP@R; single runs have no interval." in text
     assert "hold at once" not in text
 
 

@@ -26,7 +26,7 @@ from fairground.reporting.figures import (
     structure,
     traces,
 )
-from fairground.reporting.sections import figure_inputs_of
+from fairground.reporting.sections import inputs_of
 from fairground.studies.trials import Trial
 from tests.records.factory import hashed, make_record
 from tests.reporting.figure_runs import KEY, changed, inputs, run
@@ -35,7 +35,7 @@ from tests.reporting.fixtures import make_rich_study, make_study, write_files
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory) -> FigureInputs:
-    return figure_inputs_of(KEY, {KEY: make_rich_study(tmp_path_factory.mktemp("home"))})[0]
+    return inputs_of(make_rich_study(tmp_path_factory.mktemp("home")))[KEY]
 
 
 def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tmp_path):

@@ -11,10 +11,10 @@ def table_of(*records) -> StudyTable:
 
 def test_what_to_bear_in_mind_stands_under_the_table():
     records = [make_record(loss=loss, seed=seed) for loss in ("triplet", "margin") for seed in range(3)]
-    assert "To be borne in mind" not in table_of(*records).text()
+    assert "Caveats" not in table_of(*records).text()
     other = make_record(loss="margin", seed=2, provenance=make_provenance(threads=2))
     text = table_of(*records[:-1], other).text(width=120)
-    assert "To be borne in mind:\n  threads: Not run with the same number of threads: " in text
+    assert "Caveats:\n  threads: Not run with the same number of threads: " in text
     assert max(map(len, text.splitlines())) <= 120
 
 

@@ -8,7 +8,7 @@ from fairground.comparison.run_scores import join_folds
 from fairground.errors import InputError
 from fairground.records.record import RunRecord, Score
 from fairground.reporting import table_formats as formats
-from fairground.reporting.headline import headline_of
+from fairground.reporting.sentences import headline_of
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import hashed, make_record
 from tests.reporting.fixtures import HOSTILE, make_study
@@ -40,7 +40,7 @@ def test_a_method_of_one_run_has_no_verdict_and_the_others_are_marked():
     table = ResultTable.from_records([*runs("a", 0.90), *runs("b", 0.50, 0.51, 0.52), *runs("c", 0.30, 0.31, 0.32)])
     assert marks(table) == {"a": "", "b": "best", "c": ""}
     sentence = "There is no verdict on a: one run cannot tell a better method from a lucky one."
-    assert formats.caption(table).endswith(f"Without a mark: some other method is better. {sentence}")
+    assert formats.caption(table).endswith(f"Unmarked: significantly worse than some method. {sentence}")
     headline = headline_of(table)
     assert headline.startswith("b is best: ")
     assert headline.endswith(sentence)
@@ -57,7 +57,7 @@ def test_best_is_marked_only_when_nothing_is_open_against_it():
         [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.44, 0.48, 0.52), *runs("c", 0.40, 0.41, 0.42)]
     )
     assert marks(level) == {"a": "unsettled", "b": "unsettled", "c": ""}
-    assert marks(level.without_marks()) == {"a": "", "b": "", "c": ""}
+    assert marks(level.marked_unfair()) == {"[unfair] a": "", "[unfair] b": "", "[unfair] c": ""}
 
 
 def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
@@ -126,8 +126,8 @@ def test_numbers_are_written_the_same_everywhere():
     assert "| a | 3 | 51.00 ± 2.51 ★ |" in formats.markdown(table)
     assert r"a & 3 & $\mathbf{51.00 \pm 2.51}$ \\" in formats.latex(table)
     assert (
-        "in per cent, mean ± half of the 95 % interval, over 3 seeds. ★ the best mean, with nothing open against it."
-        in (formats.caption(table))
+        "in per cent, mean ± half of the 95 % interval, over 3 seeds. Marks are for MAP@R: ★ best (significantly "
+        "better than, or equivalent to, all others)." in (formats.caption(table))
     )
 
 
@@ -158,20 +158,22 @@ def test_equivalent_and_not_settled_are_two_marks_with_a_legend():
     close = [*runs("a", 0.5003, 0.5, 0.4998), *runs("b", 0.4999, 0.5002, 0.4996), *runs("c", 0.3, 0.3004, 0.2999)]
     table = ResultTable.from_records(close)
     assert marks(table) == {"a": "best", "b": "equivalent", "c": ""}
-    assert "≈ equivalent to the best mean: shown to lie within ±0.50 % of it." in formats.caption(table)
-    assert "Without a mark: some other method is better." in formats.caption(table)
+    assert "≈ equivalent to the best: within ±0.50 % of it." in formats.caption(table)
+    assert "Unmarked: significantly worse than some method." in formats.caption(table)
     assert r"$^{\approx}$" in formats.latex(table)
     strict = ResultTable.from_records(close, margin=0.01)
     assert marks(strict) == {"a": "unsettled", "b": "unsettled", "c": ""}
-    assert "? not settled" in formats.caption(strict)
+    assert "? not significantly different" in formats.caption(strict)
     assert "≈" not in formats.text(strict)
 
 
 def test_marked_are_those_that_no_other_is_better_than():
     table = ResultTable.from_records(make_study())
-    for metric in table.metrics:
-        marked = {row.label for row in table.rows if row.cells[metric].mark}
-        assert marked == set(table.comparisons[metric].best)
+    marked = {metric: {row.label for row in table.rows if row.cells[metric].mark} for metric in table.metrics}
+    assert marked.pop(table.primary) == set(table.comparisons[table.primary].best)
+    # The comparisons of one metric are corrected for each other, so only one metric has marks.
+    assert len(marked) > 1
+    assert not any(marked.values())
 
 
 def test_best_epochs_are_shown_as_mean_and_population_deviation():

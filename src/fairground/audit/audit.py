@@ -27,7 +27,7 @@ from fairground.errors import require
 from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import PhotoDataset, Photos
 from fairground.spec.run import ComponentSpec
-from fairground.training.build import build_dataset, build_split
+from fairground.training.build import build_split
 
 #: how many sentences about files that cannot be read are kept
 _FAULTS = 10_000
@@ -64,11 +64,6 @@ class Audit:
             "classification, not of metric learning"
         )
         object.__setattr__(self, "failures", (sentence,) if shared else ())
-
-
-def audit(data: ComponentSpec, split: ComponentSpec | None = None, progress: Progress = lambda *_: None) -> Audit:
-    """Audit every image of a data set, and its parts: those `split` makes, else those the data set has."""
-    return audit_in_detail(build_dataset(data), split, progress)[0]
 
 
 def audit_in_detail(

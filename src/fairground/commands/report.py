@@ -3,10 +3,10 @@
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,7 +20,10 @@ from fairground.errors import require
 from fairground.files import write_atomically
 from fairground.reporting.audits import read_audit
 from fairground.reporting.find_runs import find_runs
-from fairground.reporting.run_set import RunSet
+from fairground.reporting.run_set import SectionKey
+
+if TYPE_CHECKING:
+    from fairground.reporting.figure import FigureInputs
 
 #: ending of a table's file -> the function of `table_formats` that writes it
 FORMATS = {"md": "markdown", "tex": "latex", "csv": "csv_text"}
@@ -69,10 +72,12 @@ def report(
     keep_memory()
     with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet):
         from fairground.reporting.page import build_page
+        from fairground.reporting.sections import inputs_of
 
-        build_page(found, out=page, audits=cards)
-        tables = _write_tables(found, page, formats)
-        drawn = _write_figures(found, Path(figures_in or page.with_name(f"{page.stem}-figures")), figures)
+        sections = inputs_of(found)
+        build_page(found, out=page, audits=cards, inputs=sections)
+        tables = _write_tables(sections, page, formats)
+        drawn = _write_figures(sections, Path(figures_in or page.with_name(f"{page.stem}-figures")), figures)
     return Report(
         page=page, tables=tuple(tables), figures=tuple(drawn), runs=tuple(record.name for record in found.records)
     )
@@ -95,33 +100,23 @@ def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list
     return names, places[0]
 
 
-def _write_tables(runs: RunSet, page: Path, kinds: Sequence[str]) -> list[Path]:
+def _write_tables(sections: Mapping[SectionKey, "FigureInputs"], page: Path, kinds: Sequence[str]) -> list[Path]:
     from fairground.reporting import table_formats
-    from fairground.reporting.sections import figure_inputs_of
 
     written: list[Path] = []
-    if not kinds:
-        return written
-    sections = runs.sections()
-    for key in sections:
-        table = figure_inputs_of(key, sections)[0].table
+    for key, inputs in sections.items():
         for kind in kinds:
             path = page.with_name(f"{page.stem}{_suffix(key, len(sections))}.{kind}")
-            write_atomically(path, getattr(table_formats, FORMATS[kind])(table).encode())
+            write_atomically(path, getattr(table_formats, FORMATS[kind])(inputs.table).encode())
             written.append(path)
     return written
 
 
-def _write_figures(runs: RunSet, folder: Path, kind: str) -> list[Path]:
+def _write_figures(sections: Mapping[SectionKey, "FigureInputs"], folder: Path, kind: str) -> list[Path]:
     from fairground.reporting.figure import write_figures
-    from fairground.reporting.sections import figure_inputs_of
 
     written: list[Path] = []
-    if not kind:
-        return written
-    sections = runs.sections()
-    for key in sections:
-        inputs = figure_inputs_of(key, sections)[0]
+    for key, inputs in sections.items() if kind else ():
         prefix = _suffix(key, len(sections)).lstrip("-")
         written += write_figures(inputs, folder, kind, prefix=f"{prefix}-" if prefix else "")
     return written

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -29,7 +30,13 @@ from fairground.loggers.feed import fed
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting import table_formats
-from fairground.reporting.study_results import results_plain, results_text, tables_of, write_study_page
+from fairground.reporting.study_results import (
+    StudyTable,
+    results_plain,
+    results_text,
+    tables_of,
+    write_study_page,
+)
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import load_study, study_names
 from fairground.studies.folder import find_begun, folder_of
@@ -64,10 +71,14 @@ class StudyResult:
         """Return the tables, one per data set; fold models separated and, where there are several, joined."""
         require(kind in FORMATS, f"a table is one of {', '.join(FORMATS)}; got '{kind}'")
         write = getattr(table_formats, FORMATS[kind])
-        parts = tables_of(self.results)
+        parts = self._tables
         comment = {"tex": "% ", "csv": "# "}.get(kind, "")
         titles = [f"{comment}{part.title}\n" if len(parts) > 1 else "" for part in parts]
         return "\n".join(title + write(part.table) for title, part in zip(titles, parts, strict=True))
+
+    @cached_property
+    def _tables(self) -> list[StudyTable]:
+        return tables_of(self.results)
 
     def report(self, out: str | os.PathLike[str]) -> Path:
         """Write the report page to a file and return its path."""
@@ -85,7 +96,7 @@ class StudyResult:
             "page": str(self.page) if self.page else None,
         }
         counted = {"runs": self.failures.n, "done": self.failures.n_done, "failures": dict(self.failures.reasons)}
-        return {**named, **counted, "jobs": results_plain(self.results)}
+        return {**named, **counted, "jobs": results_plain(self.results, tables=self._tables)}
 
     @property
     def failures(self) -> StudyFailures:
@@ -94,7 +105,7 @@ class StudyResult:
 
     def text(self, *, width: int | None = None) -> str:
         """Return the tables, what was selected and what a reader must be told, in lines of at most `width` signs."""
-        return results_text(self.results, width=width)
+        return results_text(self.results, width=width, tables=self._tables)
 
     def __str__(self) -> str:
         return self.text()

@@ -160,8 +160,8 @@ def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> Q
     is_known = score >= rule.threshold
     if rule.trials is not None:
         unknown_rate = float(rule.trials.conformal.p_value(np.array([score]))[0])
-        shares = rule.trials.right_share(rule.threshold, votes) if is_known else rule.trials.unknown_confidence(score)
-        confidence = shares
+        trials = rule.trials
+        confidence = trials.right_share(rule.threshold, votes) if is_known else trials.unknown_confidence(score)
     return QueryDecision(
         is_known=is_known, label=label, votes=votes, voters=voters, confidence=confidence, unknown_rate=unknown_rate
     )

@@ -28,7 +28,10 @@ MOST_BYTES = 2_000_000_000
 
 @dataclass
 class StageTraining:
-    """`speed` is in images per second, `spec_of` makes the spec of a candidate."""
+    """`speed` is in images per second, `spec_of` makes the spec of a candidate.
+
+    `step_seconds` learns what a step on all folds takes, by the number of stages trained.
+    """
 
     bench: Workbench
     rows: np.ndarray
@@ -37,6 +40,7 @@ class StageTraining:
     budget: Budget
     progress: RaceProgress
     spec_of: Callable[[Candidate], AdaptationSpec]
+    step_seconds: dict[int, float]
 
     def candidates(self, leader: Candidate) -> list[Candidate]:
         """Return what to try beyond the leader; nothing without time, a trunk or a trained leader."""
@@ -56,7 +60,8 @@ class StageTraining:
         if depth != ALL:
             self.bench.embed_maps(self.rows[:PROBE_IMAGES], depth=depth, views=1)
             views = self._views(depth, left)
-        step = self._step_seconds(leader, depth)
+        step = self._probe_step(leader, depth)
+        self.step_seconds[depth] = step * self.n_folds
         # The complete network reads its validation images again each time.
         images = len(self.rows) * (TRAININGS if depth == ALL else views)
         seconds = SHARE * left - images / self.speed
@@ -88,7 +93,7 @@ class StageTraining:
             views -= 1
         return views
 
-    def _step_seconds(self, leader: Candidate, depth: int) -> float:
+    def _probe_step(self, leader: Candidate, depth: int) -> float:
         """Return what a step takes, the first one left out: it warms up."""
         rows, seconds = np.sort(self.rows[:PROBE_IMAGES]), []
         for steps in (1, 1 + PROBE_STEPS):

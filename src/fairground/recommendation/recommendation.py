@@ -22,7 +22,7 @@ import torch
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import Comparison
 from fairground.deploy.metadata import Threshold
-from fairground.errors import DivergedError
+from fairground.errors import DataError, DivergedError, require
 from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.recommendation.advice import (
     FoldSummary,
@@ -137,6 +137,7 @@ class Recommendation:
 
         with torch_threads(CORES):
             self.rows = bench.embed(bench.seen, is_time=lambda: self.budget.left("embed") > 0, tell=tell)
+            require(len(self.rows) > 0, "no image can be read (`fairground data check` says why)", DataError)
             self.speed = counted.speed or self._probe_speed()
         self._keep_for_test(self.speed)
         self._say_embedded(counted.speed)
@@ -152,8 +153,8 @@ class Recommendation:
             self.budget.kept = min(self.bench.n_test / speed, MOST_KEPT * self.budget.seconds)
 
     def _probe_speed(self) -> float:
-        """Return how many images a second the network embeds; 0 where there is none."""
-        if self.bench.trunk is None or not len(self.rows):
+        """Return how many images per second the network embeds; 0 where there is none."""
+        if self.bench.trunk is None:
             return 0.0
         some, begun = self.rows[:BLOCK], self.budget.used()
         with torch.no_grad():
@@ -210,6 +211,7 @@ class Recommendation:
             budget=self.budget,
             progress=self.progress,
             spec_of=self._spec,
+            step_seconds=self.race.step_seconds,
         )
         with torch_threads(CORES):
             return stages.candidates(leader)

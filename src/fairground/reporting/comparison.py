@@ -1,17 +1,16 @@
-"""Is A better than B, and how sure is that: table, verdicts and fairness, for people and programs.
+"""Methods compared: table, verdicts and fairness, for people and programs.
 
-The fairness rules come first. What they find unfair is not shown, or, if somebody insists, shown with every
-row and every verdict marked.
+The fairness rules come first. An unfair comparison is not shown, or, on request, shown with every row and verdict
+marked. The model is fitted once, when the result is built; pages, tables and figures read this one object.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, get_args
 
-from fairground.comparison.comparison_result import Comparison, GeneralityKind, Pair
+from fairground.comparison.comparison_result import Comparison, Estimate, GeneralityKind, Pair
 from fairground.comparison.fairness import FairnessResult, compare
-from fairground.comparison.fairness_rules import Evidence
+from fairground.comparison.generality import Generality
 from fairground.comparison.intervals import LEVEL
 from fairground.comparison.run_scores import join_folds
 from fairground.comparison.sentences import sentence_of
@@ -20,21 +19,18 @@ from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.headings import heading, shorten, show, unit
-from fairground.reporting.methods import methods_of
 from fairground.reporting.table_formats import folded
 from fairground.reporting.table_formats import text as table_text
-from fairground.reporting.tables import ResultTable, TableRow, refuse_unknown_metric
+from fairground.reporting.tables import UNFAIR, ResultTable, TableRow
 from fairground.spec.space import Range
 
-#: what every row and verdict of an unfair table begins with
-UNFAIR = "[unfair] "
 #: every pair of six methods
 MOST_TO_READ = 15
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonResult:
-    """Whether some methods may be compared, their table, and by `metric` the comparison of them."""
+    """Whether some methods may be compared, their table, and the comparison of them by `metric`."""
 
     fairness: FairnessResult
     table: ResultTable
@@ -53,36 +49,46 @@ class ComparisonResult:
         margin: float | None = None,
         over: GeneralityKind = "seeds",
         folders: Mapping[str, RunFolder] | None = None,
+        has_all_metrics: bool = False,
     ) -> "ComparisonResult":
-        """Compare the methods of some runs by `metric`, or by what the runs were selected by; folds are averaged.
+        """Compare the methods of some runs by `metric`, by default the metric of selection; folds are averaged.
 
-        `names` says what to call a method, by its hash once folds are averaged. `margin` is in the unit shown.
-        `over` says over what verdicts hold; other than seeds it needs the `folders` of the runs.
+        `names` are the names of methods, by their hash once folds are averaged. `margin` is in the unit shown. `over`
+        is what verdicts hold over; other than seeds it needs the `folders` of the runs. The table has one column for a
+        given metric, unless it `has_all_metrics`.
         """
         kept = tuple(records)
-        classes = ClassScores(records=kept, folders=folders or {})
-        runs = join_folds(kept)
-        found = methods_of(runs, names)
-        methods = {method.label: method for method in found}
-        if metric is not None:
-            refuse_unknown_metric(found, metric)
-        table_of = partial(ResultTable.from_records, runs, level=level, margin=margin, over=over, classes=classes)
-        table = table_of(metrics=None if metric is None else (metric,), names=names)
+        table = ResultTable.from_records(
+            join_folds(kept),
+            metrics=None if metric is None or has_all_metrics else (metric,),
+            primary=metric,
+            names=names,
+            level=level,
+            margin=margin,
+            over=over,
+            classes=ClassScores(records=kept, folders=folders or {}),
+        )
+        return cls.from_table(table, ranges=ranges)
+
+    @classmethod
+    def from_table(cls, table: ResultTable, *, ranges: Mapping[str, Range] | None = None) -> "ComparisonResult":
+        """Return whether the methods of a table may be compared, with the comparison of the table."""
         metric = table.primary
-        evidence = Evidence(methods={key: m.records for key, m in methods.items()}, metric=metric, split=table.split)
         comparison = table.comparisons.get(metric)
         require(comparison is not None, "no run has finished, so there is nothing to compare")
         assert comparison is not None
-        # Where nobody says which way is better, nobody is called better.
+        # Without a direction no method is called better.
         has_direction = table.higher_is_better[metric] is not None
-        claims = [(pair.a, pair.b) for pair in comparison.pairs if pair.verdict == "better" and has_direction]
         fairness = compare(
-            evidence.methods, metric=metric, split=table.split, claims=claims, ranges=ranges, comparison=comparison
+            {method.label: method.records for method in table.methods},
+            metric=metric,
+            split=table.split,
+            claims=[(pair.a, pair.b) for pair in comparison.pairs if pair.verdict == "better" and has_direction],
+            ranges=ranges,
+            comparison=comparison,
         )
-        if not fairness.is_fair:
-            marked = {method.key: UNFAIR + label for label, method in methods.items()}
-            table = table_of(metrics=table.metrics, names=marked).without_marks()
-        return cls(fairness=fairness, table=table, comparison=comparison, metric=metric)
+        shown = table if fairness.is_fair else table.marked_unfair()
+        return cls(fairness=fairness, table=shown, comparison=comparison, metric=metric)
 
     @property
     def pairs(self) -> Sequence[Pair]:
@@ -91,7 +97,7 @@ class ComparisonResult:
 
     @property
     def best(self) -> tuple[str, ...]:
-        """Every method that no other is better than; nobody where nobody says which way is better."""
+        """Every method that no other is better than; empty without a direction."""
         return self.comparison.best if self.has_direction else ()
 
     @property
@@ -110,7 +116,7 @@ class ComparisonResult:
         if self.pairs:
             lines.append(self.how_to_read())
         shown = self.pairs_to_read()
-        lines += _listed(mark + said for said in self._verdicts(shown))
+        lines += _listed(mark + verdict for verdict in self._verdicts(shown))
         if len(shown) < len(self.pairs):
             lines += _listed([f"and {len(self.pairs) - len(shown)} pairs without the first method: --json has all"])
         lines += [*self.reservations(), *_titled("Hints:", hints)]
@@ -118,11 +124,11 @@ class ComparisonResult:
         return f"{table_text(self.table, width=width)}\n{folded(further, width)}"
 
     def reservations(self) -> list[str]:
-        """Return as lines what is unfair and what is to be borne in mind."""
+        """Return what is unfair and the caveats, as lines."""
         flags = [f"{flag.flag}: {flag}" for flag in self.fairness.flags]
         return [
             *_titled("Unfair, and shown anyway:", _differences(self.fairness)),
-            *_titled("To be borne in mind:", flags),
+            *_titled("Caveats:", flags),
         ]
 
     def _verdicts(self, pairs: Sequence[Pair]) -> list[str]:
@@ -130,14 +136,14 @@ class ComparisonResult:
         lacking = [pair for pair in pairs if pair.low is None and pair.prospect == "advised"]
         if len(lacking) < 2:
             return [self.sentence(pair) for pair in pairs]
-        said = [self.sentence(pair) for pair in pairs if pair not in lacking]
-        return [*said, f"no verdict on {len(lacking)} pairs: a verdict needs at least two runs of each method"]
+        known = [self.sentence(pair) for pair in pairs if pair not in lacking]
+        return [*known, f"no verdict on {len(lacking)} pairs: a verdict needs at least two runs of each method"]
 
     def how_to_read(self) -> str:
         """Return by what the methods are compared and what a verdict promises."""
         found, n_pairs = self.comparison, len(self.pairs)
         if not self.has_intervals:
-            return f"By {heading(self.metric)}, of which one run of a method has no interval:"
+            return f"By {heading(self.metric)}; single runs have no interval:"
         margin = f"{show(self.metric, found.margin)}{unit(self.metric)}"
         at_once = f"intervals of all {n_pairs} pairs hold at once" if n_pairs > 1 else "the interval holds"
         looks = "" if self.table.waves is None else " over all looks"
@@ -150,9 +156,9 @@ class ComparisonResult:
         return any(pair.low is not None for pair in self.pairs)
 
     def _over_what(self) -> str:
-        """Return what a verdict holds for beyond these runs, where that is not other seeds alone."""
-        words = {"classes": " for other test classes", "both": " for other seeds and test classes at once"}
-        return words.get(self.pairs[0].over, "") if self.pairs else ""
+        """Return what a verdict holds over, where that is not seeds alone."""
+        kinds = {"classes": " for other test classes", "both": " for other seeds and test classes at once"}
+        return kinds.get(self.pairs[0].over, "") if self.pairs else ""
 
     def pairs_to_read(self) -> list[Pair]:
         """Return all pairs while they are few, otherwise those of the method with the best mean."""
@@ -163,11 +169,9 @@ class ComparisonResult:
 
     @property
     def has_direction(self) -> bool:
-        """Tell whether anybody says which way the metric is better."""
         return self.table.higher_is_better[self.metric] is not None
 
     def sentence(self, pair: Pair) -> str:
-        """Return a verdict in words."""
         return sentence(pair, self.metric, has_direction=self.has_direction)
 
     def plain(self, *, is_shown: bool) -> dict[str, Any]:
@@ -188,7 +192,7 @@ class ComparisonResult:
 
 
 def sentence(pair: Pair, metric: str, *, has_direction: bool = True) -> str:
-    """Return a verdict in words, numbers as the metric is shown."""
+    """Return a verdict as a sentence, numbers as the metric is shown."""
     short = replace(pair, a=shorten(pair.a, 60), b=shorten(pair.b, 60))
     better = "" if has_direction else "higher"
     return sentence_of(short, show=lambda value: show(metric, value), unit=unit(metric), better=better)
@@ -203,7 +207,7 @@ def _titled(title: str, rows: Sequence[str]) -> list[str]:
 
 
 def _listed(lines: Iterable[str]) -> list[str]:
-    """Indent lines, cleaned of what could act on a terminal and cut where nobody would read on."""
+    """Indent lines, cleaned of control characters and cut to a readable length."""
     return [f"  {shorten(line, 1000)}" for line in lines]
 
 
@@ -218,7 +222,7 @@ def _plain_row(row: TableRow, metrics: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def plain_pair(pair: Pair, words: str) -> dict[str, Any]:
+def plain_pair(pair: Pair, sentence: str) -> dict[str, Any]:
     """Return a pair with its verdict as JSON-ready data."""
     return {
         "a": pair.a,
@@ -233,5 +237,103 @@ def plain_pair(pair: Pair, words: str) -> dict[str, Any]:
         "n_a": pair.n_a,
         "n_b": pair.n_b,
         "more_seeds": pair.more_seeds,
-        "sentence": words,
+        "sentence": sentence,
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chance:
+    """One method: its probability of being the best, and what would settle it against the leader."""
+
+    label: str
+    probability: float
+    is_among_best: bool
+    settled_by: str
+
+    @property
+    def shown(self) -> str:
+        """The probability in per cent; a method that may be best is never shown as impossible or certain."""
+        if self.is_among_best and self.probability < 0.005:
+            return "below 1 %"
+        return "above 99 %" if 0.995 < self.probability < 1 else f"{100 * self.probability:.0f} %"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairByKind:
+    """A pair with the difference and, over seeds, over test classes and over both, its interval and verdict."""
+
+    a: str
+    b: str
+    difference: str
+    shown: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confidence:
+    """`sentences` are verdicts on pairs; `n_more` is how many more pairs there are.
+
+    `by_kind` are the same pairs over seeds, over `n_classes` test classes and over both, where that is known.
+    """
+
+    sentences: tuple[str, ...]
+    n_more: int
+    chances: tuple[Chance, ...]
+    by_kind: tuple[PairByKind, ...] = ()
+    n_classes: int = 0
+
+
+def confidence_of(found: ComparisonResult, generality: Generality | None = None) -> Confidence | None:
+    """Return what the comparison says, and over what it holds where that is known; nothing for one method alone."""
+    if not found.pairs:
+        return None
+    read = found.pairs_to_read()
+    kinds = [] if generality is None else [generality.over(kind) for kind in get_args(GeneralityKind)]
+    return Confidence(
+        sentences=tuple(shorten(found.sentence(pair), 400) for pair in read),
+        n_more=len(found.pairs) - len(read),
+        chances=_chances(found) if found.has_direction else (),
+        by_kind=tuple(_by_kind(found.metric, pair, kinds) for pair in read) if kinds else (),
+        n_classes=0 if generality is None else generality.n_classes,
+    )
+
+
+def _by_kind(metric: str, pair: Pair, kinds: Sequence[Comparison]) -> PairByKind:
+    """Return one pair over seeds, over classes and over both, its leader first in each."""
+    shown = []
+    for one in (comparison.pair(pair.a, pair.b) for comparison in kinds):
+        if one.low is None or one.high is None:
+            shown.append("one run only")
+            continue
+        ends = sorted((one.low, one.high), reverse=not one.higher_is_better)
+        ahead = [end if one.higher_is_better else -end for end in ends]
+        ahead = ahead if one.a == pair.a else [-end for end in reversed(ahead)]
+        span = ", ".join(show(metric, end) for end in ahead)
+        shown.append(f"[{span}] {one.verdict.replace('unsettled', 'not settled')}")
+    return PairByKind(a=pair.a, b=pair.b, difference=show(metric, abs(pair.difference)), shown=tuple(shown))
+
+
+def _chances(found: ComparisonResult) -> tuple[Chance, ...]:
+    known = [(method.probability_best, method) for method in found.comparison.methods]
+    chances = [
+        Chance(
+            label=method.name,
+            probability=probability,
+            is_among_best=method.is_among_best,
+            settled_by=_settled_by(found, method),
+        )
+        for probability, method in known
+        if probability is not None
+    ]
+    return tuple(sorted(chances, key=lambda chance: -chance.probability))
+
+
+def _settled_by(found: ComparisonResult, method: Estimate) -> str:
+    leader = found.comparison.repeated.methods[0].name
+    if method.name == leader:
+        return f"{found.table.extreme} mean"
+    pair = found.comparison.pair(leader, method.name)
+    if pair.is_settled:
+        return "equivalent" if pair.verdict == "equivalent" else "settled"
+    if pair.prospect != "advised":
+        return {"follow": "more follow", "limit": "limit reached", "none": "no more"}[pair.prospect]
+    return "none within reach" if pair.more_seeds is None else f"about {pair.more_seeds} more"

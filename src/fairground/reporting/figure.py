@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from fairground.records.record import RunRecord
 from fairground.reporting import figures
+from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
 from fairground.reporting.headings import clean, shorten
 from fairground.reporting.methods import Method
@@ -31,11 +33,16 @@ _HABITUAL = ("recall@1", "precision@1")
 
 @dataclass(frozen=True, kw_only=True)
 class FigureInputs:
-    """`runs` are those of the section `key`, folds averaged; `concatenated` is the table of their joined models."""
+    """`runs` are those of the section `key`, folds averaged; `folds` the same before.
+
+    `comparison` is there if a run is done; `concatenated` is the table of the joined models.
+    """
 
     key: SectionKey
     runs: RunSet
     table: ResultTable
+    folds: tuple[RunRecord, ...] = ()
+    comparison: ComparisonResult | None = None
     concatenated: ResultTable | None = None
 
     @property

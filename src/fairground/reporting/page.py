@@ -12,8 +12,8 @@ from pathlib import Path
 from fairground.errors import DataError, require
 from fairground.records.record import RunRecord
 from fairground.reporting.audits import AuditCard
-from fairground.reporting.comparison import UNFAIR
 from fairground.reporting.drawing import panels, write_figure
+from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures.learning_curves import learning_curves_of
 from fairground.reporting.figures.score_bars import score_bars_of
 from fairground.reporting.gallery import Gallery, read_gallery
@@ -21,9 +21,9 @@ from fairground.reporting.headings import clean, duration, shorten
 from fairground.reporting.left_out import collected, leave_out
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
 from fairground.reporting.rendering import render, write_page
-from fairground.reporting.run_set import RunSet
-from fairground.reporting.sections import Section, sections_of
-from fairground.reporting.tables import ResultTable
+from fairground.reporting.run_set import RunSet, SectionKey
+from fairground.reporting.sections import Section, inputs_of, sections_of
+from fairground.reporting.tables import UNFAIR, ResultTable
 
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
@@ -41,16 +41,28 @@ class RunGallery:
     gallery: Gallery
 
 
-def build_page(runs: RunSet, *, out: Path, audits: Sequence[AuditCard] = ()) -> Path:
-    """Write the page and return its path."""
-    return write_page(page_text(runs, audits=audits), out)
+def build_page(
+    runs: RunSet,
+    *,
+    out: Path,
+    audits: Sequence[AuditCard] = (),
+    inputs: Mapping[SectionKey, FigureInputs] | None = None,
+) -> Path:
+    """Write the page and return its path; `inputs` are the fitted tables of the runs, where the caller has them."""
+    return write_page(page_text(runs, audits=audits, inputs=inputs), out)
 
 
-def page_text(runs: RunSet, *, audits: Sequence[AuditCard] = (), live: bool = False) -> str:
+def page_text(
+    runs: RunSet,
+    *,
+    audits: Sequence[AuditCard] = (),
+    inputs: Mapping[SectionKey, FigureInputs] | None = None,
+    live: bool = False,
+) -> str:
     """Return the page as HTML; a live one updates itself from its server."""
     require(len(runs.records) > 0, "a report needs at least one record; got none")
     with collected() as damaged:
-        sections = sections_of(runs)
+        sections = sections_of(inputs_of(runs) if inputs is None else inputs)
         run_galleries, n_left_out = _run_galleries(sections, runs)
         over = over_sections(sections)
     return render(

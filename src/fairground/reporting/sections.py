@@ -9,18 +9,15 @@ from fairground.papers.expected_runs import ensemble_protocol
 from fairground.papers.reproduction import PublishedComparison, compare_with_published, repeats_of
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.reporting.class_scores import ClassScores
-from fairground.reporting.comparison import UNFAIR, ComparisonResult
-from fairground.reporting.confidence import Confidence, confidence_of
+from fairground.reporting.comparison import ComparisonResult, Confidence, confidence_of
 from fairground.reporting.drawing import panels, svg_for_page
 from fairground.reporting.figure import WIDTH, FigureInputs, ReportFigure, figures_of
 from fairground.reporting.figures.embedding_map import EmbeddingMap, maps_of
 from fairground.reporting.figures.learning_curves import LearningCurves, learning_curves_of
 from fairground.reporting.figures.score_bars import ScoreBars, score_bars_of
 from fairground.reporting.headings import clean
-from fairground.reporting.headline import Models, headline_of, question_of
-from fairground.reporting.notes import Note, notes_of
 from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined
-from fairground.reporting.table_formats import caption
+from fairground.reporting.sentences import Models, Note, caption, headline_of, notes_of, question_of
 from fairground.reporting.tables import ResultTable
 from fairground.spec.identity import flatten, shared
 
@@ -52,96 +49,72 @@ class Section:
 
     @property
     def title(self) -> str:
-        """What tells the section from others of a page."""
         return f"{self.dataset}, {self.models} models" if self.models else f"{self.dataset}, {self.protocol}"
 
 
-def sections_of(runs: RunSet) -> list[Section]:
+def sections_of(inputs: Mapping[SectionKey, FigureInputs]) -> list[Section]:
     """Return a section for each data set and protocol."""
-    groups = runs.sections()
-    return [_section(f"section-{i}", key, groups) for i, key in enumerate(groups)]
+    return [_section(f"section-{i}", found, inputs) for i, found in enumerate(inputs.values())]
 
 
-def _models(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> Models:
-    """Return which models of a study's folds a section is about; nothing where there is no choice."""
-    if any("ensemble" in record.spec for record in groups[key].records):
-        return "concatenated"
-    data, protocol = key
-    return "separated" if (data, ensemble_protocol(protocol)) in groups else ""
+def inputs_of(runs: RunSet) -> dict[SectionKey, FigureInputs]:
+    """Return the table, the comparison and the runs of every section; unfair tables say so on every row."""
+    found: dict[SectionKey, FigureInputs] = {}
+    for key, some in runs.sections().items():
+        joined = tuple(join_folds(some.records))
+        names = names_of_joined(some.records, joined, some.names)
+        table = ResultTable.from_records(joined, names=names, primary=some.metric)
+        comparison = None
+        if any(record.state == "done" for record in joined):
+            comparison = ComparisonResult.from_table(table, ranges=some.ranges)
+            table = comparison.table
+        found[key] = FigureInputs(
+            key=key, runs=replace(some, records=joined), folds=some.records, table=table, comparison=comparison
+        )
+    for (data, protocol), inputs in found.items():
+        concatenated = found.get((data, ensemble_protocol(protocol)))
+        if concatenated is not None and concatenated.comparison is not None:
+            found[data, protocol] = replace(inputs, concatenated=concatenated.table)
+    return found
 
 
-def figure_inputs_of(
-    key: SectionKey, groups: Mapping[SectionKey, RunSet]
-) -> tuple[FigureInputs, ComparisonResult | None]:
-    """Return what the figures of one section are made of, and the comparison; unfair tables say so on every row."""
-    runs = groups[key]
-    joined = tuple(join_folds(runs.records))
-    names = names_of_joined(runs.records, joined, runs.names)
-    comparison = None
-    if any(record.state == "done" for record in joined):
-        comparison = ComparisonResult.from_records(joined, metric=runs.metric, ranges=runs.ranges, names=names)
-    is_fair = comparison is None or comparison.is_fair
-    if not is_fair:
-        labels = {row.method.key: row.label for row in ResultTable.from_records(joined, names=names).rows}
-        names = {key: UNFAIR + label for key, label in labels.items()}
-    if comparison is not None and is_fair and runs.metric is None:
-        table = comparison.table
-    else:
-        table = ResultTable.from_records(joined, names=names, primary=runs.metric)
-    kept = replace(runs, records=joined)
-    inputs = FigureInputs(
-        key=key,
-        runs=kept,
-        table=table if is_fair else table.without_marks(),
-        concatenated=_concatenated(key, groups),
-    )
-    return inputs, comparison
+def _generality(inputs: FigureInputs) -> Generality | None:
+    """Return the comparison over seeds, over test classes and over both; None where runs kept no scores per class.
 
-
-def _generality(runs: RunSet, table: ResultTable) -> Generality | None:
-    """Return the comparison over seeds, over test classes and over both; None where runs kept no scores by class.
-
-    Runs made in waves are compared over seeds alone: their looks are not corrected for over classes.
+    Runs made in waves are compared over seeds only: their looks are not corrected for over classes.
     """
-    metric = table.primary
+    table, metric = inputs.table, inputs.metric
     comparison = table.comparisons.get(metric)
     is_known = table.waves is None and table.split == "test" and table.higher_is_better.get(metric) is not None
-    if comparison is None or len(comparison.pairs) == 0 or not is_known:
+    if comparison is None or len(comparison.pairs) == 0 or not is_known or not table.is_fair:
         return None
-    scores = ClassScores(records=runs.records, folders=runs.folders).of(metric, [row.method for row in table.rows])
+    classes = ClassScores(records=inputs.folds, folders=inputs.runs.folders)
+    scores = classes.of(metric, [row.method for row in table.rows])
     if scores.missing or set(scores.values) != {method.name for method in comparison.methods}:
         return None
     return scores.generality(level=table.level, margin=comparison.margin, is_higher=comparison.higher_is_better)
 
 
-def _concatenated(key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> ResultTable | None:
-    """Return the table of the same methods with the models of their folds joined, where there is one."""
-    data, protocol = key
-    runs = groups.get((data, ensemble_protocol(protocol)))
-    if runs is None or not any(record.state == "done" for record in runs.records):
-        return None
-    return ResultTable.from_records(runs.records, names=runs.names)
-
-
-def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) -> Section:
-    runs, models = groups[key], _models(key, groups)
-    inputs, comparison = figure_inputs_of(key, groups)
-    table = inputs.table
+def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, FigureInputs]) -> Section:
+    table, comparison = inputs.table, inputs.comparison
+    models: Models = "separated" if (inputs.key[0], ensemble_protocol(inputs.key[1])) in others else ""
+    if any("ensemble" in record.spec for record in inputs.folds):
+        models = "concatenated"
     bars, curves = score_bars_of(table), learning_curves_of(table)
-    repeats = repeats_of(runs.records)
+    repeats = repeats_of(inputs.folds)
     labels = _labels(repeats, table)
+    generality = _generality(inputs)
     unfair = comparison.fairness.refusal() if comparison is not None and not comparison.is_fair else None
-    generality = _generality(runs, table) if unfair is None else None
     return Section(
         anchor=anchor,
         dataset=inputs.dataset,
-        protocol=clean(key[1]),
+        protocol=clean(inputs.key[1]),
         table=table,
         caption=caption(table),
         models=models,
         question=question_of(table, inputs.dataset, models),
         headline=headline_of(table, unfair=unfair, generality=generality),
-        card=_card([flatten(record.spec) for record in one_of_each_spec(runs.records)]),
+        card=_card([flatten(record.spec) for record in one_of_each_spec(inputs.folds)]),
         bars=bars,
         bars_svg=svg_for_page(
             panels([bars.panel()]), (WIDTH, bars.height), prefix=f"{anchor}-bars", description=bars.description
@@ -161,7 +134,7 @@ def _section(anchor: str, key: SectionKey, groups: Mapping[SectionKey, RunSet]) 
 
 
 def _labels(repeats: Iterable[Sequence[RunRecord]], table: ResultTable) -> dict[str, str]:
-    """Return each run's method by the run's name; of runs whose folds were averaged, too."""
+    """Return each run's method by the name of the run, also of runs whose folds were averaged."""
     known = {record.name: row.label for row in table.rows for record in row.method.records}
     found: dict[str, str] = {}
     for group in repeats:
@@ -175,10 +148,10 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     for key, value in shared(flat).items():
         part, _, setting = key.partition(".")
-        # The section's title says so, or there is nothing to say: a published bug that is not switched on is no news.
+        # In the section's title already, or nothing to say, such as a published bug that is switched off.
         if key in ("protocol", "data") or not value or (setting.endswith("_bug") and value == "false"):
             continue
-        said = parts.setdefault(part, [])
-        # A component's name comes first: its settings would hide it.
-        said.insert(len(said) if setting else 0, clean(f"{setting.replace('_', ' ')} {value}".strip()))
+        settings = parts.setdefault(part, [])
+        # A component's name comes before its settings.
+        settings.insert(len(settings) if setting else 0, clean(f"{setting.replace('_', ' ')} {value}".strip()))
     return {part: " · ".join(settings) for part, settings in parts.items()}

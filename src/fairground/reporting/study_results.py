@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from fairground.comparison.intervals import Interval
 from fairground.comparison.run_scores import join_folds, seed_of
 from fairground.records.record import RunRecord
-from fairground.reporting.compare_methods import MethodComparer
 from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.headings import with_unit
 from fairground.reporting.methods import methods_of
@@ -16,7 +16,7 @@ from fairground.reporting.page import build_page
 from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
 from fairground.reporting.table_formats import folded
 from fairground.reporting.table_formats import text as table_text
-from fairground.reporting.tables import ResultTable, TableRow
+from fairground.reporting.tables import MethodComparer, ResultTable, TableRow
 from fairground.spec.measurement_names import declared_metric
 from fairground.studies.run_study import JobResult
 from fairground.studies.search_analysis import expected_best, importance, on_bounds
@@ -33,21 +33,21 @@ class StudyTable:
     records: tuple[RunRecord, ...]
     names: Mapping[str, str]
 
-    @property
+    @cached_property
     def table(self) -> ResultTable:
-        """The methods and their scores."""
         joined = join_folds(self.records)
         return ResultTable.from_records(joined, names=names_of_joined(self.records, joined, self.names))
 
+    @cached_property
+    def compared(self) -> ComparisonResult | None:
+        """Whether the methods may be compared; None while no run is done."""
+        return ComparisonResult.from_table(self.table) if self.table.comparisons else None
+
     def text(self, *, width: int | None = None) -> str:
-        """Return the table under its heading, with what a reader must bear in mind."""
-        joined = join_folds(self.records)
-        if not any(record.state == "done" for record in joined):
-            return f"{folded(self.title, width)}\n{table_text(self.table, width=width)}"
-        names = names_of_joined(self.records, joined, self.names)
-        found = ComparisonResult.from_records(joined, names=names)
-        further = "".join(f"{line}\n" for line in found.reservations())
-        return f"{folded(self.title, width)}\n{table_text(found.table, width=width)}{folded(further, width)}"
+        """Return the table under its heading, with its caveats."""
+        shown = self.table if self.compared is None else self.compared.table
+        further = "" if self.compared is None else "".join(f"{line}\n" for line in self.compared.reservations())
+        return f"{folded(self.title, width)}\n{table_text(shown, width=width)}{folded(further, width)}"
 
 
 def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
@@ -65,24 +65,26 @@ def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
     return [table for table in tables if table.records]
 
 
-def results_text(results: Sequence[JobResult], *, width: int | None = None) -> str:
-    """Return the tables of a study, what was selected, and what a reader must be told, in lines of at most `width`."""
-    lines = [found.text(width=width) for found in tables_of(results)]
+def results_text(
+    results: Sequence[JobResult], *, width: int | None = None, tables: Sequence[StudyTable] | None = None
+) -> str:
+    """Return the tables of a study, what was selected, and warnings, in lines of at most `width` characters."""
+    lines = [found.text(width=width) for found in (tables_of(results) if tables is None else tables)]
     lines += [folded(line, width) for result in results for line in _search_lines(result)]
     return "\n".join(lines) + "\n"
 
 
-def results_plain(results: Sequence[JobResult]) -> list[dict[str, Any]]:
-    """Return everything a program may want to know of each job, as JSON-ready data."""
-    tables = [(found.data, found.is_joined, found.table) for found in tables_of(results)]
+def results_plain(results: Sequence[JobResult], *, tables: Sequence[StudyTable] | None = None) -> list[dict[str, Any]]:
+    """Return everything about each job as JSON-ready data."""
+    tables = tables_of(results) if tables is None else tables
     found = []
     for result in results:
         job = result.job
         scores = {
-            "concatenated" if is_joined else "separated": _scores(row, table.metrics)
-            for data, is_joined, table in tables
-            for row in table.rows
-            if data == job.data.label and row.label == job.method.label
+            "concatenated" if one.is_joined else "separated": _scores(row, one.table.metrics)
+            for one in tables
+            for row in one.table.rows
+            if one.data == job.data.label and row.label == job.method.label
         }
         ranges = job.ranges() if result.trials else {}
         selected = result.selected
@@ -169,7 +171,7 @@ def _table(title: str, data: str, is_joined: bool, records: Mapping[str, Sequenc
 
 
 def _separated(result: JobResult) -> list[RunRecord]:
-    """Return the runs of every repeat; one that lost a fold has its unfinished runs alone, and counts as unfinished."""
+    """Return the runs of every repeat; of one that lost a fold only the unfinished runs: it counts as unfinished."""
     n_folds = len(result.job.study.folds.used)
     repeats = [result.runs[i : i + n_folds] for i in range(0, len(result.runs), n_folds)]
     kept: list[RunRecord] = []
@@ -183,9 +185,11 @@ def _search_lines(result: JobResult) -> list[str]:
     label = result.job.label
     lines = []
     if result.trials:
-        states = ", ".join(f"{n} {state}" for state, n in counts(result.trials).items() if n)
+        states = {state: n for state, n in counts(result.trials).items() if n}
+        shown = "" if set(states) == {"done"} else f" ({', '.join(f'{n} {state}' for state, n in states.items())})"
         seconds = sum(trial.seconds for trial in result.trials)
-        lines.append(f"{label}: {len(result.trials)} trials ({states}), {seconds:.0f} s of training")
+        n = len(result.trials)
+        lines.append(f"{label}: {n} trial{'' if n == 1 else 's'}{shown}, {seconds:.0f} s")
     if result.selected is None:
         return [*lines, f"{label}: no trial finished, so there is nothing to repeat"]
     if result.selected.trial is not None:

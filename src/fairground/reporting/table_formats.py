@@ -5,63 +5,16 @@ import io
 import re
 import textwrap
 
-from fairground.comparison.sentences import no_verdict_on
-from fairground.reporting.headings import clean, heading, shorten, show, show_interval, unit
+from fairground.reporting.headings import clean, heading, shorten, show_interval
+from fairground.reporting.sentences import caption
 from fairground.reporting.tables import ResultTable, TableCell, TableRow
-from fairground.spec.measurement_names import is_share
 
 MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}
 LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$", "": ""}
 
 
-def caption(table: ResultTable) -> str:
-    """Return what a reader must know to read the numbers."""
-    counts = sorted({row.n_done for row in table.rows if row.n_done})
-    if not counts:
-        return "No run has finished, so there is no score."
-    shares = "in per cent, " if all(is_share(metric) for metric in table.metrics) else ""
-    seeds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
-    spread = f"mean ± half of the {100 * table.level:g} % interval" if counts[-1] > 1 else "single runs, no interval"
-    text = f"Scores on the {table.split} classes, {shares}{spread}, over {seeds} seed{'' if counts == [1] else 's'}."
-    return " ".join(part for part in (text, _adjusted(table), legend(table)) if part)
-
-
-def legend(table: ResultTable) -> str:
-    """Return what the marks in the table mean, as far as they occur."""
-    marks = {cell.mark for row in table.rows for cell in row.cells.values()}
-    margins = {
-        f"±{show(metric, table.comparisons[metric].margin)}{unit(metric)}"
-        for metric in table.metrics
-        if any(row.cells[metric].mark == "equivalent" for row in table.rows)
-    }
-    words = {
-        "best": "★ the best mean, with nothing open against it.",
-        "equivalent": f"≈ equivalent to the best mean: shown to lie within {' or '.join(sorted(margins))} of it.",
-        "unsettled": "? not settled: the best mean and what these runs cannot tell from it.",
-    }
-    found = [text for mark, text in words.items() if mark in marks]
-    is_any_beaten = any(
-        cell.interval is not None
-        and cell.interval.n > 1
-        and not cell.mark
-        and table.higher_is_better[metric] is not None
-        for row in table.rows
-        for metric, cell in row.cells.items()
-    )
-    beaten = ["Without a mark: some other method is better."] if found and is_any_beaten else []
-    single = table.comparisons[table.primary].single if table.primary in table.comparisons else ()
-    return " ".join([*found, *beaten, *([no_verdict_on(single)] if found and single else [])])
-
-
-def _adjusted(table: ResultTable) -> str:
-    """Say so where a mean is not the plain average of the runs."""
-    methods = [method for found in table.comparisons.values() for method in found.methods]
-    is_adjusted = any(abs(method.mean - method.average) > 1e-9 * abs(method.average) for method in methods)
-    return "Means are adjusted for the seeds that some methods lack." if is_adjusted else ""
-
-
 def text(table: ResultTable, *, width: int | None = None) -> str:
-    """Return the table as plain aligned text; in several tables, one below the other, where `width` is too small."""
+    """Return the table as plain aligned text; split into several tables where `width` is too small."""
     grid = [_headings(table), *([shorten(row.label, 48), _count(row), *_cells(table, row)] for row in table.rows)]
     widths = [max(len(line[column]) for line in grid) for column in range(len(grid[0]))]
     parts = []
@@ -75,7 +28,7 @@ def text(table: ResultTable, *, width: int | None = None) -> str:
 
 
 def folded(words: str, width: int | None) -> str:
-    """Return lines of at most `width` signs, further lines of one set in as it is."""
+    """Return lines of at most `width` characters; wrapped lines keep their indent."""
     if width is None:
         return words
     found = []
@@ -87,7 +40,7 @@ def folded(words: str, width: int | None) -> str:
 
 
 def _column_groups(widths: list[int], width: int | None) -> list[list[int]]:
-    """Return the columns of each table: the first two in all of them, and as many of the others as fit."""
+    """Return the columns of each table: the first two in each, and as many others as fit."""
     groups, room = [[0, 1]], widths[0] + 2 + widths[1]
     used = room
     for column in range(2, len(widths)):

@@ -1,29 +1,41 @@
-"""The result table: methods by metrics, each cell a mean with its interval, and how it stands against the best.
+"""The result table: methods by metrics, each cell a mean with its interval, and marks for the primary metric.
 
-Every metric has one comparison (`statistics.compare`), from which its means, intervals and `marks` are read. Rows of a
-metric of which nobody says which way is better are sorted with the highest first and have no marks.
+Every metric has one comparison, from which its means and intervals are read. Marks stand for the primary metric only:
+its comparisons are corrected for each other, so a false "better" appears in at most 5 of 100 tables. Rows of a metric
+that does not declare a direction are sorted with the highest first and have no marks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, pstdev
+from typing import Literal
 
+from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import Comparison, GeneralityKind
 from fairground.comparison.intervals import LEVEL, Interval
+from fairground.comparison.run_scores import seed_of
+from fairground.comparison.sequential import Wave, compare_in_waves
 from fairground.errors import require
 from fairground.records.record import RunRecord, SplitName
 from fairground.reporting.class_scores import ClassScores
-from fairground.reporting.compare_methods import MethodComparer
-from fairground.reporting.marks import Mark, marks_of
 from fairground.reporting.methods import Method, methods_of
 from fairground.spec.catalogue import nearest
+from fairground.spec.measurement_names import in_unit
+from fairground.spec.procedures import SeedProcedure
+from fairground.studies.final_runs import plan_of_waves, wave_of
 from fairground.studies.status import WaveStatus
+
+#: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
+#: leader and what these runs cannot tell from it
+Mark = Literal["best", "equivalent", "unsettled", ""]
+#: what every row and verdict of an unfair table begins with
+UNFAIR = "[unfair] "
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableCell:
-    """One method's metric: the single runs, their mean with its interval, and how it stands."""
+    """One method's metric: the single runs, their mean with its interval, and its mark."""
 
     values: tuple[float, ...]
     interval: Interval | None
@@ -32,7 +44,7 @@ class TableCell:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochSpread:
-    """The epochs selected in a method's runs: their mean and population deviation, as Roth's column Max. Epoch."""
+    """The epochs selected in a method's runs: mean and population deviation, as Roth's column Max. Epoch."""
 
     mean: float
     deviation: float
@@ -40,13 +52,12 @@ class EpochSpread:
 
     @property
     def text(self) -> str:
-        """The mean with the deviation, of several runs."""
         return f"{self.mean:.1f} ± {self.deviation:.1f}" if self.n > 1 else f"{self.mean:.0f}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """One method: how many of its runs finished out of how many begun, and a cell for each metric."""
+    """One method: how many of its runs finished out of how many begun, and a cell per metric."""
 
     method: Method
     n_done: int
@@ -55,22 +66,21 @@ class TableRow:
 
     @property
     def label(self) -> str:
-        """What the method is called."""
         return self.method.label
 
     @cached_property
     def best_epoch(self) -> EpochSpread | None:
-        """When the method's trained runs were best; None where no run says so, as those averaged over folds."""
+        """The best epochs of the method's trained runs; None where no run has one, as those averaged over folds."""
         epochs = [run.best_epoch for run in self.method.done if run.best_epoch is not None and not run.is_untrained]
         return EpochSpread(mean=fmean(epochs), deviation=pstdev(epochs), n=len(epochs)) if epochs else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultTable:
-    """Rows are sorted by `primary`, the metric the runs were selected by; methods without a finished run come last.
+    """Rows are sorted by `primary`, the metric of selection; methods without a finished run come last.
 
-    `higher_is_better` says of each metric what its scores say; None where nobody does. `comparisons` are those of the
-    metrics that a finished run has; `waves` says how far seeds were added in waves, where they were.
+    `higher_is_better` is None for a metric that does not declare a direction. `comparisons` are those of the metrics
+    that a finished run has; `waves` is there if seeds were added in waves. `methods` are in the order of their runs.
     """
 
     metrics: tuple[str, ...]
@@ -80,7 +90,9 @@ class ResultTable:
     level: float
     rows: tuple[TableRow, ...]
     comparisons: Mapping[str, Comparison]
+    methods: tuple[Method, ...]
     waves: WaveStatus | None = None
+    is_fair: bool = True
 
     @classmethod
     def from_records(
@@ -96,36 +108,35 @@ class ResultTable:
         over: GeneralityKind = "seeds",
         classes: ClassScores | None = None,
     ) -> "ResultTable":
-        """Make the table; `split` left out means test, or validation while the test split is sealed.
+        """Make the table; `split` defaults to test, or validation while the test split is sealed.
 
-        `primary` says by which metric to sort, if not by the one the runs were selected by. `margin` is the difference
-        that does not matter, in the unit shown; half a point if left out. `over` says over what intervals hold, from
-        `classes` where that is not seeds alone; metrics without scores by class are then left out.
+        `primary` is the metric to sort by, by default the metric of selection. `margin` is the difference that does not
+        matter, in the unit shown; half a point by default. `over` is what intervals hold over, from `classes` where
+        that is not seeds alone; metrics without scores per class are then left out.
         """
         methods = methods_of(records, names)
         split = split or _opened_split(methods)
         found = tuple(metrics or _metrics_of(methods, split))
         if primary is not None:
-            refuse_unknown_metric(methods, primary)
-        primary = primary or _primary(methods, found)
-        # What the runs were selected by comes first, unless the caller chose the columns.
+            known = _metrics_of(methods, split)
+            hint = f"{nearest(primary, known)} There are {', '.join(known)}."
+            require(primary in known, f"no {split} score '{primary}' in these runs.{hint}")
+        primary = primary or _selected_by(methods, found)
+        # The primary metric comes first, unless the caller chose the columns.
         metrics = found if metrics or not primary else (primary, *(metric for metric in found if metric != primary))
         comparer = MethodComparer.for_methods(methods, level=level, margin=margin, over=over, classes=classes)
         metrics = tuple(metric for metric in metrics if metric == primary or comparer.can_compare(metric))
         directions = {metric: _direction(methods, metric) for metric in metrics}
-        by_metric = {
-            metric: {method.label: some for method in methods if (some := method.by_seed(metric, split))}
-            for metric in metrics
-        }
         comparisons = {
-            # Seeds are planned by one metric; nobody reads those of another.
+            # Seeds are planned by the primary metric only.
             metric: comparer.compare(
                 metric, some, is_higher=directions[metric] is not False, is_planned=metric == primary
             )
-            for metric, some in by_metric.items()
-            if some
+            for metric in metrics
+            if (some := {method.label: by for method in methods if (by := method.by_seed(metric, split))})
         }
-        marks = {metric: marks_of(one) if directions[metric] is not None else {} for metric, one in comparisons.items()}
+        has_marks = primary in comparisons and directions[primary] is not None
+        marks = marks_of(comparisons[primary]) if has_marks else {}
         rows = [
             TableRow(
                 method=method,
@@ -135,7 +146,7 @@ class ResultTable:
                     metric: TableCell(
                         values=tuple(method.values(metric, split)),
                         interval=comparisons[metric].interval(method.label) if metric in comparisons else None,
-                        mark=marks.get(metric, {}).get(method.label, ""),
+                        mark=marks.get(method.label, "") if metric == primary else "",
                     )
                     for metric in metrics
                 },
@@ -143,8 +154,7 @@ class ResultTable:
             for method in methods
         ]
         ranked = [one.name for one in comparisons[primary].methods] if primary in comparisons else []
-        place = {label: i for i, label in enumerate(ranked)}
-        rows.sort(key=lambda row: place.get(row.label, len(place)))
+        rows.sort(key=lambda row: ranked.index(row.label) if row.label in ranked else len(ranked))
         return cls(
             metrics=metrics,
             higher_is_better=directions,
@@ -154,14 +164,13 @@ class ResultTable:
             waves=comparer.waves,
             rows=tuple(rows),
             comparisons=comparisons,
+            methods=tuple(methods),
         )
 
     def row(self, label: str) -> TableRow:
-        """Return the row of the method called `label`."""
-        found = next((row for row in self.rows if row.label == label), None)
-        require(found is not None, f"no method '{label}' in the table; there are: {[row.label for row in self.rows]}")
-        assert found is not None
-        return found
+        found = [row for row in self.rows if row.label == label]
+        require(bool(found), f"no method '{label}' in the table; there are: {[row.label for row in self.rows]}")
+        return found[0]
 
     def values(self, metric: str | None = None) -> dict[str, dict[int, float]]:
         """Return each method's value by seed, of the methods that have any."""
@@ -171,34 +180,42 @@ class ResultTable:
 
     @property
     def extreme(self) -> str:
-        """What the best value by `primary` is: the lowest where less is better."""
         return "lowest" if self.higher_is_better.get(self.primary) is False else "highest"
 
-    def without_marks(self) -> "ResultTable":
-        """Return the table with nobody called best: for runs that may not be compared."""
+    def marked_unfair(self) -> "ResultTable":
+        """Return the table of runs that may not be compared: every row says so, and none is marked as best."""
         rows = [
-            replace(row, cells={metric: replace(cell, mark="") for metric, cell in row.cells.items()})
+            replace(
+                row,
+                method=replace(row.method, label=UNFAIR + row.label),
+                cells={metric: replace(cell, mark="") for metric, cell in row.cells.items()},
+            )
             for row in self.rows
         ]
-        return replace(self, rows=tuple(rows))
+        return replace(self, rows=tuple(rows), is_fair=False)
 
     @property
     def has_epochs(self) -> bool:
-        """Tell whether any row has a best epoch."""
         return any(row.best_epoch is not None for row in self.rows)
 
     @property
     def has_marks(self) -> bool:
-        """Tell whether any cell is marked, so that the marks need explaining."""
         return any(cell.mark for row in self.rows for cell in row.cells.values())
 
 
-def refuse_unknown_metric(methods: Sequence[Method], metric: str) -> None:
-    """Refuse a metric that no run has, suggesting the nearest right one."""
-    split = _opened_split(methods)
-    found = _metrics_of(methods, split)
-    there = f"There are {', '.join(found)}."
-    require(metric in found, f"no {split} score '{metric}' in these runs.{nearest(metric, found)} {there}")
+def marks_of(comparison: Comparison) -> dict[str, Mark]:
+    """Return the marks of the methods that no other is better than.
+
+    A method of one run has no mark: one run cannot tell a better method from a lucky one.
+    """
+    comparison = comparison.repeated
+    if len(comparison.methods) < 2:
+        return {}
+    leader, *others = comparison.best
+    found: dict[str, Mark] = {}
+    for label in others:
+        found[label] = "equivalent" if comparison.pair(leader, label).verdict == "equivalent" else "unsettled"
+    return {leader: "unsettled" if "unsettled" in found.values() else "best", **found}
 
 
 def _opened_split(methods: Sequence[Method]) -> SplitName:
@@ -209,8 +226,8 @@ def _metrics_of(methods: Sequence[Method], split: SplitName) -> list[str]:
     return list(dict.fromkeys(metric for method in methods for metric, one in method.scored if one == split))
 
 
-def _primary(methods: Sequence[Method], metrics: Sequence[str]) -> str:
-    """Return the metric the runs were selected by; the last column when they were selected by several or another."""
+def _selected_by(methods: Sequence[Method], metrics: Sequence[str]) -> str:
+    """Return the metric of selection; the last column when there were several or it is not among the columns."""
     evaluations = [method.records[0].spec.get("evaluation") for method in methods]
     chosen = {str(evaluation.get("select_by")) for evaluation in evaluations if isinstance(evaluation, Mapping)}
     wanted = chosen.pop() if len(chosen) == 1 else ""
@@ -218,5 +235,93 @@ def _primary(methods: Sequence[Method], metrics: Sequence[str]) -> str:
 
 
 def _direction(methods: Sequence[Method], metric: str) -> bool | None:
-    said = (record.higher_is_better(metric) for method in methods for record in method.done)
-    return next((direction for direction in said if direction is not None), None)
+    declared = (record.higher_is_better(metric) for method in methods for record in method.done)
+    return next((direction for direction in declared if direction is not None), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodComparer:
+    """Compares methods by any metric, over seeds (a fixed number or in waves), over test classes, or over both.
+
+    `margin` is in the unit shown. Where one procedure gave all runs their seeds in waves, every look it took is paid
+    for, whatever metric is compared.
+    """
+
+    methods: Sequence[Method]
+    level: float
+    margin: float | None
+    procedure: SeedProcedure | None = None
+    wave: Wave | None = None
+    waves: WaveStatus | None = None
+    over: GeneralityKind = "seeds"
+    classes: ClassScores | None = None
+
+    @classmethod
+    def for_methods(
+        cls,
+        methods: Sequence[Method],
+        *,
+        level: float = LEVEL,
+        margin: float | None = None,
+        over: GeneralityKind = "seeds",
+        classes: ClassScores | None = None,
+    ) -> "MethodComparer":
+        """Return the comparer of methods by what the records of their runs say of their seeds."""
+        procedures = {record.seed_procedure for method in methods for record in method.records}
+        procedure = procedures.pop() if len(procedures) == 1 and len(methods) > 1 else None
+        if procedure is None:
+            return cls(methods=methods, level=level, margin=margin, over=over, classes=classes)
+        require(
+            over == "seeds", f"runs made in waves are compared over seeds: generality must be 'seeds'; got '{over}'"
+        )
+        planned = procedure.plan.level
+        require(
+            level in (LEVEL, planned),
+            f"these runs were made in waves at until_settled.level {planned:g}: level must be the same; got {level:g}",
+        )
+        values = {method.label: method.by_seed(procedure.metric, "test") for method in methods}
+        wave = _wave(methods, values, procedure)
+        waves = WaveStatus.from_wave(wave, values)
+        return cls(methods=methods, level=planned, margin=margin, procedure=procedure, wave=wave, waves=waves)
+
+    def can_compare(self, metric: str) -> bool:
+        """Tell whether the runs have what a comparison by this metric needs."""
+        return self.over == "seeds" or (self.classes is not None and not self.classes.of(metric, self.methods).missing)
+
+    def compare(
+        self, metric: str, values: Mapping[str, Mapping[int, float]], *, is_higher: bool, is_planned: bool
+    ) -> Comparison:
+        """Compare the methods by their values by seed; `is_planned` asks how many more seeds would settle a pair."""
+        shown = self.margin
+        if shown is None and self.procedure is not None and metric == self.procedure.metric:
+            shown = self.procedure.plan.margin
+        margin = None if shown is None else in_unit(metric, shown)
+        if self.over != "seeds":
+            require(self.classes is not None, "a comparison over test classes needs the files of the runs")
+            assert self.classes is not None
+            scores = self.classes.of(metric, self.methods)
+            return scores.generality(level=self.level, margin=margin, is_higher=is_higher).over(self.over)
+        if self.wave is None:
+            return compare_values(
+                values, level=self.level, margin=margin, higher_is_better=is_higher, is_planned=is_planned
+            )
+        return compare_in_waves(values, self.wave, margin=margin, higher_is_better=is_higher)
+
+
+def _wave(methods: Sequence[Method], values: Mapping[str, Mapping[int, float]], procedure: SeedProcedure) -> Wave:
+    records = [record for method in methods for record in method.records]
+    if any("ensemble" in record.spec for record in records):
+        # Models are joined once the waves of their single ones are over: every look has been taken.
+        plan = plan_of_waves(procedure)
+        most = max((len(seeds) for seeds in values.values()), default=0)
+        given = {label: tuple(seed for seed in procedure.seeds if seed in seeds) for label, seeds in values.items()}
+        n_looks = sum(n <= most for n in plan.looks)
+        return Wave(comparison=None, given=given, needs={}, in_question=(), n_looks=n_looks, state="settled", plan=plan)
+    lost = [
+        (method.label, seed_of(record))
+        for method in methods
+        for record in method.records
+        if record.state != "done" and seed_of(record) not in values[method.label]
+    ]
+    direction = next((record.higher_is_better(procedure.metric) for record in records if record.state == "done"), None)
+    return wave_of(values, lost, procedure, is_higher=direction is not False)

@@ -16,6 +16,7 @@ from fairground.comparison.over_datasets import critical_difference
 from fairground.reporting.drawing import Palette
 from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.headings import heading, show, small_p, squeeze, unit
+from fairground.reporting.tables import UNFAIR
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +90,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     means = [method.mean for method in comparison.methods]
     ticks = dict.fromkeys(means[0] + (means[-1] - means[0]) * i / 4 for i in range(5))
     diagram = Diagram(
-        names=[method.name for method in comparison.methods],
+        names=[method.name if table.is_fair else UNFAIR + method.name for method in comparison.methods],
         places=means,
         shown=tuple(show(metric, mean) for mean in means),
         ticks=tuple((tick, show(metric, tick)) for tick in ticks),
@@ -97,7 +98,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         worst=means[-1],
         width=width,
         width_text=f"critical difference {show(metric, width)}{unit(metric)}",
-        bars=comparison.groups,
+        bars=comparison.groups if table.is_fair else (),
     )
     joined = "Bars join neighbours of which none is better than another."
     return _figure(

@@ -1,0 +1,236 @@
+"""What a page or a table says in sentences: question, headline, caption, and what a reader must know first.
+
+Every sentence is built from the values of one `ResultTable` and says no more than its comparison found.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Literal
+
+from fairground.comparison.fairness_flags import is_any_other
+from fairground.comparison.generality import Generality
+from fairground.comparison.sentences import no_verdict_on
+from fairground.records.record import Finding, RunRecord
+from fairground.reporting.headings import clean, heading, show, show_interval, unit
+from fairground.reporting.tables import ResultTable, TableRow
+from fairground.spec.measurement_names import is_share
+
+#: which models of a study's folds a table is about; empty where there is no choice
+Models = Literal["separated", "concatenated", ""]
+_MODELS: dict[Models, str] = {
+    "separated": " (separated models: the mean over the fold models of a repeat)",
+    "concatenated": " (concatenated models: the fold models of a repeat joined into one)",
+    "": "",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """One sentence; a warning touches what may be concluded."""
+
+    text: str
+    is_warning: bool
+
+
+def question_of(table: ResultTable, dataset: str, models: Models = "") -> str:
+    """Return the question a table answers, and for which models where there is a choice."""
+    which = _MODELS[models]
+    if len(table.rows) == 1:
+        return f"How well does {table.rows[0].label} retrieve unseen classes of {dataset}?{which}"
+    return f"Which of these {len(table.rows)} methods best retrieves unseen classes of {dataset}?{which}"
+
+
+def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Generality | None = None) -> str:
+    """Return who leads by the primary metric and how sure that is.
+
+    `unfair` says why the runs may not be compared. `generality` is there where runs kept their scores per test class.
+    """
+    ranked = [row for row in table.rows if row.n_done and _interval(table, row) is not None]
+    if not ranked:
+        return "No run has finished, so there is no result yet."
+    where = "" if table.split == "test" else f" on the {table.split} classes (the test classes are still sealed)"
+    top, *others = ranked
+    if not others:
+        return f"{top.label} reaches {_score(table, top)}{where}."
+    if unfair is not None:
+        return f"No method can be called better: {unfair.rstrip(':')}. The differences are listed below."
+    repeated = [row for row in ranked if row.n_done > 1]
+    if len(repeated) < 2:
+        return (
+            f"{top.label} has the {table.extreme} score, {_score(table, top)}{where}, "
+            "but one seed cannot tell a better method from a lucky one: run more seeds."
+        )
+    top, *others = repeated
+    beyond = "" if generality is None else _on_other_classes(table, top, others, generality)
+    single = [row.label for row in ranked if row.n_done == 1]
+    without = f" {no_verdict_on(single)}" if single else ""
+    return f"{top.label} {_standing(table, top, others, where)}.{beyond}{without}"
+
+
+def _on_other_classes(table: ResultTable, top: TableRow, others: Sequence[TableRow], found: Generality) -> str:
+    """Return whether what is settled over seeds is settled over seeds and test classes at once."""
+    seeds, both = table.comparisons[table.primary], found.both
+    verdicts = {row.label: seeds.pair(top.label, row.label).verdict for row in others}
+    settled = [label for label, verdict in verdicts.items() if verdict != "unsettled"]
+    if not settled:
+        return ""
+    at_once = f"by seeds and {found.n_classes} test classes at once"
+    lost = [label for label in settled if both.pair(top.label, label).verdict != verdicts[label]]
+    if lost:
+        return f" That is on these test classes: for others it is not settled against {join_names(lost)}, {at_once}."
+    if len(settled) == len(others):
+        return f" That holds for other test classes too, {at_once}."
+    better = [label for label in settled if verdicts[label] == "better"]
+    what = f"That it is better than {join_names(better)}" if better else "What is settled"
+    return f" {what} holds for other test classes too, {at_once}."
+
+
+def _standing(table: ResultTable, top: TableRow, others: Sequence[TableRow], where: str) -> str:
+    """Return how the leader stands against the others, by the marks of the table."""
+    metric, comparison = table.primary, table.comparisons[table.primary]
+    if table.higher_is_better.get(metric) is None:
+        return f"has the {table.extreme} mean, {_score(table, top)}{where}; the metric does not declare a direction"
+    equal = [row.label for row in others if row.cells[metric].mark == "equivalent"]
+    unsettled = [row.label for row in others if row.cells[metric].mark == "unsettled"]
+    if not equal and not unsettled:
+        pair = comparison.pair(top.label, others[0].label)
+        ahead = f"{show(metric, abs(pair.difference))}{' points' if is_share(metric) else ''}"
+        return (
+            f"is best: {_score(table, top)}{where}; it is better than every other method, the next being "
+            f"{others[0].label} with {_number(table, others[0])}, {ahead} behind"
+        )
+    parts = [f"has the {table.extreme} mean, {_score(table, top)}{where}"]
+    if equal:
+        within = f"{show(metric, comparison.margin)}{unit(metric)}"
+        parts.append(f"{join_names(equal)} {'is' if len(equal) == 1 else 'are'} equivalent to it, within ±{within}")
+    if unsettled:
+        verb = "is" if len(unsettled) == 1 else "are"
+        parts.append(f"{join_names(unsettled)} {verb} not significantly different from it")
+    return "; ".join(parts)
+
+
+def join_names(names: Sequence[str], *, most: int = 3) -> str:
+    """Return 'a', 'a and b', 'a, b and c', or 'a, b, c and 4 others'."""
+    shown = list(names[:most])
+    if len(names) > most:
+        rest = len(names) - most
+        return f"{', '.join(shown)} and {rest} other{'s' if rest > 1 else ''}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _interval(table: ResultTable, row: TableRow) -> object:
+    return row.cells[table.primary].interval if table.primary in row.cells else None
+
+
+def _score(table: ResultTable, row: TableRow) -> str:
+    seeds = f" over {row.n_done} seeds" if row.n_done > 1 else ""
+    return f"{heading(table.primary)} {_number(table, row)}{seeds}"
+
+
+def _number(table: ResultTable, row: TableRow) -> str:
+    interval = row.cells[table.primary].interval
+    assert interval is not None
+    return show_interval(table.primary, interval) + unit(table.primary)
+
+
+def caption(table: ResultTable) -> str:
+    """Return what a reader must know to read the numbers of a table."""
+    counts = sorted({row.n_done for row in table.rows if row.n_done})
+    if not counts:
+        return "No run has finished, so there is no score."
+    shares = "in per cent, " if all(is_share(metric) for metric in table.metrics) else ""
+    seeds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    spread = f"mean ± half of the {100 * table.level:g} % interval" if counts[-1] > 1 else "single runs, no interval"
+    text = f"Scores on the {table.split} classes, {shares}{spread}, over {seeds} seed{'' if counts == [1] else 's'}."
+    methods = [method for found in table.comparisons.values() for method in found.methods]
+    is_adjusted = any(abs(method.mean - method.average) > 1e-9 * abs(method.average) for method in methods)
+    adjusted = "Means are adjusted for the seeds that some methods lack." if is_adjusted else ""
+    return " ".join(part for part in (text, adjusted, legend(table)) if part)
+
+
+def legend(table: ResultTable) -> str:
+    """Return what the marks of a table mean, as far as they occur."""
+    metric = table.primary
+    cells = [row.cells[metric] for row in table.rows if metric in row.cells]
+    marks = {cell.mark for cell in cells}
+    if not marks - {""}:
+        return ""
+    comparison = table.comparisons[metric]
+    margin = f"±{show(metric, comparison.margin)}{unit(metric)}"
+    n_pairs = len(comparison.repeated.pairs)
+    corrected = f", corrected for all {n_pairs} comparisons in the table" if n_pairs > 1 else ""
+    meanings = {
+        "best": "★ best (significantly better than, or equivalent to, all others).",
+        "equivalent": f"≈ equivalent to the best: within {margin} of it.",
+        "unsettled": "? not significantly different from the best.",
+    }
+    found = [meaning for mark, meaning in meanings.items() if mark in marks]
+    if any(not cell.mark and cell.interval is not None and cell.interval.n > 1 for cell in cells):
+        found.append("Unmarked: significantly worse than some method.")
+    if comparison.single:
+        found.append(no_verdict_on(comparison.single))
+    return " ".join([f"Marks are for {heading(metric)}{corrected}:", *found])
+
+
+def notes_of(table: ResultTable) -> list[Note]:
+    """Return what a reader must know before believing a table: warnings first, then the notes of the runs."""
+    records = [record for row in table.rows for record in row.method.records]
+    counts = Counter(record.name for record in records)
+    twice = sorted(name for name, count in counts.items() if count > 1)
+    warnings = [*_few_runs(table), *_unfinished(table), *_doctor_findings(table), *_not_the_same(records)]
+    if twice:
+        warnings.append(f"Counted more than once: run {join_names(twice)}.")
+    found = [Note(text=text, is_warning=True) for text in warnings]
+    for text, count in Counter(clean(text) for record in records for text in record.notes).items():
+        where = "" if count == len(records) else f" ({count} of {len(records)} runs)"
+        found.append(Note(text=text + where, is_warning=False))
+    return found
+
+
+def _few_runs(table: ResultTable) -> list[str]:
+    single = [row.label for row in table.rows if row.n_done == 1]
+    counts = {row.n_done for row in table.rows if row.n_done}
+    if single:
+        return [f"One run only: {join_names(single)}. Without repeats there is no interval, no mark and no verdict."]
+    if len(counts) > 1 and table.waves is None:
+        return [f"The methods have {min(counts)} to {max(counts)} finished runs each; an equal number is fairer."]
+    return []
+
+
+def _unfinished(table: ResultTable) -> list[str]:
+    return [
+        f"{row.label}, seed {record.spec.get('seed')}: {record.state}. {clean(record.failure or '')}"
+        for row in table.rows
+        for record in row.method.records
+        if record.state != "done"
+    ]
+
+
+def _doctor_findings(table: ResultTable) -> list[str]:
+    """Return for each method and sign in how many runs the doctor found it, with the first finding."""
+    found = []
+    for row in table.rows:
+        by_sign: dict[str, list[Finding]] = {}
+        for finding in (finding for record in row.method.records for finding in record.findings):
+            by_sign.setdefault(finding.sign, []).append(finding)
+        for sign, seen in by_sign.items():
+            first, count = seen[0], f"{len(seen)} of {len(row.method.records)} runs"
+            what = f"{row.label}: {sign.replace('_', ' ')} in {count}."
+            found.append(f"{what} {clean(first.sentence)}. Try: {clean(first.remedy)}.")
+    return found
+
+
+def _not_the_same(records: Sequence[RunRecord]) -> list[str]:
+    fields = {
+        "the images of the data set (fingerprint)": "data_fingerprint",
+        "the split into training, validation and test (fingerprint)": "split_fingerprint",
+        "the version of fairground": "fairground",
+        "the versions of the packages": "packages",
+        "the machine": "hardware",
+        "the number of threads": "threads",
+    }
+    done = [record.provenance for record in records if record.state == "done"]
+    differing = [name for name, field in fields.items() if is_any_other(map(attrgetter(field), done))]
+    return [f"Not the same in all runs: {join_names(differing, most=9)}."] if differing else []
