@@ -69,7 +69,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("fairground.contracts.sampler", "BatchSampler", "contracts/sampler"),
         ("fairground.contracts.metric", "RankingMetric", "contracts/metric"),
         ("fairground.contracts.analysis", "Analysis", "contracts/analysis"),
-        ("fairground.contracts.dataset", "Dataset", "contracts/dataset"),
+        ("fairground.contracts.table", "Dataset", "contracts/dataset"),
         ("fairground.contracts.tuples", "Pairs", "contracts/tuples"),
         ("fairground.contracts.tuples", "Triplets", "contracts/tuples"),
     ),
