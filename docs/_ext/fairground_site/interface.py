@@ -70,7 +70,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fairground.contracts.sampler", "BatchSampler"),
         ("fairground.contracts.metric", "RankingMetric"),
         ("fairground.contracts.analysis", "Analysis"),
-        ("fairground.contracts.dataset", "Dataset"),
+        ("fairground.contracts.table", "Dataset"),
         ("fairground.contracts.tuples", "Pairs"),
         ("fairground.contracts.tuples", "Triplets"),
     ),

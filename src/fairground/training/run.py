@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.allocator import keep_memory
 from fairground.errors import DivergedError, StoreError
 from fairground.evaluation.analyses import analyse
 from fairground.evaluation.embedding_view import EmbeddingView
@@ -24,7 +23,6 @@ from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, SplitName, State
 from fairground.records.run_folder import RunFolder
 from fairground.spec.identity import child_seed, method_of, name_of, to_plain
-from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
@@ -54,7 +52,6 @@ def run(
     and has the best validation scores so far. Called again, it goes on from there.
     The doctor watches unless `is_watched` is false; this is not part of the spec, because results do not depend on it.
     """
-    keep_memory()
     parts = assemble(spec)
     folder = RunFolder(home, name_of(spec))
     with _owned(folder, spec, group, lock_patience), torch.random.fork_rng(devices=[]):
@@ -97,9 +94,9 @@ def run(
         return _record(training, state="done", scores=final_scores(training, sealed, folder), failure=None)
 
 
-def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = lambda _: None) -> dict[str, Any]:
-    """Run one plain spec, for executors: JSON in, JSON out; of its events it sends batches and epochs."""
-    spec = run_from_plain(job["spec"])
+def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = lambda _: None) -> RunRecord:
+    """Run one spec for an executor; of its events it sends batches and epochs."""
+    spec: RunSpec = job["spec"]
     name = name_of(spec)
     reported = 0.0
 
@@ -107,7 +104,7 @@ def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = 
         nonlocal reported
         now = time.monotonic()
         if isinstance(event, EpochEnded):
-            tell({"kind": "epoch", "run": name, "epoch": event.row.epoch})
+            tell({"kind": "epoch", "run": name, "row": asdict(event.row)})
         # Five times a second is all an eye can follow; every batch would cost the driver more than it is worth.
         elif isinstance(event, BatchTrained) and now - reported > 0.2:
             reported = now
@@ -115,9 +112,7 @@ def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = 
             tell({"kind": "batch", "run": name, **place, "loss": event.loss})
 
     # The worker of a driver that was killed may still be on its way out of this run.
-    record = run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
-    result: dict[str, Any] = json.loads(record.to_json())
-    return result
+    return run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
 
 
 def share_out(parts: Assembled, group: ProcessGroup) -> Assembled:
