@@ -102,7 +102,8 @@ def _entry(module: str, name: str) -> Iterator[str]:
 
 
 def _definition(module: str, name: str) -> ast.FunctionDef | ast.ClassDef:
-    file = inspect.getsourcefile(getattr(importlib.import_module(module), name)) or ""
+    found = inspect.unwrap(getattr(importlib.import_module(module), name))
+    file = inspect.getsourcefile(found) or ""
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
