@@ -198,7 +198,7 @@ def run_in_waves(scores: Array, plan: Plan, *, margin: float = 0.0) -> tuple[Com
     for number, n in enumerate(plan.looks):
         for name in active:
             table[int(name), :n] = scores[int(name), :n]
-        runs = Runs(names=names, seeds=seeds, table=table).up_to(seeds[:n])
+        runs = Runs(names=names, seeds=seeds[:n], table=table[:, :n])
         found = look(runs, plan, number, found, margin=margin)
         active = in_question(found)
         if not active:

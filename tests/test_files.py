@@ -88,7 +88,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 1
-    for impossible in (path / "below", tmp_path):
+    (tmp_path / "link").symlink_to("/dev/null")
+    for impossible in (path / "below", tmp_path, tmp_path / "link"):
         with pytest.raises(StoreError, match="cannot write"):
             write_atomically(impossible, b"x")
 

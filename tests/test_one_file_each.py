@@ -111,7 +111,7 @@ class FoundFirstMetric(RankingMetric):
 
 import numpy as np
 
-from fairground.contracts.dataset import Dataset
+from fairground.contracts.table import Dataset
 from fairground.contracts.table import ImageTable
 from fairground.loading.image_dataset import ImagesInMemory
 

@@ -111,6 +111,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     # In the same folder: a rename is atomic only within one file system.
     temporary = path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{_TEMPORARY}"
     try:
+        is_replaceable = path.is_file() or not path.exists()
+        require(is_replaceable, f"cannot write {shown(path)}: it is a folder or a device, not a file", StoreError)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with temporary.open("xb") as file:

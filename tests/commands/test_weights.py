@@ -50,7 +50,7 @@ def test_a_file_that_is_not_what_its_name_says_ends_with_2(tmp_path):
 
 def test_an_empty_file_fits_no_trunk(tmp_path):
     (tmp_path / "mine.pth").touch()
-    assert "is no published file, and fits no trunk" in run("check", str(tmp_path / "mine.pth"), code=2)
+    assert "is not a published file, and fits no trunk" in run("check", str(tmp_path / "mine.pth"), code=2)
 
 
 def test_a_published_file_is_known_by_its_hash_whatever_its_name(tmp_path, monkeypatch):
@@ -65,4 +65,4 @@ def test_a_published_file_is_known_by_its_hash_whatever_its_name(tmp_path, monke
 def test_a_file_that_fits_nothing_says_so(tmp_path):
     file = tmp_path / "mine.pth"
     torch.save({"a": torch.zeros(2)}, file)
-    assert "mine.pth is no published file, and fits no trunk" in run("check", str(file), code=2)
+    assert "mine.pth is not a published file, and fits no trunk" in run("check", str(file), code=2)

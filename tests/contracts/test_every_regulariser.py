@@ -5,7 +5,7 @@ import inspect
 import pytest
 import torch
 
-from fairground.contracts.mixing import Mixing
+from fairground.contracts.batch import Mixing
 from fairground.contracts.tuples import Triplets
 from fairground.losses.soft_triple import SoftTripleLoss
 from fairground.spec.catalogue import find, list_room

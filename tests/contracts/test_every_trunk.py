@@ -5,7 +5,7 @@ import io
 import pytest
 import torch
 
-from fairground.contracts.mixing import Mixing, mix
+from fairground.contracts.batch import Mixing, mix
 from fairground.contracts.model import Trunk
 from fairground.spec.catalogue import find, list_room
 from fairground.spec.declarations import declared

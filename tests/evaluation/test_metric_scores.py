@@ -219,8 +219,8 @@ ROWS = np.ones((3, 2))
             "2 of 4 embeddings are not finite (NaN, infinite or beyond 1e150): rows 1, 3",
         ),
         (lambda: evaluate(np.ones(4), np.zeros(4, int)), "embeddings must be a matrix (n, d); got shape (4,)"),
-        (lambda: evaluate(ROWS, np.zeros(2, int)), "labels: one value a row; got shape (2,) for 3 rows"),
-        (lambda: evaluate(ROWS, np.zeros(3)), "labels must be whole numbers or words; got float64"),
+        (lambda: evaluate(ROWS, np.zeros(2, int)), "labels: one value per row; got shape (2,) for 3 rows"),
+        (lambda: evaluate(ROWS, np.zeros(3)), "labels must be whole numbers or text; got float64"),
         (lambda: evaluate(ROWS), "labels are missing: give labels or a relevance function"),
         (lambda: evaluate(ROWS, [0, 0, 1], references=ROWS), "references need reference_labels"),
         (
@@ -239,7 +239,7 @@ ROWS = np.ones((3, 2))
         ),
         (lambda: evaluate(ROWS, [0, 0, 1], "nmi"), "metrics must be a list of names; got the single word 'nmi'"),
         (lambda: evaluate(ROWS, [0, 0, 1], query_rows=[3]), "query_rows must be row numbers in 0..2"),
-        (lambda: evaluate(ROWS, [{0}, {0}, {1}], ["nmi"]), "this needs one label a row; got sets of labels or none"),
+        (lambda: evaluate(ROWS, [{0}, {0}, {1}], ["nmi"]), "this needs one label per row; got sets of labels or none"),
     ],
 )
 def test_refusals(call, sentence):

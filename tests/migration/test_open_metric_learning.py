@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from fairground.datasets import TableDataset
-from fairground.errors import DataError
 from fairground.losses import ArcFaceLoss, TripletLoss
 from fairground.miners import AllTuplesMiner, HardestMiner
 from fairground.spec.load import load_run
@@ -50,18 +49,6 @@ def test_it_trains_and_its_queries_search_its_gallery(home):
     assert record.state == "done"
     # Three queries, each with one image of its class to find, and with itself left out.
     assert record.score("recall@1") in (pytest.approx(number / 3) for number in range(4))
-
-
-def test_shared_classes_texts_and_other_separators_are_refused_with_a_sentence(home):
-    (home / "df.csv").write_text(CSV.replace("\n2,", "\n0,").replace("\n3,", "\n1,"))
-    with pytest.raises(DataError, match=r"2 classes train and test, .* or say split.closed_set=true"):
-        ListedSplit(validation=0.0).parts(TableDataset(path="df.csv").load())
-    (home / "df.csv").write_text("label,text,split,is_query,is_gallery\n0,a word,train,,\n")
-    with pytest.raises(DataError, match="has no column 'path'"):
-        TableDataset(path="df.csv").load()
-    (home / "df.csv").write_text(CSV.replace(",", ";"))
-    with pytest.raises(DataError, match="has no column 'path'"):
-        TableDataset(path="df.csv").load()
 
 
 def test_every_line_and_every_row_that_is_a_spec_loads(home):

@@ -116,7 +116,7 @@ def test_every_setting_is_one_of_the_part_it_belongs_to(flag):
     key, _, value = quoted(ours)[0].partition("=")
     part = flag.removeprefix("--").split("_")[1]
     word = f"loss={_loss_of(part)}@roth" if flag.startswith("--loss_") else f"sampler={_sampler_of(flag)}"
-    value = value if value not in ("N", "") else "1"
+    value = value if value not in ("N", "") else "100" if "bins" in flag else "1"
     load_run(protocol="roth2020-cub200", overrides=["data.root=data", word, f"{key}={value}"])
 
 

@@ -7,7 +7,7 @@ import torch
 from scipy import stats
 from torch import nn
 
-from fairground.contracts.mixing import Mixing, mix
+from fairground.contracts.batch import Mixing, mix
 from fairground.contracts.model import Trunk
 from fairground.errors import InputError
 from fairground.losses.normalised_softmax import NormalisedSoftmaxLoss

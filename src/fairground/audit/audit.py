@@ -20,9 +20,8 @@ from fairground.audit.copies import (
 )
 from fairground.audit.image_scan import Progress, scan_files, scan_memory
 from fairground.audit.label_errors import LabelSuspect
-from fairground.contracts.dataset import Dataset
 from fairground.contracts.split import Split
-from fairground.contracts.table import ImageTable
+from fairground.contracts.table import Dataset, ImageTable
 from fairground.errors import require
 from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import PhotoDataset, Photos

@@ -20,8 +20,7 @@ import numpy as np
 import torch
 
 from fairground.audit.image_scan import Progress
-from fairground.contracts.dataset import Dataset
-from fairground.contracts.table import Images, ImageTable
+from fairground.contracts.table import Dataset, Images, ImageTable
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.loading.image_dataset import PhotoDataset

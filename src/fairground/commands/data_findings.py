@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
     from fairground.audit.copies import AuditRows
     from fairground.audit.label_errors import LabelSuspect
-    from fairground.contracts.dataset import Dataset
-    from fairground.contracts.table import ImageTable
+    from fairground.contracts.table import Dataset, ImageTable
     from fairground.reporting.picture_pages import ClassExamples, Shown
 
 #: suspects printed in a terminal

@@ -35,7 +35,6 @@ COMMANDS = {
     "published": ("published:published", "Show the numbers printed in the papers."),
     "data": ("data:app", "Check, download and describe data sets."),
     "weights": ("weights:app", "List and check pretrained weights."),
-    "store": ("store:app", "Check, copy and merge records."),
 }
 
 

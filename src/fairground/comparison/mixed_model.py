@@ -50,7 +50,6 @@ POWER = 0.8
 REACH = 1000
 #: the quantiles of what the variance may be over which the probability is a mean
 _CENTRES = (np.arange(9) + 0.5) / 9
-_PIECES = 12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -134,8 +133,8 @@ def more_seeds(model: Model, *, error: float, margin: float) -> NDArray[np.int64
     size, half_width = np.abs(model.differences), model.critical(error) * model.pair_errors
     left = np.flatnonzero((size <= half_width) & (size + half_width >= margin))
     found = np.zeros(len(size), dtype=np.int64)
-    # A few numbers of seeds at a time: most pairs are settled by the first and need not be tried with the others.
-    for m in np.array_split(_numbers_of_seeds(), _PIECES):
+    # Of many pairs a few numbers of seeds at a time: most are settled by the first and need not be tried with the rest.
+    for m in np.array_split(_numbers_of_seeds(), 1 if len(left) < 200 else 12):
         if not len(left):
             break
         reached = _chances(model, left, m, error=error, margin=margin) >= POWER

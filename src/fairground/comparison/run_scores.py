@@ -11,7 +11,7 @@ Paper
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -77,13 +77,6 @@ class Runs:
         columns = [i for i in np.argsort(-shares, kind="stable") if shares[i]]
         seeds = tuple(self.seeds[i] for i in columns)
         return Runs(names=tuple(self.names[i] for i in rows), seeds=seeds, table=table[:, columns])
-
-    def up_to(self, seeds: Collection[Any]) -> "Runs":
-        """Return the runs on some seeds alone, of the methods that have any."""
-        columns = [i for i, seed in enumerate(self.seeds) if seed in seeds]
-        rows = np.flatnonzero(self.has_run[:, columns].any(axis=1))
-        names = tuple(self.names[i] for i in rows)
-        return Runs(names=names, seeds=tuple(self.seeds[i] for i in columns), table=self.table[rows][:, columns])
 
 
 def _place_of_seed(seed: Any) -> tuple[bool, float, str]:

@@ -15,8 +15,7 @@ class EmbeddingSpace(Protocol):
     """
 
     @property
-    def n_rows(self) -> int:
-        """The number of embeddings."""
+    def n_rows(self) -> int: ...
 
     @property
     def row_classes(self) -> np.ndarray:

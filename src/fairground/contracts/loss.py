@@ -173,8 +173,8 @@ _kernel_step: Callable[..., Tensor] = _KernelStep.apply
 
 
 def is_eager() -> bool:
-    """Tell whether operations run at once on plain tensors, neither traced nor transformed."""
-    # torch has no public word for "inside a transform of torch.func"; autograd.Function itself asks this.
+    """Whether operations run at once on plain tensors, neither traced nor transformed."""
+    # torch has no public name for "inside a transform of torch.func"; autograd.Function itself asks this.
     return not torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active()
 
 

@@ -2,8 +2,8 @@
 
 A metric never sees embeddings. It sees where the relevant references of each query stand (`Ranking`), how classes and
 clusters overlap (`Contingency`), how genuine pairs stand among impostor pairs (`Verification`), or the best similarity
-of each query with and without its own class (`OpenSet`); whoever prepares the evidence does so once, however many
-metrics ask.
+of each query with and without its own class (`OpenSet`); the evidence is prepared once, however
+many metrics use it.
 """
 
 from abc import ABC, abstractmethod
@@ -28,7 +28,6 @@ class Ranking:
 
     @property
     def n_queries(self) -> int:
-        """The number of queries."""
         return len(self.offsets) - 1
 
     @cached_property
@@ -74,12 +73,10 @@ class Contingency:
 
     @cached_property
     def class_sizes(self) -> np.ndarray:
-        """The number of rows of each class."""
         return np.bincount(self.classes, weights=self.counts)
 
     @cached_property
     def cluster_sizes(self) -> np.ndarray:
-        """The number of rows of each cluster."""
         return np.bincount(self.clusters, weights=self.counts)
 
 
@@ -114,9 +111,9 @@ class Verification:
 class OpenSet:
     """The best similarity of every query to a reference of its own class (`own`) and of any other class (`other`).
 
-    A query is put twice: as one of a known class, when its score is the better of the two, and as one of an unknown
-    class, when its own class is taken out of the references and `other` is its score. `own` is minus infinity where
-    the references hold nothing of its class: such a query is unknown only. `weights` count queries more than once.
+    A query counts twice: as one of a known class, when its score is the better of the two, and as one of an unknown
+    class, when its own class is removed from the references and `other` is its score. `own` is minus infinity where
+    the references have nothing of its class: such a query is unknown only. `weights` count queries more than once.
     """
 
     own: np.ndarray
@@ -125,13 +122,12 @@ class OpenSet:
 
     @property
     def is_known(self) -> np.ndarray:
-        """Which queries can be put as known ones."""
+        """Which queries can count as known ones."""
         finite: np.ndarray = np.isfinite(self.own)
         return finite
 
     @cached_property
     def known(self) -> np.ndarray:
-        """The scores of queries of known classes."""
         scores: np.ndarray = np.maximum(self.own, self.other)[self.is_known]
         return scores
 
@@ -143,7 +139,6 @@ class OpenSet:
 
     @property
     def known_weights(self) -> np.ndarray:
-        """The weights of queries of known classes."""
         weights: np.ndarray = self.weights[self.is_known]
         return weights
 
@@ -159,7 +154,7 @@ class OpenSet:
 
 
 class Metric:
-    """Evidence in, a number out. `argument` names the setting that the word after @ gives: `recall@5` is `k=5`.
+    """Evidence in, a number out. `argument` names the setting that the part after @ gives: `recall@5` is `k=5`.
 
     A metric of this package writes these as literals, so that pages know them without importing it. `higher_is_better`
     decides what is selected, ranked and marked; `is_share` says that it is shown in per cent.
@@ -179,7 +174,7 @@ class Metric:
 
 
 class RankingMetric(Metric, ABC):
-    """One value a query; the score is their mean."""
+    """One value per query; the score is their mean."""
 
     @abstractmethod
     def per_query(self, ranking: Ranking) -> np.ndarray:

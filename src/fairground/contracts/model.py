@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.mixing import Mixing, mix
+from fairground.contracts.batch import Mixing, mix
 from fairground.contracts.preprocessing import IMAGENET, Preprocessing
 from fairground.contracts.table import Images
 from fairground.contracts.weights import PublishedWeights
@@ -93,7 +93,7 @@ class Augmentation:
 class Transform(ABC):
     """Images by row to the trunk's input: `train` augments with the generator given, `evaluate` never does.
 
-    A constructor may ask for the trunk's `preprocessing` by name. What it returns lies on the generator's device, or on
+    A constructor may ask for the trunk's `preprocessing` by name. What it returns is on the generator's device, or on
     the one given.
     """
 
@@ -114,8 +114,8 @@ class Transform(ABC):
 class PlannedTransform(Transform):
     """A transform that draws for the whole batch in `plan`, and makes no image before it is asked for.
 
-    Arithmetic on the draws belongs into `plan`: the last digit of a vectorised function may depend on its place in the
-    vector, so that a part worked out alone would differ.
+    Arithmetic on the draws belongs into `plan`: the rounding of a vectorised function may depend on the place in the
+    vector, so that a part computed alone would differ.
     """
 
     @abstractmethod

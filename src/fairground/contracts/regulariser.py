@@ -6,8 +6,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from fairground.contracts.batch import Mixing
 from fairground.contracts.loss import Loss
-from fairground.contracts.mixing import Mixing
 from fairground.contracts.tuples import Tuples
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range

@@ -27,7 +27,7 @@ Labels = Tensor | np.ndarray
 class _Pass:
     """One pass of `__iter__` over an epoch: its number, how many batches it has given, and where its draws come from.
 
-    `is_loaded` tells that it was read from a state and waits to be taken up.
+    `is_loaded` says that it was read from a state and is to be continued.
     """
 
     epoch: int
@@ -63,7 +63,6 @@ class BatchSampler(Sampler[list[int]], ABC):
 
     @property
     def batch_size(self) -> int:
-        """The number of rows in a batch."""
         return self._batch_size
 
     @property

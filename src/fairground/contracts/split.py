@@ -14,7 +14,7 @@ class SplitRows:
     """Row numbers that train, validate and test. `is_closed_set` says that classes may appear in several parts.
 
     `validation` may be empty: only a protocol that selects on the test split can do without. `for_two_classes` are the
-    words to type that would let two classes validate.
+    settings that would let two classes validate.
     """
 
     train: np.ndarray
@@ -45,7 +45,7 @@ class SplitRows:
                     )
 
     def tests_trained_classes(self, labels: np.ndarray) -> bool:
-        """Tell whether test classes are trained on, which a closed set allows."""
+        """Whether test classes are trained on, which a closed set allows."""
         return len(np.intersect1d(labels[self.test], labels[self.train])) > 0
 
     def notes(self, labels: np.ndarray) -> tuple[str, ...]:

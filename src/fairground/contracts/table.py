@@ -1,4 +1,4 @@
-"""A data set in hand: labels always in memory, images by row."""
+"""What every data set is: settings in, a table out, with labels in memory and images by row."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -86,17 +86,33 @@ class ImageTable:
         n = len(self.labels)
         require(n > 0, "the data set is empty", DataError)
         require(len(self.images) == n, f"{len(self.images)} images but {n} labels", DataError)
-        require(self.labels.ndim == 1, f"labels must be one number an image; got shape {self.labels.shape}", DataError)
+        require(self.labels.ndim == 1, f"labels must be one number per image; got shape {self.labels.shape}", DataError)
         require(
             int(self.labels.min()) >= 0 and int(self.labels.max()) < len(self.class_names),
-            f"labels must lie in 0..{len(self.class_names) - 1}; got {self.labels.min()}..{self.labels.max()}",
+            f"labels must be in 0..{len(self.class_names) - 1}; got {self.labels.min()}..{self.labels.max()}",
             DataError,
         )
         for name in ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups"):
             column = getattr(self, name)
             require(
                 column is None or column.shape == (n,),
-                f"{name} needs one entry an image; got {None if column is None else column.shape} for {n} images",
+                f"{name} needs one entry per image; got {None if column is None else column.shape} for {n} images",
                 DataError,
             )
-        require((self.is_query is None) == (self.is_gallery is None), "queries need a gallery, and it them", DataError)
+        require(
+            (self.is_query is None) == (self.is_gallery is None),
+            "is_query and is_gallery must be given together",
+            DataError,
+        )
+
+
+class Dataset(ABC):
+    """Knows where its images are. The constructor checks settings; `load` reads."""
+
+    def version(self) -> tuple[str | int, ...] | None:
+        """Return what changes whenever `load` would give something else; None where only loading can tell."""
+        return None
+
+    @abstractmethod
+    def load(self) -> ImageTable:
+        """Return the whole data set."""

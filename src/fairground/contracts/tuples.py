@@ -14,7 +14,6 @@ class Triplets(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of triplets."""
         return int(self.anchor.numel())
 
 
@@ -28,7 +27,6 @@ class Pairs(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of pairs of both kinds."""
         return int(self.positive_anchor.numel() + self.negative_anchor.numel())
 
 

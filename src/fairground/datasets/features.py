@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fairground.contracts.dataset import Dataset
-from fairground.contracts.table import ImageTable
+from fairground.contracts.table import Dataset, ImageTable
 from fairground.errors import DataError, require
 from fairground.loading.csv_columns import held_out, parts_from_words, read_parquet
 from fairground.loading.feature_rows import FeatureRows

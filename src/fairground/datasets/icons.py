@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.dataset import Dataset
-from fairground.contracts.table import ImageTable
+from fairground.contracts.table import Dataset, ImageTable
 from fairground.errors import DataError, require
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.records.arrays import read_arrays

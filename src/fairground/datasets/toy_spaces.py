@@ -20,8 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.dataset import Dataset
-from fairground.contracts.table import ImageTable
+from fairground.contracts.table import Dataset, ImageTable
 from fairground.errors import require
 from fairground.loading.feature_rows import FeatureRows
 

@@ -34,8 +34,8 @@ def analyse(
     found = {}
     for asked in list_room("analysis") if analyses is None else analyses:
         if isinstance(asked, str):
-            word = read_analysis(asked)
-            name, analysis = word.name, find("analysis", word.name)(**word.options)
+            wanted = read_analysis(asked)
+            name, analysis = wanted.name, find("analysis", wanted.name)(**wanted.options)
         else:
             name, analysis = type(asked).__name__, asked
         found[name] = analysis.measure(view)

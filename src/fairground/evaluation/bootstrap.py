@@ -1,4 +1,4 @@
-"""How far a score might move with other classes: the cluster bootstrap, which draws whole classes anew.
+"""How far a score might move with other classes: the cluster bootstrap, which resamples whole classes.
 
 Queries of one class succeed and fail together, so drawing queries one by one would promise too narrow an interval.
 Where rows have no class, each query is drawn by itself.
@@ -14,7 +14,7 @@ from fairground.contracts.metric import ClusteringMetric, Contingency, OpenSet, 
 from fairground.errors import require
 from fairground.evaluation.embedding_view import Curve
 
-#: class draws held at once
+#: class draws in memory at once
 CHUNK = 2**22
 
 
@@ -93,7 +93,7 @@ class Bootstrap:
     def _interval(self, score: float, scores: np.ndarray) -> BootstrapInterval:
         tail = (1 - self.confidence) / 2
         low, high = np.quantile(scores, [tail, 1 - tail])
-        # Drawing leaves classes out, which moves scores that are no means (NMI, purity) as a whole; that is not spread.
+        # Drawing leaves classes out, which shifts scores that are not means (NMI, purity); that is not spread.
         shift = float(score) - float(scores.mean())
         return BootstrapInterval(
             low=float(low) + shift, high=float(high) + shift, confidence=self.confidence, n_draws=self.n_draws

@@ -1,4 +1,4 @@
-"""Arrays and tensors as users hand them over, checked and brought to one form; every refusal says what to change."""
+"""Arrays and tensors that users pass, checked and converted to one form."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from torch import Tensor
 from fairground.errors import DataError, require
 
 Embeddings = np.ndarray | Tensor
-#: one label a row, or a set of labels a row, or a 0/1 matrix with a column a label
+#: one label per row, or a set of labels per row, or a 0/1 matrix with a column per label
 Labels = Any
 
 
@@ -80,15 +80,15 @@ def working_dtype(*matrices: Embeddings, exact: bool) -> np.dtype:
 
 
 def is_multi_label(labels: Labels) -> bool:
-    """Tell whether every row has a set of labels rather than one."""
+    """Whether every row has a set of labels rather than one."""
     if isinstance(labels, np.ndarray | Tensor):
         return labels.ndim == 2
     return isinstance(labels, Sequence) and len(labels) > 0 and isinstance(labels[0], set | frozenset | list | tuple)
 
 
 def as_label_sets(labels: Labels, n: int, what: str = "labels") -> list[frozenset]:
-    """Return one set of labels a row, from sets, lists or a 0/1 matrix."""
-    require(len(labels) == n, f"{what}: one set a row; got {len(labels)} sets for {n} rows", DataError)
+    """Return one set of labels per row, from sets, lists or a 0/1 matrix."""
+    require(len(labels) == n, f"{what}: one set per row; got {len(labels)} sets for {n} rows", DataError)
     if isinstance(labels, np.ndarray | Tensor):
         matrix = labels.cpu().numpy() if isinstance(labels, Tensor) else labels
         marked = matrix.astype(bool)
@@ -98,14 +98,14 @@ def as_label_sets(labels: Labels, n: int, what: str = "labels") -> list[frozense
 
 
 def as_column(values: Any, n: int, what: str) -> np.ndarray:
-    """Return one value a row as an array (n,)."""
+    """Return one value per row as an array (n,)."""
     column = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     require(
         column.ndim == 1 and len(column) == n,
-        f"{what}: one value a row; got shape {column.shape} for {n} rows",
+        f"{what}: one value per row; got shape {column.shape} for {n} rows",
         DataError,
     )
-    require(column.dtype.kind in "iubUS", f"{what} must be whole numbers or words; got {column.dtype}", DataError)
+    require(column.dtype.kind in "iubUS", f"{what} must be whole numbers or text; got {column.dtype}", DataError)
     return column
 
 
@@ -147,7 +147,7 @@ def check_sides(
     width, other = embeddings.shape[1], references.shape[1]
     require(width == other, f"embeddings have {width} dimensions but references have {other}", DataError)
     is_mixed = labels is not None and is_multi_label(labels) != is_multi_label(reference_labels)
-    require(not is_mixed, "labels and reference_labels must both be one label a row or both be sets", DataError)
+    require(not is_mixed, "labels and reference_labels must both be one label per row or both be sets", DataError)
 
 
 def row_numbers(rows: Any, n: int) -> np.ndarray | None:

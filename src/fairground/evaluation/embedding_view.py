@@ -1,7 +1,7 @@
-"""EmbeddingView: one set of embeddings, and everything metrics and analyses want to know of it, each computed once.
+"""EmbeddingView: one set of embeddings, and everything metrics and analyses need of it, each computed once.
 
-Ranks, clusters, verification counts and spectra are made when first asked for and kept; what would be too large to keep
-is passed on in blocks instead. The view holds the rules of retrieval too: which distance, which pairs are left out.
+Ranks, clusters, verification counts and spectra are computed when first needed and kept; what would be too large
+is passed on in blocks. The view also has the rules of retrieval: which distance, which pairs are left out.
 """
 
 import os
@@ -68,7 +68,7 @@ class EmbeddingView:
     On unit vectors (`normalise`) Euclidean and cosine order are one; `distance="cosine"` on raw vectors ranks by angle.
     `query_rows` makes only those rows queries, against all rows. Pairs of one group (a camera, a sequence) are left
     out: all of them, or with `same_class_and_group` only those of one class, as person re-identification does.
-    `relevance` overrides labels as the judge of what a query should find. `n_clusters` (the number of classes by
+    `relevance` overrides labels as what a query should find. `n_clusters` (the number of classes by
     default) and `seed` are those of k-means, which is started from `clustering_seeds` seeds in turn. `threads` and
     `block` (relevant pairs at once) decide time and memory, never a result.
     """
@@ -114,12 +114,10 @@ class EmbeddingView:
 
     @property
     def n_rows(self) -> int:
-        """The number of embeddings."""
         return len(self.embeddings)
 
     @property
     def n_queries(self) -> int:
-        """The number of queries."""
         return self.n_rows if self.query_rows is None else len(self.query_rows)
 
     @cached_property
@@ -130,7 +128,7 @@ class EmbeddingView:
     @property
     def row_classes(self) -> np.ndarray:
         """The class of each row, as 0..C-1."""
-        require(self.classes is not None, "this needs one label a row; got sets of labels or none", DataError)
+        require(self.classes is not None, "this needs one label per row; got sets of labels or none", DataError)
         assert self.classes is not None
         return self.classes.queries
 
@@ -185,7 +183,7 @@ class EmbeddingView:
 
     @cached_property
     def clusterings(self) -> tuple[Clusters, ...]:
-        """The k-means clusterings of all rows, one a seed."""
+        """The k-means clusterings of all rows, one per seed."""
         points = np.concatenate(list(self.row_blocks()))
         n_clusters = self.n_clusters or int(self.row_classes.max()) + 1
         # faiss seeds its own draw with seed + 1, and draws as torch does: one seed gives the same start in both.
@@ -227,7 +225,7 @@ class EmbeddingView:
     def open_set(self) -> OpenSet:
         """The best similarity of every query with and without its own class among the references."""
         require(
-            self.classes is not None, "open-set metrics need one label a row; got sets of labels or none", DataError
+            self.classes is not None, "open-set metrics need one label per row; got sets of labels or none", DataError
         )
         assert self.classes is not None
         assert self.query_classes is not None

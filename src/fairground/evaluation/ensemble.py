@@ -51,7 +51,7 @@ def evaluate_ensemble(
 
 
 def concatenate(models: Sequence[checked_arrays.Embeddings], *, normalise: bool = True) -> checked_arrays.Embeddings:
-    """Return the models' embeddings side by side, each brought to unit length first unless told otherwise."""
+    """Return the models' embeddings side by side, each normalised first unless `normalise` is false."""
     require(len(models) > 0, "an ensemble needs one model at least", DataError)
     matrices = [checked_arrays.as_matrix(model, f"embeddings of model {k}") for k, model in enumerate(models)]
     sizes = sorted({len(matrix) for matrix in matrices})

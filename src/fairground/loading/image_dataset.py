@@ -13,8 +13,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.dataset import Dataset
-from fairground.contracts.table import Images, ImageTable
+from fairground.contracts.table import Dataset, Images, ImageTable
 from fairground.errors import DataError, PictureError, require
 from fairground.files import open_file, read_text, shown
 from fairground.loading.class_folders import refuse_archive

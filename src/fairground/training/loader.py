@@ -2,13 +2,13 @@
 
 Small sets stay uint8 in memory: a batch is one gather and one vectorised augmentation, a few per cent of a training
 step, and no worker is needed. Where images are read from disk, the next batch is made while this one is trained on.
-Looking ahead changes no digit: batches are made in order from generators nobody else draws from, and `state` speaks of
-the moment before the batch that is not yet trained on. A sampler that looks at embeddings must see this step's before
-it chooses, so there nothing is made ahead.
+Reading ahead does not change results: batches are made in order from generators that nothing else draws from, and
+`state` describes the moment before the batch that is not yet trained on. A sampler that looks at embeddings must see
+this step's before it chooses, so there nothing is made ahead.
 
-Where a step works in chunks, a batch is drawn at once and its images are made a chunk at a time, as often as they are
+Where a step works in chunks, a batch is drawn at once and its images are made one chunk at a time, as often as they are
 asked for: no more than two chunks of them are in memory. The random numbers are those of the whole batch, so chunks
-change no digit of an image.
+do not change an image.
 """
 
 from collections.abc import Collection, Iterator, Mapping

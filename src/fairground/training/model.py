@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.mixing import Mixing
+from fairground.contracts.batch import Mixing
 from fairground.contracts.model import Head, Trunk
 from fairground.errors import require
 

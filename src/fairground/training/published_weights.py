@@ -15,7 +15,7 @@ from fairground.trunks._weights import find_published, weights_folder
 
 @dataclass(frozen=True, kw_only=True)
 class KnownWeights:
-    """One file that `trunk.weights=imagenet` of a trunk may be; `path` is where it lies, empty where it does not."""
+    """One file that `trunk.weights=imagenet` of a trunk may be; `path` is where it is, empty where it is missing."""
 
     trunk: str
     file: str
@@ -66,9 +66,9 @@ def check_weights(path: Path) -> WeightsCheck:
         return _result(path, found, (), "", f"{sentence}; get it again from {entry.address}", False)
     fitting = tuple(_fitting(path, found))
     sentence = (
-        f"is no published file, and fits {', '.join(fitting)}: give its path as trunk.weights"
+        f"is not a published file, and fits {', '.join(fitting)}: give its path as trunk.weights"
         if fitting
-        else "is no published file, and fits no trunk"
+        else "is not a published file, and fits no trunk"
     )
     return _result(path, found, fitting, "", sentence, bool(fitting))
 
@@ -80,7 +80,7 @@ def _published() -> Iterator[tuple[str, PublishedWeights]]:
 
 
 def _fitting(path: Path, sha256: str) -> Iterator[str]:
-    """Yield the trunks that take a file with its hash said; those of other weights refuse it by its names."""
+    """Yield the trunks that a file fits, by the names of its tensors."""
     for name in dict.fromkeys(trunk for trunk, _ in _published()):
         try:
             find("trunks", name)(channels=3, weights=str(path), weights_sha256=sha256)

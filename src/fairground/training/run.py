@@ -24,7 +24,6 @@ from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, SplitName, State
 from fairground.records.run_folder import RunFolder
 from fairground.spec.identity import child_seed, method_of, name_of, to_plain
-from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.cached_views import prepare_inputs
@@ -97,9 +96,9 @@ def run(
         return _record(training, state="done", scores=final_scores(training, sealed, folder), failure=None)
 
 
-def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = lambda _: None) -> dict[str, Any]:
-    """Run one plain spec, for executors: JSON in, JSON out; of its events it sends batches and epochs."""
-    spec = run_from_plain(job["spec"])
+def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = lambda _: None) -> RunRecord:
+    """Run one spec for an executor; of its events it sends batches and epochs."""
+    spec: RunSpec = job["spec"]
     name = name_of(spec)
     reported = 0.0
 
@@ -115,9 +114,7 @@ def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = 
             tell({"kind": "batch", "run": name, **place, "loss": event.loss})
 
     # The worker of a driver that was killed may still be on its way out of this run.
-    record = run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
-    result: dict[str, Any] = json.loads(record.to_json())
-    return result
+    return run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
 
 
 def share_out(parts: Assembled, group: ProcessGroup) -> Assembled:

@@ -1,7 +1,7 @@
-"""The test split under seal: nobody reads its rows until selection is over.
+"""The sealed test split: its rows cannot be read until selection is over.
 
-A validation score may be looked at as often as one likes; a test score looked at once has begun to choose. Rows leave
-here through `open` alone, `open` refuses until `end_selection`, and every opening is told to the `witness`.
+A validation score may be looked at any number of times; a test score looked at once has begun to select. Rows leave
+only through `open`, which refuses until `end_selection` and reports every opening to the `witness`.
 """
 
 from collections.abc import Callable

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn, optim
 
-from fairground.contracts.batch import Batch
+from fairground.contracts.batch import Batch, Mixing
 from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
-from fairground.contracts.mixing import Mixing
 from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.tuples import Tuples
 from fairground.errors import DivergedError
