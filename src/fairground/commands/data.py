@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from fairground.audit.label_errors import LabelSuspect
     from fairground.contracts.table import Dataset, ImageTable
     from fairground.loading.resized_images import CacheEntry
-    from fairground.reporting.label_page import ClassExamples
-    from fairground.reporting.query_page import Shown
+    from fairground.reporting.picture_pages import ClassExamples, Shown
     from fairground.spec.run import ComponentSpec
 
 #: how many files that cannot be read are named
@@ -237,8 +236,7 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
     import numpy as np
 
     from fairground.audit.label_errors import weakness
-    from fairground.reporting.label_page import ShownSuspect, write_suspects
-    from fairground.reporting.query_page import MOST
+    from fairground.reporting.picture_pages import MOST, ShownSuspect, write_suspects
 
     is_suspect = np.zeros(len(table.labels), bool)
     is_suspect[[one.row for one in suspects]] = True
@@ -260,7 +258,7 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
 def _examples(table: "ImageTable", name: str, is_sound: "np.ndarray") -> "ClassExamples":
     import numpy as np
 
-    from fairground.reporting.label_page import ClassExamples
+    from fairground.reporting.picture_pages import ClassExamples
 
     rows = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
     return ClassExamples(name=name, pictures=tuple(_picture(table, int(row)) for row in rows))
@@ -268,7 +266,7 @@ def _examples(table: "ImageTable", name: str, is_sound: "np.ndarray") -> "ClassE
 
 def _picture(table: "ImageTable", row: int) -> "Shown":
     from fairground.deploy.thumbnails import thumbnail
-    from fairground.reporting.query_page import Shown
+    from fairground.reporting.picture_pages import Shown
 
     name = f"row {row}" if table.identifiers is None else table.identifiers[row]
     return Shown(name=name, picture=thumbnail(table.images, row))
