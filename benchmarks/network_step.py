@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairground.allocator import keep_memory
+from fairground.commands.main import keep_memory
 from fairground.contracts.model import Trunk
 from fairground.heads.linear import LinearHead
 from fairground.spec.run import ComponentSpec

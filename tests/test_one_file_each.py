@@ -176,9 +176,7 @@ RULE = """    Rule(
         name="new_rule",
         settings=("head.embedding_dim",),
         compares="dimension",
-        reason="as the test says",
         why="Because this test says so.",
-        flaw="None.",
     ),
 """
 PARTS = ("data=dots", "trunk=flat", "sampler=in_turn", "miner=next_row")
@@ -197,7 +195,7 @@ def command(tmp_path_factory):
     shutil.copytree(Path(fairground.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     for name, text in FILES.items():
         (package / name).write_text(text.lstrip())
-    rules = package / "comparison" / "rules.py"
+    rules = package / "comparison" / "fairness_rules.py"
     text = rules.read_text()
     assert text.count("RULES: tuple[Rule, ...] = (\n") == 1
     rules.write_text(text.replace("RULES: tuple[Rule, ...] = (\n", f"RULES: tuple[Rule, ...] = (\n{RULE}"))

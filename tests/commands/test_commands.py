@@ -39,7 +39,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_finished_run_is_shown_and_not_trained_again(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fairground("train", *TINY, "--home", str(home)) == 0
     told = capsys.readouterr()
-    assert "already done" in told.err
+    assert "already finished" in told.err
     assert "<- selected" in told.out
     assert "untrained" in told.out
 
@@ -128,7 +128,7 @@ def test_score_refuses_what_it_cannot_read(tmp_path: Path, capsys: pytest.Captur
     np.savez(tmp_path / "fine.npz", embeddings=np.eye(3), labels=np.zeros(3, dtype=int))
     for metrics in (",", " "):
         assert fairground("score", str(tmp_path / "fine.npz"), "-m", metrics) == 2
-        assert "--metrics names none" in capsys.readouterr().err
+        assert "--metrics is empty" in capsys.readouterr().err
     assert fairground("score", str(tmp_path / "fine.npz"), "-m", "recal@1") == 2
     assert "recall" in capsys.readouterr().err
 
@@ -204,7 +204,7 @@ def test_control_c_leaves_a_resumable_run_and_says_how(tmp_path: Path, capsys: p
     _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     (name,) = (path.name for path in (tmp_path / "runs").iterdir())
-    assert f"Go on with: fairground resume {name} --home {tmp_path}" in told
+    assert f"Continue with: fairground resume {name} --home {tmp_path}" in told
     assert "Traceback" not in told
     before = sorted((tmp_path / "runs" / name / "checkpoints").glob("[0-9]*.json"))[-1]
     deadline = time.monotonic() + PATIENCE

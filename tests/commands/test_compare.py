@@ -9,7 +9,7 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting.comparison import ComparisonResult, sentence
 from tests.commands.test_commands import fairground
-from tests.comparison.methods import method, searched
+from tests.comparison.methods import method
 from tests.records.factory import hashed
 from tests.reporting.fixtures import HOSTILE
 
@@ -111,15 +111,6 @@ def test_json_of_a_refusal_has_reasons_but_no_numbers(tmp_path: Path, capsys: py
     assert (told["rows"], told["pairs"], told["best"]) == ([], [], [])
     assert fairground("compare", "--json", "--anyway", "--home", str(tmp_path)) == 0
     assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
-
-
-def test_the_ranges_of_searched_runs_are_looked_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    filled(tmp_path, method(loss="triplet", loss__margin=2.0, fields=searched(50)))
-    assert fairground("compare", "--json", "--home", str(tmp_path)) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [flag["text"] for flag in told["flags"]] == [
-        "triplet: loss.margin = 2 is on the upper bound of its search range."
-    ]
 
 
 def test_nothing_to_compare_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

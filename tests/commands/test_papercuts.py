@@ -10,7 +10,7 @@ import torch
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
-from fairground.commands.progress import signs_found
+from fairground.commands.progress import new_signs
 from fairground.deploy.model_card import card_of
 from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
@@ -49,7 +49,7 @@ def features(tmp_path):
 
 def test_no_runs_are_said_to_be_none(tmp_path):
     assert invoke("list", "runs", "--home", tmp_path) == (
-        f"no runs in {tmp_path} yet; `fairground train` makes one, --home names another place\n"
+        f"no runs in {tmp_path} yet; `fairground train` makes one, --home names another directory\n"
     )
 
 
@@ -96,8 +96,8 @@ def test_the_frozen_network_stands_in_the_table_and_a_run_outlives_its_data(tmp_
     assert "frozen features" in compared
     assert "refuse" not in compared
     listed = invoke("list", "runs", *home)
-    assert listed.count(" encoded seed ") == 5
-    assert listed.count("done        frozen features + pca encoded seed 0  test map@r ") == 1
+    assert listed.count("  encoded  seed ") == 5
+    assert listed.count("done  frozen features + pca  encoded  seed 0  test map@r ") == 1
     frozen = invoke(*base, "training.epochs=0")
     assert ": frozen features + pca on encoded, seed 0, done" in frozen
     assert "multi_similarity on encoded" in trained
@@ -162,7 +162,7 @@ def test_two_data_sets_in_one_home_are_told_apart_by_their_names(tmp_path, featu
         for loss in ("contrastive", "multi_similarity"):
             invoke(*base, f"loss={loss}", "training.epochs=1")
     said = refused("compare", *home)
-    assert "`--data encoded` takes the runs on one data set; there are encoded, fish." in said
+    assert "`--data encoded` selects the runs on one data set; there are encoded, fish." in said
     assert "contrastive" in invoke("compare", "--data", "fish", *home)
     assert "no run is on a data set 'fisch'; there are encoded, fish. Did you mean 'fish'?" in refused(
         "compare", "--data", "fisch", *home
@@ -212,7 +212,7 @@ def test_a_card_counts_epochs_as_one_says_it():
 
 
 def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_so(tmp_path):
-    from fairground.reporting.query_page import Searched, write_answers
+    from fairground.reporting.picture_pages import Searched, write_answers
 
     asked = {"decision": "unknown", "is_known": False, "is_right": True, "nearest": "", "found": ()}
     strange = Searched(name="a.jpg", truth="wren", is_truth_indexed=False, **asked)
@@ -221,12 +221,11 @@ def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_
 
 
 def test_overfitting_is_said_once_and_in_that_word():
-    finding = Finding(sign="divergence", epoch=2, step=40, sentence="x", remedy="y")
+    finding = Finding(sign="overfitting", epoch=2, step=40, sentence="x", remedy="y")
     record = replace(make_record(), findings=(finding,))
     said: set[str] = set()
-    assert signs_found(record, said) == "  doctor: overfitting"
-    assert signs_found(record, said) == ""
-    assert signs_found(record) == "  doctor: overfitting"
+    assert new_signs(record, said) == "  doctor: overfitting"
+    assert new_signs(record, said) == ""
 
 
 def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():

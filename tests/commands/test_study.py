@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.commands.executors import ExecutorOptions
+from fairground.commands.options import ExecutorOptions
 from fairground.commands.study import run_and_print
 from fairground.records.store import Store
 from fairground.spec.study_load import load_study
@@ -86,7 +86,7 @@ def test_json_says_the_same_to_a_program(plain):
 def test_status_tells_trials_seal_and_who(begun, capsys):
     assert fairground("study", "status", "mine", "--home", str(begun / "home")) == 0
     told = capsys.readouterr().out
-    assert "toy/triplet: 2 done, of 2; final runs 4 of 4" in told
+    assert "toy/triplet: 2 trials (2 done); final runs 4 of 4" in told
     assert re.search(
         r"test split: opened \d{4}-\d\d-\d\d.* by .*process .*, after selection, for the final runs of study", told
     )
@@ -137,7 +137,6 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
 
 
 def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
-    from fairground.commands.executors import ExecutorOptions
     from fairground.studies.executors import ray
 
     asked = {}
@@ -193,7 +192,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(tmp_path):
     os.kill(driver.pid, signal.SIGINT)
     _, told = driver.communicate(timeout=PATIENCE)
     assert driver.returncode == 130
-    assert "stopped; nothing is lost. Go on with: fairground study resume tiny --home" in told
+    assert "stopped; nothing is lost. Continue with: fairground study resume tiny --home" in told
     assert status_of(load_study("tiny"), home=home)[0].trials["asked"] == 2
 
 
@@ -259,10 +258,10 @@ def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, cap
     said = capsys.readouterr().out
     # 115 runs of 873,600 images trained on, and 906,312 evaluated, counted as a third.
     assert "at most 135.2 million images through the network, 76 GB of disk" in said
-    assert "at most 107.3 hours on one GPU at 350 images/s, as given" in said
+    assert "76 GB of disk, 107.3 hours at 350 images/s" in said
     assert said.endswith("command: fairground study roth2020/table4 data.root=FOLDER/{data}\n")
     assert fairground(*words) == 0
-    assert "give --images-per-second N" in capsys.readouterr().out
+    assert "give --images-per-second" in capsys.readouterr().out
     assert fairground(*words, "--images-per-second", "350", "--json") == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["gpu_seconds"] == pytest.approx(plan["images"] / 350)
@@ -282,7 +281,7 @@ def test_json_stays_json_whatever_ray_prints(tmp_path, monkeypatch, capfd):
         return Result()
 
     monkeypatch.setattr("fairground.commands.study.run_found_study", noisy)
-    run_and_print(None, tmp_path, ExecutorOptions(name="ray"), None, as_json=True, is_quiet=True)
+    run_and_print(None, tmp_path, ExecutorOptions(name="ray"), as_json=True, is_quiet=True)
     found = capfd.readouterr()
     assert json.loads(found.out) == {"study": "tiny"}
     assert "(raylet)" in found.err

@@ -127,5 +127,7 @@ def test_a_printed_table_of_six_metrics_marks_a_false_winner_in_at_most_one_of_t
             for run, row in zip(runs, scores, strict=True)
         ]
         table = ResultTable.from_records(found, primary="map@r")
+        marked = [metric for metric in metrics if any(row.cells[metric].mark for row in table.rows)]
+        assert marked == ["map@r"]
         wrong += any(row.cells["map@r"].mark == "" for row in table.rows)
     assert wrong / n_tables <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_tables)

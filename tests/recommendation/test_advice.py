@@ -20,7 +20,7 @@ from fairground.recommendation.candidates import Candidate, plain
 from fairground.recommendation.decision import Decision, RankedMethod, decide
 from fairground.recommendation.measurements import Measurement, Measurements
 from fairground.recommendation.race import Race
-from fairground.reporting.race_page import RacePage, write_race_page
+from fairground.reporting.rendering import RacePage, write_race_page
 
 FROZEN = plain("frozen network")
 HEAD = Candidate(loss="SupCon", settings={"loss": "sup_con"}, steps=90)

@@ -25,10 +25,9 @@ def records(tmp_path):
 
 
 @pytest.mark.parametrize("file", ["embeddings.npz", "gallery.npz", "analyses.npz"])
-@pytest.mark.parametrize("content", [b"", b"garbage", b"PK\x03\x04garbage"])
-def test_a_garbage_file_is_left_out_and_said(records, tmp_path, file, content):
+def test_a_garbage_file_is_left_out_and_said(records, tmp_path, file):
     for run in records:
-        (RunFolder(tmp_path, run.name).path / file).write_bytes(content)
+        (RunFolder(tmp_path, run.name).path / file).write_bytes(b"PK\x03\x04garbage")
     with pytest.warns(DamageWarning, match=f"Left out: .*{file}"):
         page = page_text(RunSet.in_home(records, tmp_path, title="x"))
     assert '<h2 id="left-out-title">Left out</h2>' in page

@@ -158,7 +158,7 @@ def test_one_gallery_a_method_and_no_more_than_a_page_can_carry(tmp_path, monkey
     monkeypatch.setattr("fairground.reporting.page._GALLERY_BUDGET", 1)
     text = page_of(study, tmp_path, galleries=everything)
     assert text.count('<details class="run-gallery"') == 1
-    assert "3 more galleries are left out" in text
+    assert "3 more galleries are not shown" in text
 
 
 def test_no_record_is_no_report(tmp_path):

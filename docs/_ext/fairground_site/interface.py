@@ -13,7 +13,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("fairground", "train", "commands/train"),
         ("fairground", "runs", "commands/runs"),
         ("fairground", "compare", "commands/compare"),
-        ("fairground", "compare_values", "statistics/compare"),
+        ("fairground", "compare_values", "comparison/compare_values"),
         ("fairground", "report", "commands/report"),
         ("fairground", "study", "commands/study"),
         ("fairground", "recommend", "commands/recommend"),
@@ -45,7 +45,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "Records and reports": (
         ("fairground.records.store", "Store", "records/store"),
         ("fairground.records.record", "RunRecord", "records/record"),
-        ("fairground.papers.published", "published_rows", "records/published"),
+        ("fairground.papers.published", "published_rows", "papers/published"),
         ("fairground.reporting.find_runs", "find_runs", "reporting/find_runs"),
         ("fairground.reporting.page", "build_page", "reporting/page"),
         ("fairground.reporting.comparison", "ComparisonResult", "reporting/comparison"),

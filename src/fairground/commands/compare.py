@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
-from fairground.allocator import keep_memory
-from fairground.commands.options import HOME, AsJson, Home, home_folder
+from fairground.commands.options import HOME, AsJson, Home, Metric, home_folder
 from fairground.commands.runs import Run, RunList, named_records, without_trials
+from fairground.commands.terminal import screen_width
 from fairground.comparison.comparison_result import GeneralityKind
 from fairground.comparison.intervals import LEVEL
 from fairground.errors import InputError, require
@@ -24,15 +24,12 @@ from fairground.reporting.over_datasets import OverTables, over_tables
 from fairground.reporting.run_set import section_key
 from fairground.reporting.table_formats import latex
 from fairground.spec.catalogue import nearest
-from fairground.spec.declarations import tunable_of
 from fairground.spec.identity import data_name
-from fairground.spec.run import ROOM_OF
-from fairground.spec.space import Range, range_for
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MethodComparison:
-    """A comparison of methods: `str` is what `fairground compare` prints."""
+    """A comparison of methods; `str` is what `fairground compare` prints."""
 
     result: ComparisonResult
     hints: tuple[str, ...] = ()
@@ -84,21 +81,14 @@ def compare(
 ) -> MethodComparison:
     """Compare methods fairly and print one table with a verdict on every pair, or refuse with every reason.
 
-    `runs` are what `fg.runs` and `fg.train` return, names of runs, or hashes of methods; all finished runs of the home
-    when left out. Runs that differ in more than the method raise an `InputError`, unless `anyway` is true: then every
-    row is marked as unfair. Intervals of all pairs hold at once at `level`; `margin` is the difference that does not
-    matter, in the unit shown, half a point if left out. `generality` says what verdicts hold for beyond these runs:
-    other trainings ("seeds"), other test "classes", or "both" at once. `quiet` prints nothing.
+    `runs` are what `fg.runs` and `fg.train` return, names of runs, or hashes of methods (default: all finished runs).
+    Runs that differ in more than the method raise an `InputError`, unless `anyway` is true: then every row is marked as
+    unfair. `level` is the joint confidence level of all intervals; `margin` is the largest difference that does not
+    matter, in the unit shown (default: 0.5). `generality` is what verdicts generalise to: other trainings ("seeds"),
+    other test "classes", or "both". `quiet` prints nothing.
     """
-    folder = home_folder(home)
-    found = comparison_of(
-        _records(runs, folder),
-        homes=_homes(runs, folder),
-        metric=metric,
-        level=level,
-        margin=margin,
-        generality=generality,
-    )
+    records, homes = _records(runs, home_folder(home))
+    found = comparison_of(records, homes=homes, metric=metric, level=level, margin=margin, generality=generality)
     if not (found.is_fair or anyway):
         raise InputError(f"{found.refusal()}\n`anyway=True` shows the table with every row marked unfair.")
     if not quiet:
@@ -139,11 +129,11 @@ def compare_over_datasets(
     `runs` are as in `compare`. All data sets must have at least two methods in common, and each be run under one
     protocol; a table that is not fair is refused with every reason.
     """
-    folder = home_folder(home)
+    kept, homes = _records(runs, home_folder(home))
     groups: dict[str, list[RunRecord]] = {}
     protocols: dict[str, dict[str, None]] = {}
-    for record in _records(runs, folder):
-        # Joined models are no repeats of single ones.
+    for record in kept:
+        # Joined models are not repeats of single ones.
         if "ensemble" not in record.spec:
             data, protocol = section_key(record)
             groups.setdefault(data, []).append(record)
@@ -152,7 +142,6 @@ def compare_over_datasets(
         require(
             len(found) == 1, f"data set '{data}' was run under several protocols, {', '.join(found)}: name the runs"
         )
-    homes = _homes(runs, folder)
     compared = {
         data: comparison_of(records, homes=homes, metric=metric, level=level, margin=margin)
         for data, records in groups.items()
@@ -176,18 +165,16 @@ def comparison_of(
     margin: float | None = None,
     generality: GeneralityKind = "seeds",
 ) -> MethodComparison:
-    """Return the comparison of the methods of some runs, fair or not, with hints at repeats that lie unused."""
+    """Return the comparison of the methods of some runs, fair or not, with hints at repeats that are not used."""
     kinds = get_args(GeneralityKind)
     require(generality in kinds, f"generality must be one of {', '.join(kinds)}; got '{generality}'")
     kept = list(records)
     is_any = any(record.state == "done" for record in kept)
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
-    keep_memory()
     folders = [RunFolder(home, record.name) for home in homes for record in kept] if generality != "seeds" else []
     result = ComparisonResult.from_records(
         kept,
         metric=metric,
-        ranges=searched_ranges(kept),
         level=level,
         margin=margin,
         over=generality,
@@ -198,7 +185,7 @@ def comparison_of(
 
 
 def records_to_compare(store: Store, names: Iterable[str], *, data: str | None = None) -> list[RunRecord]:
-    """Return the runs that are named, or all that are done but trials and joined models; of one data set if said."""
+    """Return the named runs, or all finished ones except trials and joined models; of one data set if given."""
     words = list(names)
     found = named_records(store, words) if words else without_trials(store.records(state="done"))
     if data is None:
@@ -209,52 +196,27 @@ def records_to_compare(store: Store, names: Iterable[str], *, data: str | None =
 
 
 def names_of_data(records: Iterable[RunRecord]) -> list[str]:
-    """Return what the data sets of some runs are called, each once."""
+    """Return the names of the data sets of some runs, each once."""
     return list(dict.fromkeys(data_name(record.spec.get("data", "?")) for record in records))
 
 
-def searched_ranges(records: Iterable[RunRecord]) -> dict[str, Range]:
-    """Return the ranges that components declare, for searched runs whose records are too old to say theirs."""
-    found: dict[str, Range] = {}
-    for record in records:
-        is_unsaid = record.search is not None and not record.search.ranges
-        parts = ROOM_OF.items() if is_unsaid else ()
-        for part, room in parts:
-            settings = record.spec.get(part)
-            if isinstance(settings, Mapping):
-                name = str(settings["name"])
-                for key, span in tunable_of(room, name).items():
-                    unit = settings.get(f"{key}_unit")
-                    found[f"{part}.{name}.{key}"] = range_for(key, span, None if unit is None else str(unit))
-    return found
-
-
-def _records(runs: Iterable[RunList | Run | str], home: Path) -> list[RunRecord]:
-    """Return each run once."""
-    store, found, is_named = Store(home), dict[str, RunRecord](), False
+def _records(runs: Iterable[RunList | Run | str], home: Path) -> tuple[list[RunRecord], list[Path]]:
+    """Return each run once, and the run directories they are in."""
+    store, found, homes = Store(home), dict[str, RunRecord](), dict[Path, None]()
     for what in runs:
-        is_named = True
+        some: Iterable[Run]
         if isinstance(what, str):
-            records: Iterable[RunRecord] = named_records(store, [what])
+            some = [Run(record=record, home=home) for record in named_records(store, [what])]
         else:
-            records = [what.record] if isinstance(what, Run) else what.records
-        found |= {record.name: record for record in records}
-    return list(found.values()) if is_named else records_to_compare(store, [])
-
-
-def _homes(runs: Iterable[RunList | Run | str], home: Path) -> list[Path]:
-    """Return where the runs lie, each place once."""
-    found: list[Path] = []
-    for what in runs:
-        if isinstance(what, str):
-            found.append(home)
-        else:
-            found += [run.home for run in ([what] if isinstance(what, Run) else what)]
-    return list(dict.fromkeys(found)) or [home]
+            some = [what] if isinstance(what, Run) else what
+        for run in some:
+            found[run.name] = run.record
+            homes[run.home] = None
+    return list(found.values()) if runs else records_to_compare(store, []), list(homes) or [home]
 
 
 def _hints(store: Store, records: Iterable[RunRecord]) -> list[str]:
-    """Say where repeats lie unused: a run named by itself stands alone although its method was run more often."""
+    """Name the repeats that are not used: a run named alone, although its method was run more often."""
     kept = list(records)
     named = {record.name for record in kept}
     finished = store.names_by_method(state="done")
@@ -270,47 +232,39 @@ def compare_command(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Runs by name or enough of its beginning, or a method's hash for all its repeats; all but trials when "
-            "left out."
+            help="Runs by name or the beginning of it, or methods by hash (default: all runs except trials)."
         ),
     ] = None,
     data: Annotated[
         str | None, typer.Option("--data", help="Only runs on this data set, by its name in `fairground list runs`.")
     ] = None,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Show the table although it is unfair; every row says so.")
-    ] = False,
-    metric: Annotated[
-        str | None, typer.Option("--metric", "-m", help="What to compare by (default: what the runs were selected by).")
-    ] = None,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Show an unfair table too, with every row marked.")] = False,
+    metric: Metric = None,
     values: Annotated[
         Path | None,
         typer.Option(
             "--values",
-            help="Compare the numbers of a CSV file instead of runs: columns method, seed, value, and dataset, fold if "
-            "there are any.",
+            help="Compare the numbers of a CSV file instead of runs: columns method, seed, value and, if any, dataset, "
+            "fold.",
         ),
     ] = None,
     lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="Of the numbers of --values, less is better.")
+        bool, typer.Option("--lower-is-better", help="With --values: lower numbers are better.")
     ] = False,
     over_datasets: Annotated[
-        bool, typer.Option("--over-datasets", help="Rank the methods over all data sets as well.")
+        bool, typer.Option("--over-datasets", help="Also rank the methods over all data sets.")
     ] = False,
     generality: Annotated[
-        Literal["seeds", "classes", "both"],
+        GeneralityKind,
         typer.Option(
-            "--generality",
-            help="What verdicts hold for beyond these runs: other trainings (seeds), other test classes, or both.",
+            "--generality", help="What verdicts generalise to: other trainings (seeds), other test classes, or both."
         ),
     ] = "seeds",
     margin: Annotated[
         float | None,
-        typer.Option(
-            "--margin", help="The difference that does not matter, in the unit shown (default: half a point)."
-        ),
+        typer.Option("--margin", help="Largest difference that does not matter, in the unit shown (default: 0.5)."),
     ] = None,
-    level: Annotated[float, typer.Option("--level", help="How surely the intervals of all pairs hold at once.")] = 0.95,
+    level: Annotated[float, typer.Option("--level", help="Joint confidence level of all intervals.")] = LEVEL,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
@@ -319,8 +273,6 @@ def compare_command(
     Examples: fairground compare · fairground compare 3f2a 77c1 9b0e · fairground compare --metric recall@1 ·
     fairground compare --generality both · fairground compare --values results.csv --margin 0.3
     """
-    from fairground.errors import require
-
     if values is not None:
         is_bare = not runs and metric is None and generality == "seeds" and data is None
         require(is_bare, "--values compares a file's numbers; leave out runs, --data, --metric and --generality")
@@ -332,41 +284,23 @@ def compare_command(
     if over_datasets:
         is_plain = generality == "seeds" and not anyway and data is None
         require(is_plain, "--over-datasets compares fair tables over seeds; leave out --anyway, --data, --generality")
-        _compare_over_datasets(runs or [], home, metric=metric, level=level, margin=margin, as_json=as_json)
+        over = compare_over_datasets(*runs or (), metric=metric, level=level, margin=margin, home=home, quiet=True)
+        print(json.dumps(over.to_dict()) if as_json else over, end="\n" if as_json else "")
         return
-    from fairground.commands.terminal import screen_width
-    from fairground.errors import InputError
-    from fairground.records.store import Store
-
     records = records_to_compare(Store(home), runs or [], data=data)
-    found = comparison_of(
-        records,
-        homes=[home],
-        metric=metric,
-        level=level,
-        margin=margin,
-        generality=generality,
-    )
+    found = comparison_of(records, homes=[home], metric=metric, level=level, margin=margin, generality=generality)
     is_shown = found.is_fair or anyway
     if as_json:
         print(json.dumps(found.to_dict(is_shown=is_shown)))
+        if not is_shown:
+            raise typer.Exit(2)
     elif is_shown:
         print(found.result.text(hints=found.hints, width=screen_width()), end="")
     else:
         names = names_of_data(records)
-        one = f"`--data {shlex.quote(names[0])}` takes the runs on one data set; there are {', '.join(names)}.\n"
+        one = f"`--data {shlex.quote(names[0])}` selects the runs on one data set; there are {', '.join(names)}.\n"
         hint = f"{one if len(names) > 1 else ''}`--anyway` shows the table with every row marked unfair."
         raise InputError(f"{found.refusal()}\n{hint}")
-    if not is_shown:
-        raise typer.Exit(2)
-
-
-def _compare_over_datasets(
-    runs: list[str], home: Path, *, metric: str | None, level: float, margin: float | None, as_json: bool
-) -> None:
-
-    found = compare_over_datasets(*runs, metric=metric, level=level, margin=margin, home=home, quiet=True)
-    print(json.dumps(found.to_dict()) if as_json else found, end="\n" if as_json else "")
 
 
 def _compare_file(

@@ -1,21 +1,34 @@
-"""`fairground data check`: what is wrong with a data set, before anything is trained on it."""
+"""`fairground data check` and `fairground data caches`."""
 
 import dataclasses
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.caches import caches
 from fairground.commands.options import AsJson, Quiet
+from fairground.commands.overrides import data_overrides
+from fairground.commands.progress import counted
 from fairground.commands.terminal import print_fitted
+from fairground.errors import require
+from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from fairground.audit.audit import Audit
-    from fairground.audit.copies import Copies
+    from fairground.audit.copies import AuditRows, Copies
+    from fairground.audit.label_errors import LabelSuspect
+    from fairground.contracts.table import Dataset, ImageTable
+    from fairground.loading.resized_images import CacheEntry
+    from fairground.reporting.picture_pages import ClassExamples, Shown
     from fairground.spec.run import ComponentSpec
 
 #: how many files that cannot be read are named
@@ -24,9 +37,6 @@ _SHOWN = 20
 app = typer.Typer(
     help="Look after data sets. Start with `fairground data check FOLDER`.", no_args_is_help=True, rich_markup_mode=None
 )
-
-
-app.command("caches")(caches)
 
 
 @app.callback()
@@ -74,8 +84,6 @@ def check(
     asked, split = _parts(path, words or [], dataset)
     from fairground.audit.audit import audit_in_detail
     from fairground.audit.label_errors import label_suspects, readable_table
-    from fairground.commands.data_findings import print_suspects, print_written, write_asked
-    from fairground.commands.progress import counted
     from fairground.spec.identity import data_name
     from fairground.training.build import build_dataset
 
@@ -86,15 +94,16 @@ def check(
         suspects = None
         if labels or page is not None:
             suspects = label_suspects(table, readable, lambda done, of: tell("judging labels", done, of))
-    written = write_asked(opened, table, rows, suspects or (), page=page, csv=csv, clean=clean)
+    written = _write_asked(opened, table, rows, suspects or (), page=page, csv=csv, clean=clean)
     if as_json:
         named = None if suspects is None else [dataclasses.asdict(one) for one in suspects]
         print(json.dumps({**dataclasses.asdict(found), "label_suspects": named}))
     else:
         name = data_name({"name": asked.name, **asked.settings})
         _print(found, name if name == asked.name else f"{name} ({asked.name})")
-        print_suspects(suspects, len(readable))
-        print_written(written)
+        _print_suspects(suspects, len(readable))
+        for sentence in written:
+            print_fitted(sentence)
     for failure in found.failures:
         print(f"fairground: {failure}", file=sys.stderr)
     if found.failures:
@@ -103,16 +112,13 @@ def check(
 
 def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["ComponentSpec", "ComponentSpec | None"]:
     """Return the data set meant, and the split if one is named."""
-    from fairground.commands.data_words import data_words
-    from fairground.errors import require
-    from fairground.spec.load import load_run
-
     require(path is not None or dataset is not None, "say what to check: a folder, a table, a file, or --dataset icons")
     # The first word may be a setting: `fairground data check data.n_classes=4 -d synthetic`.
     if path is not None and dataset is not None and "=" in str(path) and not path.exists():
         path, words = None, [str(path), *words]
-    spec = load_run(overrides=[*data_words(path, dataset), *words])
-    names_split = any(word.partition("=")[0].partition(".")[0].strip() == "split" for word in words)
+    changes = parse_overrides(words)
+    spec = load_run(overrides={**data_overrides(path, dataset), **changes})
+    names_split = any(key.partition(".")[0] == "split" for key in changes)
     return spec.data, spec.split if names_split else None
 
 
@@ -167,3 +173,164 @@ def _print_copies(what: str, copies: "Copies") -> None:
     )
     for first, second in copies.examples:
         print_fitted(f"    '{first}' and '{second}'")
+
+
+#: suspects printed in a terminal
+_SUSPECTS_SHOWN = 10
+#: pictures of a class next to a suspect
+_EXAMPLES = 4
+
+
+def _write_asked(
+    dataset: "Dataset",
+    table: "ImageTable",
+    rows: "AuditRows",
+    suspects: Sequence["LabelSuspect"],
+    *,
+    page: Path | None,
+    csv: Path | None,
+    clean: Path | None,
+) -> list[str]:
+    """Write the files that were asked for and return a sentence about each."""
+    from fairground.audit.audit import write_clean, write_findings
+    from fairground.loading.image_dataset import PhotoDataset
+
+    said = []
+    if csv is not None:
+        said.append(f"wrote {csv}: {write_findings(rows, suspects, csv):,} findings")
+    if clean is not None:
+        require(
+            isinstance(dataset, PhotoDataset),
+            "--write-clean lists image files; this data set has none: use --csv to see the copies",
+        )
+        assert isinstance(dataset, PhotoDataset)
+        n = write_clean(rows, dataset.photos(), clean)
+        said.append(
+            f"wrote {clean}: {n:,} of {len(rows.labels):,} images; train on it with data=table data.path={clean}"
+        )
+    if page is not None:
+        require(table.images.is_picture, "--page shows pictures; features have none: use --csv to list the suspects")
+        said.append(f"wrote {_write_page(table, rows, suspects, page)}")
+    return said
+
+
+def _print_suspects(suspects: Sequence["LabelSuspect"] | None, n_images: int) -> None:
+    """Print the first suspects, where labels were judged."""
+    from fairground.audit.label_errors import weakness
+    from fairground.reporting.headings import clean
+
+    if suspects is None:
+        return
+    print_fitted(
+        f"  suspect labels: {len(suspects):,} of {n_images:,} images lie nearer to another class than to their own"
+    )
+    if weak := weakness(len(suspects), n_images):
+        print_fitted(f"    ({weak})")
+    for one in suspects[:_SUSPECTS_SHOWN]:
+        print_fitted(f"    '{clean(one.name)}' labelled '{clean(one.label)}', nearer to '{clean(one.suggested)}'")
+    if len(suspects) > _SUSPECTS_SHOWN:
+        print_fitted(f"    and {len(suspects) - _SUSPECTS_SHOWN:,} more: --page shows them, --csv lists all")
+
+
+def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
+    import numpy as np
+
+    from fairground.audit.label_errors import weakness
+    from fairground.reporting.picture_pages import MOST, ShownSuspect, write_suspects
+
+    is_suspect = np.zeros(len(table.labels), bool)
+    is_suspect[[one.row for one in suspects]] = True
+    is_suspect[list(rows.scans.faults)] = True
+    shown = [
+        ShownSuspect(
+            name=one.name,
+            picture=_picture(table, one.row).picture,
+            own=_examples(table, one.label, ~is_suspect),
+            suggested=_examples(table, one.suggested, ~is_suspect),
+        )
+        for one in suspects[:MOST]
+    ]
+    n_images = len(table.labels) - len(rows.scans.faults)
+    weak = weakness(len(suspects), n_images)
+    return write_suspects(shown, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
+
+
+def _examples(table: "ImageTable", name: str, is_sound: "np.ndarray") -> "ClassExamples":
+    import numpy as np
+
+    from fairground.reporting.picture_pages import ClassExamples
+
+    rows = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
+    return ClassExamples(name=name, pictures=tuple(_picture(table, int(row)) for row in rows))
+
+
+def _picture(table: "ImageTable", row: int) -> "Shown":
+    from fairground.deploy.thumbnails import thumbnail
+    from fairground.reporting.picture_pages import Shown
+
+    name = f"row {row}" if table.identifiers is None else table.identifiers[row]
+    return Shown(name=name, picture=thumbnail(table.images, row))
+
+
+_SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+@app.command("caches")
+def caches(
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", help="Remove this one, by enough of its key; may be repeated.")
+    ] = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="Remove those not used for so long: 12h, 30d, 8w.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the caches that data.prepared and training.trainable made, the one longest unused first; remove some.
+
+    A removed cache is built again when it is next asked for. Runs that are reading it are not disturbed.
+
+    Examples: fairground data caches · fairground data caches --older-than 30d
+    """
+    from fairground.loading.resized_images import find_cache, list_caches, remove_cache
+
+    found = list_caches()
+    # All are looked up before any is removed: a mistyped key removes nothing.
+    chosen = [find_cache(found, key) for key in remove or []]
+    if older_than is not None:
+        limit = datetime.now().timestamp() - _seconds(older_than)
+        chosen += [entry for entry in found if entry.last_used < limit and entry not in chosen]
+    for entry in chosen:
+        remove_cache(entry)
+    left = [entry for entry in found if entry not in chosen]
+    if as_json:
+        print(json.dumps({"caches": [asdict(entry) for entry in left], "removed": [asdict(entry) for entry in chosen]}))
+        return
+    for entry in chosen:
+        print_fitted(f"removed {entry.key[:8]}: {_size(entry.n_bytes)}")
+    for entry in left:
+        used = datetime.fromtimestamp(entry.last_used).strftime("%Y-%m-%d %H:%M")
+        print_fitted(
+            f"{entry.key[:8]}  {_size(entry.n_bytes):>9}  last used {used}  {_what(entry)}  {entry.source}".rstrip()
+        )
+    total = sum(entry.n_bytes for entry in left)
+    print_fitted(f"{len(left)} caches, {_size(total)}" if left else "no caches are kept here")
+
+
+def _what(entry: "CacheEntry") -> str:
+    if not entry.is_complete:
+        return "not finished"
+    images = f"{entry.n_images:,} images"
+    return (
+        f"{images}, side {entry.side}" if entry.side else f"{images}, {entry.n_frozen} frozen stages of {entry.trunk}"
+    )
+
+
+def _seconds(text: str) -> float:
+    said = re.fullmatch(r"(\d+)([hdw])", text.strip().lower())
+    require(said is not None, f"--older-than takes a whole number with h, d or w, like 30d; got '{text}'")
+    assert said is not None
+    return int(said[1]) * _SECONDS[said[2]]
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.1f} MB"

@@ -1,15 +1,18 @@
-"""`fairground evaluate RUN|STUDY`: measure selected models again, with other metrics, on another split, or joined."""
+"""`fairground evaluate`: measure selected models again; `fairground score`: the metrics of any embeddings."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairground.commands.options import HOME, AsJson, Home, kept_for_json
+from fairground.commands.options import HOME, AsJson, Home, Metrics, kept_for_json, split_names
+from fairground.commands.progress import spinner
+from fairground.errors import require
 
 if TYPE_CHECKING:
+    from fairground.records.record import RunRecord
     from fairground.spec.study import StudySpec
     from fairground.studies.run_study import JobResult
 
@@ -17,28 +20,26 @@ Split = Literal["validation", "test"]
 
 
 def evaluate(
-    run: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="Its name, or enough of its hash.")],
-    split: Annotated[Split, typer.Option("--split", help="Which classes to measure on.")] = "validation",
-    metrics: Annotated[str | None, typer.Option("--metrics", "-m", help="Which metrics, with commas.")] = None,
+    run: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="A run or study, or the beginning of its hash.")],
+    split: Annotated[Split, typer.Option("--split", help="Classes to measure on.")] = "validation",
+    metrics: Metrics = None,
     ensemble: Annotated[
-        bool, typer.Option("--ensemble", help="Of a study: also join the fold models of each repeat (on test).")
+        bool, typer.Option("--ensemble", help="With a study: also concatenate the fold models of each repeat (test).")
     ] = False,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the selected model of a run, or all final models of a study. Test classes stay sealed until selection.
+    """Measure the selected model of a run, or all final models of a study.
 
     Examples: fairground evaluate 3f2a --split test --metrics recall@1,nmi · fairground evaluate laptop/mlrc --split
     test --ensemble
     """
-    from fairground.commands.progress import spinner
-    from fairground.errors import require
     from fairground.records.run_folder import resolve_run
     from fairground.reporting.headings import with_unit
     from fairground.studies.folder import find_begun
     from fairground.training.stored_run import evaluate_stored
 
-    asked = [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None
+    asked = split_names(metrics) or None
     study = find_begun(home, run)
     if study is not None:
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
@@ -88,16 +89,21 @@ def _evaluate_study(
                 print(f"{result.job.label}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})")
 
 
+def _repeats(result: "JobResult") -> Iterator[Sequence["RunRecord"]]:
+    """Yield the runs of each repeat, one per fold."""
+    n_folds = len(result.job.study.folds.used)
+    for start in range(0, len(result.runs) - n_folds + 1, n_folds):
+        yield result.runs[start : start + n_folds]
+
+
 def _separate_scores(
     result: "JobResult", home: Path, split: Split, metrics: Sequence[str] | None
 ) -> list[dict[str, float]]:
     """Return each repeat's scores, averaged over its folds."""
     from fairground.training.stored_run import evaluate_stored
 
-    n_folds = len(result.job.study.folds.used)
     found = []
-    for start in range(0, len(result.runs) - n_folds + 1, n_folds):
-        runs = result.runs[start : start + n_folds]
+    for runs in _repeats(result):
         if metrics is None:
             each = [{s.metric: s.value for s in run.scores if s.split == split} for run in runs]
         else:
@@ -110,13 +116,72 @@ def _joined_scores(result: "JobResult", home: Path, metrics: Sequence[str] | Non
     """Return each repeat's scores with its fold models joined."""
     from fairground.training.stored_run import ensemble_job
 
-    n_folds = len(result.job.study.folds.used)
     found = []
-    for start in range(0, len(result.runs) - n_folds + 1, n_folds):
-        runs = result.runs[start : start + n_folds]
+    for runs in _repeats(result):
         spec: dict[str, Any] = dict(runs[0].spec)
         if metrics is not None:
             spec["evaluation"] = {**spec["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
         argument = {"runs": [run.name for run in runs], "home": str(home), "spec": spec}
         found.append(dict(ensemble_job(argument)["scores"]))
     return found
+
+
+def score(
+    file: Annotated[Path, typer.Argument(help="An .npz with arrays `embeddings` (n, d) and `labels` (n,).")],
+    metrics: Metrics = None,
+    distance: Annotated[Literal["euclidean", "cosine"], typer.Option("--distance", help="Distance.")] = "euclidean",
+    normalise: Annotated[bool, typer.Option("--normalise/--raw", help="L2-normalise embeddings first.")] = True,
+    lone: Annotated[
+        Literal["drop", "zero"], typer.Option("--lone", help="Queries without a match: leave them out, or score 0.")
+    ] = "drop",
+    average: Annotated[
+        Literal["queries", "classes"], typer.Option("--average", help="Average over queries, or over class means.")
+    ] = "queries",
+    group_rule: Annotated[
+        Literal["same_group", "same_class_and_group"],
+        typer.Option("--group-rule", help="Pairs within one of the file's `groups` to leave out."),
+    ] = "same_group",
+    interval: Annotated[
+        int, typer.Option("--interval", min=0, help="Bootstrap draws over classes for 95 % intervals, e.g. 1000.")
+    ] = 0,
+    details: Annotated[
+        Path | None, typer.Option("--details", help="Write the score of every query and class to this .npz file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure embeddings from anywhere: exact, query excluded by index, bounded memory.
+
+    The file may also hold `references` and `reference_labels` (a gallery to search in), `groups` and `reference_groups`
+    (cameras, sequences).
+
+    Example: fairground score my_embeddings.npz --metrics recall@1,recall@10,map@r --interval 1000
+    """
+    from fairground.evaluation.bootstrap import Bootstrap
+    from fairground.evaluation.metric_scores import score_file_in_detail
+    from fairground.records.arrays import write_arrays
+    from fairground.reporting.headings import unit
+    from fairground.spec.measurement_names import is_share
+
+    names = split_names(metrics)
+    require(names != [], "--metrics is empty; give some, separated by commas, like recall@1,map@r")
+    found = score_file_in_detail(
+        file,
+        names,
+        distance=distance,
+        normalise=normalise,
+        lone=lone,
+        average=average,
+        group_rule=group_rule,
+        bootstrap=Bootstrap(n_draws=interval) if interval else None,
+    )
+    if details is not None:
+        write_arrays(details, found.arrays())
+    if as_json:
+        intervals = {name: [spread.low, spread.high] for name, spread in found.intervals.items()}
+        print(json.dumps({**found.scores, "intervals": intervals} if intervals else dict(found.scores)))
+        return
+    width = max(len(name) for name in found.scores)
+    for name, value in found.scores.items():
+        spread, by = found.intervals.get(name), 100 if is_share(name) else 1
+        between = f"  [{by * spread.low:.4f}, {by * spread.high:.4f}]" if spread else ""
+        print(f"{name:<{width}}  {by * value:.4f}{unit(name)}{between}")

@@ -1,34 +1,27 @@
-"""`fairground list` and `fairground show`: what there is, without importing any of it."""
+"""`fairground list` and `fairground show`."""
 
 import json
-import shlex
-from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.options import HOME, AsJson, Home
-from fairground.commands.terminal import fitted, print_fitted, print_listed, screen_width, terminal_width
+from fairground.commands.options import HOME, AsJson, Home, home_argument
+from fairground.commands.terminal import plural, print_columns, print_fitted, print_listed, print_wrapped
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
-    from fairground.records.store import RunSummary
 
 
 def list_things(
     room: Annotated[
         str | None,
-        typer.Argument(
-            help="losses, miners, samplers, ... or `runs`, `protocols`, `rules` or `flags` of fairness; all rooms when "
-            "left out."
-        ),
+        typer.Argument(help="losses, miners, samplers, ..., runs, protocols, rules or flags (default: an overview)."),
     ] = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """List components with one line about each; or the runs made so far.
+    """List components with one line each, or the runs made so far.
 
     Examples: fairground list · fairground list losses · fairground list runs
     """
@@ -54,7 +47,7 @@ def list_things(
 
 
 def _fairness(table: str) -> dict[str, str]:
-    """Return what must agree before methods may share a table, or what a reader must know of those that do."""
+    """Return what must agree before methods may share a table, or what is flagged in those that do."""
     from fairground.comparison.fairness_flags import FLAGS
     from fairground.comparison.fairness_rules import RULES
 
@@ -72,7 +65,6 @@ def _list_runs(home: Path, as_json: bool) -> None:
 
     store = Store(home)
     runs = {run.name: run for run in store.summaries()}
-    kinds = {run.dataset for run in runs.values()}
     others = folder_names(home) - runs.keys()
     states: dict[str, str] = {name: "unfinished" for name in others if (home / "runs" / name / "spec.json").exists()}
     states |= dict.fromkeys(changes(home, others), "damaged")
@@ -81,54 +73,29 @@ def _list_runs(home: Path, as_json: bool) -> None:
         print(json.dumps(states, sort_keys=True))
         return
     if not states:
-        print_fitted(f"no runs in {home} yet; `fairground train` makes one, --home names another place")
-    some = [kind for kind in OWN_DATA if kind in kinds]
-    # Of a user's own data a list says which, and what was not trained on it; of the others the columns say enough.
-    own = {
-        name: f"{method_name(spec)} {data_name(spec['data'])}"
-        for name, spec in (store.specs_of(some) if some else {}).items()
-    }
-    lines, width = [], screen_width()
-    where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
+        print_fitted(f"no runs in {home} yet; `fairground train` makes one, --home names another directory")
+    # Of a user's own data, the list names the data set and what the method does not train; else columns say enough.
+    own = [kind for kind in OWN_DATA if kind in {run.dataset for run in runs.values()}]
+    specs = store.specs_of(own) if own else {}
+    rows = []
     for name, state in sorted(states.items()):
-        if name in runs:
-            about = _about(runs[name], own.get(name), with_unit)
-        else:
-            about = f"go on with: fairground resume {name}{where}"
-        lines.append(fitted(f"{name}  {state:<10}  {about}", width, indent=26))
-    # At once: twenty thousand calls would take longer than reading the store.
-    print("\n".join(lines), end="\n" if lines else "")
-
-
-def _about(run: "RunSummary", names: str | None, with_unit: "Callable[[str, float], str]") -> str:
-    names = names or _joined(run.loss, run.miner, run.dataset)
-    shown = "" if run.score is None else f"  test {run.metric} {with_unit(run.metric, run.score)}"
-    return f"{names} seed {run.seed}{shown}"
-
-
-@cache
-def _joined(*names: str | None) -> str:
-    """Return the names that are there; kept, because thousands of runs have the same."""
-    return " ".join(name for name in names if name)
-
-
-def print_wrapped(heading: str, words: Sequence[str]) -> None:
-    """Print words after a heading, in as many lines as the terminal needs, none of them torn."""
-    width, line = terminal_width(), heading
-    for word in words:
-        if len(line) > len(heading) and len(line) + 2 + len(word) > width:
-            print(line.rstrip())
-            line = " " * len(heading)
-        line += f"  {word}"
-    print(line.rstrip())
+        if name not in runs:
+            rows.append([name, state, f"continue with: fairground resume {name}{home_argument(home)}"])
+            continue
+        run, spec = runs[name], specs.get(name)
+        method = " ".join(part for part in (run.loss, run.miner) if part) if spec is None else method_name(spec)
+        data = run.dataset or "" if spec is None else data_name(spec["data"])
+        score = "" if run.score is None else f"test {run.metric} {with_unit(run.metric, run.score)}"
+        rows.append([name, state, method, data, f"seed {run.seed}", score])
+    print_columns(rows)
 
 
 def show(
-    run: Annotated[str, typer.Argument(help="The run's name, or enough of its beginning.")],
+    run: Annotated[str, typer.Argument(help="Name of the run, or the beginning of it.")],
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a run was asked, what happened, and what it scored.
+    """Show the settings, the course and the scores of a run.
 
     Example: fairground show 3f2a
     """
@@ -163,8 +130,6 @@ def print_record(record: "RunRecord", *, as_json: bool) -> None:
     for finding in record.findings:
         print_fitted(f"  doctor: {finding.text}")
     origin = record.provenance
-    memory = origin.peak_memory_bytes / 2**20
-    took = f"{origin.wall_seconds:.1f} s" + (
-        f" ({origin.cpu_seconds:.1f} s of processor)" if origin.cpu_seconds else ""
-    )
-    print_fitted(f"  {took}, {memory:.0f} MB, {origin.threads} threads, fairground {origin.fairground}")
+    memory, threads = origin.peak_memory_bytes / 2**20, plural(origin.threads, "thread")
+    cpu = f" ({origin.cpu_seconds:.1f} s of CPU time)" if origin.cpu_seconds else ""
+    print_fitted(f"  {origin.wall_seconds:.1f} s{cpu}, {memory:.0f} MB, {threads}, fairground {origin.fairground}")

@@ -1,7 +1,9 @@
 """The `fairground` command: a table of commands, each imported when it is used, so that `--help` answers at once."""
 
 import atexit
+import ctypes
 import gc
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -19,7 +21,7 @@ COMMANDS = {
     "train": ("train:train_command", "Train one model and test it on unseen classes."),
     "resume": ("train:resume", "Continue a run that was stopped or killed."),
     "evaluate": ("evaluate:evaluate", "Measure a run's or a study's selected models."),
-    "score": ("score:score", "Measure embeddings from any source."),
+    "score": ("evaluate:score", "Measure embeddings from any source."),
     "compare": ("compare:compare_command", "Compare methods: one table, one verdict per pair."),
     "report": ("report:report_command", "Write one self-contained HTML page."),
     "study": ("study:study_command", "Search, select and repeat several methods."),
@@ -83,9 +85,34 @@ def _fairground() -> None:
     """
 
 
+def keep_memory() -> bool:
+    """Let glibc reuse freed memory instead of returning it to the system; return whether it could.
+
+    Every activation of a step is as large as in the step before, and mapping fresh pages takes up to half of a step.
+    Results do not depend on it. Processes that this one starts are told by their environment.
+    """
+    if os.environ.get("FAIRGROUND_KEEP_MEMORY") == "0":
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is None:
+        return False
+    # The parameters of `mallopt` in glibc's malloc.h, with their names in the environment.
+    for variable, parameter, value in (
+        ("MALLOC_ARENA_MAX", -8, 1),
+        ("MALLOC_MMAP_MAX_", -4, 0),
+        ("MALLOC_TRIM_THRESHOLD_", -1, 2**31 - 1),
+        ("MALLOC_TOP_PAD_", -2, 64 * 2**20),
+    ):
+        os.environ.setdefault(variable, str(value))
+        if mallopt(parameter, value) != 1:
+            return False
+    return True
+
+
 def main() -> None:
-    """Run the command line; a mistake of the user's is a sentence and exit code 2, never a traceback."""
+    """Run the command line; a user's mistake is a sentence and exit code 2, never a traceback."""
     guard_streams()
+    keep_memory()
     # Looking for garbage among all that torch and numba hold takes longer than many commands do.
     atexit.register(gc.freeze)
     try:

@@ -1,63 +1,113 @@
-"""Options that several commands share, and where runs are kept."""
+"""Options that several commands share, each declared once."""
 
 import os
+import shlex
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairground.commands.terminal import prints_on_stderr
 from fairground.errors import require
 
-#: the folder that is used when neither the caller nor the environment names one
-DEFAULT_HOME = Path("fairground-runs")
-#: the environment variable that names another one
-VARIABLE = "FAIRGROUND_HOME"
+if TYPE_CHECKING:
+    from fairground.studies.executors.executor import Executor, Watch
+
+#: the run directory, unless the caller or the environment names one
+HOME = Path("fairground-runs")
+_VARIABLE = "FAIRGROUND_HOME"
 
 
 def home_folder(home: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder that was named, the one of the environment, or the default, in this order."""
-    return Path(os.environ.get(VARIABLE) or DEFAULT_HOME) if home is None else Path(home)
+    """Return the run directory: the one given, that of the environment, or the default."""
+    return Path(os.environ.get(_VARIABLE) or HOME) if home is None else Path(home)
 
 
-def _no_file(home: Path) -> Path:
-    require(not home.is_file(), f"--home must name a folder; '{home}' is a file")
+def home_argument(home: Path) -> str:
+    """Return the --home that a printed command needs."""
+    return "" if home == HOME else f" --home {shlex.quote(str(home))}"
+
+
+def _not_a_file(home: Path) -> Path:
+    require(not home.is_file(), f"--home must name a directory; '{home}' is a file")
     return home
 
 
-#: where runs live unless said otherwise
-HOME = DEFAULT_HOME
 Home = Annotated[
-    Path,
-    typer.Option(
-        "--home",
-        envvar=VARIABLE,
-        callback=_no_file,
-        help="Where runs and their records live; the variable sets it for good.",
-    ),
+    Path, typer.Option("--home", envvar=_VARIABLE, callback=_not_a_file, help="Directory for runs and results.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for another program instead of text.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while working.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress output.")]
+Metric = Annotated[
+    str | None, typer.Option("--metric", "-m", help="Metric to rank by (default: the one used for selection).")
+]
+Metrics = Annotated[
+    str | None, typer.Option("--metrics", "-m", help="Metrics, separated by commas: recall@1,map@r,nmi.")
+]
+Config = Annotated[Path | None, typer.Option("--config", "-c", help="TOML file with a full or partial spec.")]
 Loggers = Annotated[
     list[str] | None,
-    typer.Option("--logger", help="Also log to tensorboard, wandb (offline) or mlflow; may be given several times."),
+    typer.Option("--logger", help="Also log to tensorboard, wandb (offline) or mlflow. May be repeated."),
 ]
 WithDoctor = Annotated[
     bool,
     typer.Option(
         "--doctor/--no-doctor",
-        help="Watch training for signs of illness, such as collapse, and say what to do. Changes no digit of the run.",
+        help="Warn about training problems such as collapse and suggest a remedy. Does not change results.",
     ),
 ]
 Threads = Annotated[
     int | None,
+    typer.Option("--threads", min=1, help="CPU threads (default: all). Results are reproducible for a fixed number."),
+]
+ExecutorName = Annotated[
+    str, typer.Option("--executor", help="Where runs are made: inline, processes (this machine) or ray (a cluster).")
+]
+Workers = Annotated[int, typer.Option("--workers", min=1, help="Number of runs at once.")]
+WorkerThreads = Annotated[
+    int, typer.Option("--threads", min=1, help="CPU threads per run. Results are reproducible for a fixed number.")
+]
+Gpus = Annotated[float, typer.Option("--gpus", min=0, help="With ray: GPUs per run; below 1, a share of one.")]
+Address = Annotated[str | None, typer.Option("--address", help="Ray cluster's address (default: this machine's).")]
+NodeWait = Annotated[
+    float | None,
     typer.Option(
-        "--threads", min=1, help="Processor threads to use (default: all cores). Part of what fixes the digits."
+        "--node-wait",
+        min=0,
+        help="With ray: seconds to wait for a node when none is left (default 300); then resumable.",
     ),
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExecutorOptions:
+    """An executor by name, how many runs it makes at once, and what each run gets."""
+
+    name: str = "processes"
+    workers: int = 2
+    threads: int = 1
+    gpus: float = 0.0
+    address: str | None = None
+    node_wait: float | None = None
+
+    def __post_init__(self) -> None:
+        require(self.workers >= 1, f"workers must be at least 1; got {self.workers}")
+        require(self.threads >= 1, f"threads must be at least 1; got {self.threads}")
+
+    def spawn(self, job: str, watch: "Watch | None" = None) -> "Executor":
+        """Start the executor for a job given by its dotted path."""
+        from fairground.studies.executors.executor import executor_named
+
+        return executor_named(job=job, watch=watch, **vars(self))
+
+
 def kept_for_json(as_json: bool) -> AbstractContextManager[None]:
-    """Keep what a program reads for the JSON: what classes of others print meanwhile goes to the error stream."""
+    """Keep stdout for the JSON: what other libraries print meanwhile goes to stderr."""
     return prints_on_stderr() if as_json else nullcontext()
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Return the names of a list with commas; None if there is no list."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -131,7 +131,7 @@ def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str
 
 
 def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "DecisionRule", page: Path) -> None:
-    from fairground.reporting.query_page import MOST, Found, Searched, write_answers
+    from fairground.reporting.picture_pages import MOST, Found, Searched, write_answers
 
     searched = [
         Searched(

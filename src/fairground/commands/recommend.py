@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairground.commands.data_words import data_words
 from fairground.commands.options import HOME, AsJson, Home, Quiet, home_folder, kept_for_json
+from fairground.commands.overrides import Setting, data_overrides, keyword_overrides
 from fairground.commands.progress import race_progress
 from fairground.commands.terminal import print_fitted
-from fairground.commands.words import Setting, words_of
 from fairground.errors import require
 from fairground.recommendation.budget import Budget
 from fairground.recommendation.folder import RecommendationFolder
@@ -93,7 +92,7 @@ def recommend(
     """
     return run_recommendation(
         os.fspath(data),
-        typed(words_of(settings)),
+        keyword_overrides(settings),
         time=time,
         by=by,
         more=more,
@@ -124,7 +123,7 @@ def run_recommendation(
         is_named = data == "icons" and not Path(data).exists()
         request = make_request(
             "icons" if is_named else _label(Path(data)),
-            typed(data_words(None, "icons") if is_named else data_words(Path(data), None)),
+            data_overrides(None, "icons") if is_named else data_overrides(Path(data), None),
             overrides,
             by=by,
             protocol=protocol,

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.allocator import keep_memory
-from fairground.commands.compare import searched_ranges
 from fairground.commands.options import HOME, AsJson, Home, Quiet, home_folder
 from fairground.commands.progress import spinner
 from fairground.commands.runs import Run, RunList
@@ -67,9 +65,8 @@ def report(
     names, folder = _named(what, None if home is None else Path(home))
     cards = [read_audit(Path(path)) for path in audits]
     found = find_runs(names, folder)
-    found = replace(found, metric=metric, ranges=searched_ranges(found.records), title=title or found.title)
+    found = replace(found, metric=metric, title=title or found.title)
     page = folder / "report.html" if out is None else Path(out)
-    keep_memory()
     with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet):
         from fairground.reporting.page import build_page
         from fairground.reporting.sections import inputs_of

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.executors import Address, ExecutorName, ExecutorOptions, Gpus, Workers, WorkerThreads
-from fairground.commands.options import HOME, AsJson, Home, Quiet, kept_for_json
+from fairground.commands.options import (
+    HOME,
+    Address,
+    AsJson,
+    ExecutorName,
+    ExecutorOptions,
+    Gpus,
+    Home,
+    Quiet,
+    Workers,
+    WorkerThreads,
+    kept_for_json,
+)
 from fairground.commands.progress import study_progress
 from fairground.commands.study import run_and_print as run_study
 from fairground.records.record import RunRecord
@@ -55,7 +66,6 @@ def reproduce(
 
     Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
     """
-    from fairground.commands.executors import ExecutorOptions
     from fairground.errors import require
     from fairground.recommendation.folder import find_plan
     from fairground.studies.folder import find_begun

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, overload
 
 from fairground.commands.options import home_folder
-from fairground.commands.words import Setting, words_of
+from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.errors import require
 from fairground.records.record import EpochRow, RunRecord, State
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Filters, Store
 from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import Value, parse_overrides
+from fairground.spec.settings import Value
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -109,7 +109,7 @@ def runs(
     out of others, are left out unless `trials` is true; `state=None` takes unfinished runs as well.
     """
     folder = home_folder(home)
-    store, wanted = Store(folder), parse_overrides(words_of(settings))
+    store, wanted = Store(folder), keyword_overrides(settings)
     wanted = {key: _spelt(key, value) for key, value in wanted.items()}
     found = named_records(store, names) if names else list(store.records(**_filters(wanted, state)))
     records = [record for record in found if state is None or record.state == state]

@@ -8,46 +8,43 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from fairground.commands.executors import (
+from fairground.commands.options import (
+    HOME,
     Address,
+    AsJson,
     ExecutorName,
     ExecutorOptions,
     Gpus,
+    Home,
+    Loggers,
     NodeWait,
+    Quiet,
     Workers,
     WorkerThreads,
+    home_argument,
+    home_folder,
+    kept_for_json,
 )
-from fairground.commands.options import HOME, AsJson, Home, Loggers, Quiet, home_folder, kept_for_json
+from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.commands.progress import study_progress
-from fairground.commands.terminal import print_fitted, print_listed, screen_width
-from fairground.commands.words import Setting, words_of
+from fairground.commands.terminal import plural, print_columns, print_fitted, print_listed, screen_width
 from fairground.errors import DataError, require
 from fairground.loggers.feed import fed
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting import table_formats
-from fairground.reporting.study_results import (
-    StudyTable,
-    results_plain,
-    results_text,
-    tables_of,
-    write_study_page,
-)
+from fairground.reporting.study_results import StudyTable, results_plain, results_text, tables_of, write_study_page
+from fairground.spec.settings import Overrides, parse_overrides
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import load_study, study_names
-from fairground.studies.folder import find_begun, folder_of
+from fairground.studies.folder import begun_studies, find_begun, folder_of
 from fairground.studies.plan import StudyPlan, cost_probes, plan_of
 from fairground.studies.run_study import JobResult, StudyFailures, failures_of, run_study
 from fairground.studies.scheduler import JOB, Scheduler
-
-if TYPE_CHECKING:
-    from fairground.commands.executors import ExecutorOptions
-    from fairground.spec.study import StudySpec
-    from fairground.studies.plan import StudyPlan
 
 #: kind of table -> the function of `table_formats` that writes it
 FORMATS = {"text": "text", "md": "markdown", "tex": "latex", "csv": "csv_text"}
@@ -133,36 +130,26 @@ def study(
     `name` is a preset, a .toml file, or the hash of a study begun. The keywords change it: `repeats=5`,
     `search={"trials": 16}`, or a setting of all its runs such as `training={"epochs": 3}`. `until_settled=True` adds
     seeds in waves to the methods still in question, until it is settled which is best; `until_settled={"limit": 9}`
-    changes the rule. What is done is not done again: after Ctrl-C or a crash the same call goes on, with the digits it
-    would have had anyway. With Ray, `node_wait` is how many seconds to wait for a node when none is left, 300 if left
-    out.
+    changes the rule. Finished runs are not repeated: after Ctrl-C or a crash the same call continues, and results are
+    bit-identical. With Ray, `node_wait` is how many seconds to wait for a node when none is left (default 300).
     """
-    folder = home_folder(home)
-    require(workers >= 1, f"workers must be at least 1; got {workers}")
-    require(threads >= 1, f"threads must be at least 1; got {threads}")
     options = ExecutorOptions(
         name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
     )
-    found = find_study([name, *words_of(changes)], folder)
+    folder = home_folder(home)
+    found = find_study(name, keyword_overrides(changes), folder)
     return run_found_study(found, home=folder, options=options, loggers=loggers, quiet=quiet)
 
 
-def find_study(words: Sequence[str], home: Path, *, is_begun: bool = False) -> StudySpec:
-    """Return the study the words name: one that was begun where that is asked for, otherwise a preset or a file."""
-    require(len(words) > 0, "which study? `fairground study list` shows them all")
-    name, changes = words[0], words[1:]
+def find_study(name: str, changes: Overrides, home: Path, *, is_begun: bool = False) -> StudySpec:
+    """Return a study by name: one that was begun if `is_begun`, otherwise a preset or a file first."""
     is_preset = name.endswith(".toml") or name in study_names()
     begun = None if (is_preset and not is_begun) or changes else find_begun(home, name)
     return begun or load_study(name, changes=changes)
 
 
 def run_found_study(
-    found: StudySpec,
-    *,
-    home: Path,
-    options: ExecutorOptions,
-    loggers: Sequence[str] = (),
-    quiet: bool = False,
+    found: StudySpec, *, home: Path, options: ExecutorOptions, loggers: Sequence[str] = (), quiet: bool = False
 ) -> StudyResult:
     """Run a study from wherever it is, write its page, and return what it found."""
     plan = plan_of(found, home=home)
@@ -184,17 +171,6 @@ def run_found_study(
     return StudyResult(study=found, results=tuple(results), home=home, page=page)
 
 
-def measured_plan(found: StudySpec, *, home: Path, options: ExecutorOptions, quiet: bool = False) -> StudyPlan:
-    """Make the first run of every method, to measure what it costs, and return the plan of the study."""
-    specs = cost_probes(found)
-    with (
-        study_progress(len(specs), metric=found.selection.metric, is_quiet=quiet) as (watch, on_record),
-        options.spawn(JOB, watch) as executor,
-    ):
-        Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
-    return plan_of(found, home=home)
-
-
 ACTIONS = ("run", "resume", "plan", "status", "list")
 
 
@@ -203,7 +179,7 @@ def study_command(
         list[str],
         typer.Argument(
             metavar="[run|resume|plan|status|list] [STUDY] [KEY=VALUE]...",
-            help="A preset's name, a .toml file, or the hash of a study begun; then what to change in it.",
+            help="A preset, a .toml file, or the hash of a study begun; then overrides.",
         ),
     ],
     executor: ExecutorName = "processes",
@@ -221,11 +197,10 @@ def study_command(
         ),
     ] = False,
     measure: Annotated[
-        bool, typer.Option("--measure", help="With plan: make the first run of every method, to measure what it costs.")
+        bool, typer.Option("--measure", help="With plan: make the first run of every method to measure its cost.")
     ] = False,
     images_per_second: Annotated[
-        float | None,
-        typer.Option("--images-per-second", help="With plan: how fast your GPU trains the network.", min=1),
+        float | None, typer.Option("--images-per-second", help="With plan: training speed of your GPU.", min=1)
     ] = None,
     home: Home = HOME,
     as_json: AsJson = False,
@@ -234,10 +209,10 @@ def study_command(
 ) -> None:
     """Run a study: search every method equally, select, repeat on fresh seeds, open the test classes once.
 
-    `fairground study list` shows what there is; `plan` says what would run, how long and how much disk; `status` how
-    far it is; `resume` goes on after Ctrl-C or a crash, with the digits it would have had anyway.
+    `fairground study list` shows the studies; `plan` prints the runs, time and disk space needed; `status` the
+    progress; `resume` continues after Ctrl-C or a crash with bit-identical results.
 
-    Ends with 0 when no run failed, 3 when some did, 1 when none finished; the last line counts them and says why.
+    Exit code: 0 if no run failed, 3 if some did, 1 if none finished; the last line counts them and gives the reason.
 
     Try: fairground study tiny
 
@@ -255,35 +230,23 @@ def study_command(
     if action == "list":
         _list(home, as_json=as_json)
         return
-    from fairground.commands.executors import ExecutorOptions
-
-    typed = rest
-    rest = [*rest[:1], *(["until_settled=true"] if until_settled else []), *rest[1:]]
-    found = find_study(rest, home, is_begun=action in ("resume", "status"))
+    require(len(rest) > 0, "which study? `fairground study list` shows them all")
+    changes = {**({"until_settled": True} if until_settled else {}), **parse_overrides(rest[1:])}
+    found = find_study(rest[0], changes, home, is_begun=action in ("resume", "status"))
     options = ExecutorOptions(
         name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
     )
     if action == "status":
         _status(found, home, as_json=as_json)
     elif action == "plan":
-        _plan(
-            found,
-            typed,
-            home,
-            options,
-            images_per_second,
-            is_measured=measure,
-            as_json=as_json,
-            is_quiet=quiet or as_json,
-        )
+        if measure:
+            _measure(found, home, options, is_quiet=quiet or as_json)
+        _plan(found, rest, home, options, images_per_second, as_json=as_json)
     else:
-        run_and_print(found, home, options, loggers=loggers or [], as_json=as_json, is_quiet=quiet or as_json)
+        run_and_print(found, home, options, loggers=loggers or (), as_json=as_json, is_quiet=quiet or as_json)
 
 
 def _list(home: Path, *, as_json: bool) -> None:
-    from fairground.spec.study_load import load_study, study_names
-    from fairground.studies.folder import begun_studies
-
     presets = {name: load_study(name).question for name in study_names()}
     begun = {hash_: study.name for hash_, study in begun_studies(home).items()}
     if as_json:
@@ -294,50 +257,44 @@ def _list(home: Path, *, as_json: bool) -> None:
         print(f"begun here: {name} ({hash_})")
 
 
+def _measure(found: StudySpec, home: Path, options: ExecutorOptions, *, is_quiet: bool) -> None:
+    """Make the first run of every method, to measure its cost."""
+    specs = cost_probes(found)
+    with (
+        study_progress(len(specs), metric=found.selection.metric, is_quiet=is_quiet) as (watch, on_record),
+        options.spawn(JOB, watch) as executor,
+    ):
+        Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
+
+
 def _plan(
-    found: "StudySpec",
-    typed: list[str],
+    found: StudySpec,
+    typed: Sequence[str],
     home: Path,
-    options: "ExecutorOptions",
+    options: ExecutorOptions,
     images_per_second: float | None,
     *,
-    is_measured: bool,
     as_json: bool,
-    is_quiet: bool,
 ) -> None:
-    from fairground.studies.plan import plan_of
-
-    plan = (
-        measured_plan(found, home=home, options=options, quiet=is_quiet) if is_measured else plan_of(found, home=home)
-    )
-    seconds, size = plan.seconds(options.workers), plan.bytes()
-    gpu_seconds = plan.gpu_seconds(images_per_second)
-    needs_folder = plan.images() is not None and not any(word.startswith("data.root=") for word in typed)
+    plan = plan_of(found, home=home)
+    seconds, size, images = plan.seconds(options.workers), plan.bytes(), plan.images()
+    needs_folder = images is not None and not any(word.startswith("data.root=") for word in typed)
     command = f"fairground study {shlex.join(typed)}" + (" data.root=FOLDER/{data}" if needs_folder else "")
     if as_json:
-        rows = [asdict(row) for row in plan.rows]
         counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
-        totals = {**counts, "seconds": seconds, "bytes": size}
-        more = {"images": plan.images(), "gpu_seconds": gpu_seconds, "command": command}
-        print(json.dumps({"study": plan.study, **totals, **more, "jobs": rows}))
+        costs = {"seconds": seconds, "bytes": size, "images": images}
+        more = {"gpu_seconds": plan.gpu_seconds(images_per_second), "command": command}
+        print(json.dumps({"study": plan.study, **counts, **costs, **more, "jobs": [asdict(row) for row in plan.rows]}))
         return
-    width = max(len(row.job) for row in plan.rows)
+    rows = []
     for row in plan.rows:
-        cost = "" if row.seconds is None else f"  {row.seconds:.1f} s per run"
-        settings = f"{row.n_settings} setting{'' if row.n_settings == 1 else 's'}"
-        print_fitted(f"{row.job:<{width}}  {row.n_search:>5} search + {row.n_final:>4} final  {settings}{cost}")
+        cost = "" if row.seconds is None else f"{row.seconds:.1f} s per run"
+        n_runs = f"{row.n_search:>5} search + {row.n_final:>4} final"
+        rows.append([row.job, n_runs, plural(row.n_settings, "setting"), cost])
+    print_columns(rows)
     most = "at most " if plan.is_most else ""
-    print_fitted(f"{plan.n_search:,} trainings to search, {most}{plan.n_final:,} after selection")
-    if seconds is not None and size is not None:
-        print_fitted(
-            f"at most {_hours(seconds)} on {options.workers} workers, {size / 2**20:,.0f} MB of disk, by measured runs"
-        )
-    elif plan.images() is None:
-        print_fitted(
-            "how long and how much disk is unknown here: --measure makes the first run of every method to measure it"
-        )
-    else:
-        _print_gpu(plan, images_per_second, gpu_seconds)
+    print_fitted(f"{plural(plan.n_search, 'training')} to search, {most}{plan.n_final:,} after selection")
+    print_fitted(_cost(plan, options, images_per_second))
     if found.follows:
         print_fitted(f"follows: {found.follows}")
     if found.differs:
@@ -345,24 +302,23 @@ def _plan(
     print(f"command: {command}")
 
 
-def _print_gpu(plan: "StudyPlan", images_per_second: float | None, seconds: float | None) -> None:
-    """Print what a study on published data takes on one GPU: images, hours at a stated speed, and disk."""
-    images, size = plan.images(), plan.bytes()
-    assert images is not None
-    assert size is not None
-    print_fitted(f"at most {images / 1e6:,.1f} million images through the network, {size / 1e9:,.0f} GB of disk")
-    if seconds is None:
-        print_fitted("how long is unknown here: give --images-per-second N, or train one run of each network first")
-    elif images_per_second is not None:
-        print_fitted(f"at most {_hours(seconds)} on one GPU at {images_per_second:g} images/s, as given")
-    else:
-        print_fitted(f"at most {_hours(seconds)} at the images/s measured in this home on {plan.hardware}")
+def _cost(plan: StudyPlan, options: ExecutorOptions, images_per_second: float | None) -> str:
+    """Return what a study costs: measured on this machine, or on published data the images, the disk and GPU hours."""
+    seconds, size, images = plan.seconds(options.workers), plan.bytes(), plan.images()
+    if seconds is not None and size is not None:
+        workers = plural(options.workers, "worker")
+        return f"at most {_hours(seconds)} on {workers}, {size / 2**20:,.0f} MB of disk, by measured runs"
+    if images is None or size is None:
+        return "time and disk space are unknown: --measure makes the first run of every method to measure them"
+    work = f"at most {images / 1e6:,.1f} million images through the network, {size / 1e9:,.0f} GB of disk"
+    gpu_seconds = plan.gpu_seconds(images_per_second)
+    if gpu_seconds is None:
+        return f"{work}; time is unknown: give --images-per-second, or train one run of each network first"
+    speed = f"{images_per_second:g} images/s" if images_per_second else f"the speed measured here on {plan.hardware}"
+    return f"{work}, {_hours(gpu_seconds)} at {speed}"
 
 
-def _status(found: "StudySpec", home: Path, *, as_json: bool) -> None:
-    from fairground.records.store import Store
-    from fairground.spec.study import study_hash
-    from fairground.studies.folder import folder_of
+def _status(found: StudySpec, home: Path, *, as_json: bool) -> None:
     from fairground.studies.select import Seal
     from fairground.studies.status import status_of, waves_so_far
 
@@ -379,8 +335,9 @@ def _status(found: "StudySpec", home: Path, *, as_json: bool) -> None:
         return
     print_fitted(f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}")
     for row in rows:
-        states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "no trials"
-        print_fitted(f"  {row.job}: {states}, of {row.n_trials}; final runs {row.final_done} of {row.final_wanted}")
+        states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "none begun"
+        trials = f"{plural(row.n_trials, 'trial')} ({states})"
+        print_fitted(f"  {row.job}: {trials}; final runs {row.final_done} of {row.final_wanted}")
     if found.seed_procedure is not None:
         print_fitted(f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}")
         for data, wave in waves.items():
@@ -395,22 +352,22 @@ def _status(found: "StudySpec", home: Path, *, as_json: bool) -> None:
 
 
 def run_and_print(
-    found: "StudySpec",
+    found: StudySpec,
     home: Path,
-    options: "ExecutorOptions",
+    options: ExecutorOptions,
     *,
     loggers: Sequence[str] = (),
     as_json: bool,
     is_quiet: bool,
 ) -> None:
-    """Run a study and print what it found; after Ctrl-C, how to go on."""
+    """Run a study and print what it found; after Ctrl-C, how to continue."""
     try:
         # What Ray prints must not end up in what a program reads.
         with kept_for_json(as_json or options.name == "ray"):
             result = run_found_study(found, home=home, options=options, loggers=loggers, quiet=is_quiet)
     except KeyboardInterrupt:
-        where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
-        print(f"stopped; nothing is lost. Go on with: fairground study resume {found.name}{where}", file=sys.stderr)
+        command = f"fairground study resume {found.name}{home_argument(home)}"
+        print(f"stopped; nothing is lost. Continue with: {command}", file=sys.stderr)
         raise typer.Exit(130) from None
     if as_json:
         print(json.dumps(result.to_dict()))

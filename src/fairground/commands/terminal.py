@@ -11,7 +11,7 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -59,6 +59,34 @@ def print_listed(entries: Mapping[str, str]) -> None:
     column = max((len(name) for name in entries), default=0)
     for name, text in entries.items():
         print_fitted(f"{name:<{column}}  {text}".rstrip(), indent=column + 2)
+
+
+def print_wrapped(heading: str, parts: Sequence[str]) -> None:
+    """Print parts after a heading, in as many lines as the terminal needs; no part is broken."""
+    width, line = terminal_width(), heading
+    for part in parts:
+        if len(line) > len(heading) and len(line) + 2 + len(part) > width:
+            print(line.rstrip())
+            line = " " * len(heading)
+        line += f"  {part}"
+    print(line.rstrip())
+
+
+def print_columns(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in aligned columns, the last cell of a row unaligned, as it may be a sentence."""
+    widths = [0] * max((len(row) for row in rows), default=0)
+    for row in rows:
+        for place, cell in enumerate(row[:-1]):
+            widths[place] = max(widths[place], len(cell))
+    screen, indent = screen_width(), sum(widths[:2]) + 4
+    lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
+    # In one call: thousands of them would take longer than finding the rows.
+    print("\n".join(fitted(line, screen, indent=indent) for line in lines), end="\n" if lines else "")
+
+
+def plural(number: int, one: str, several: str = "") -> str:
+    """Return a number with its noun: 1 thread, 2 threads."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def console() -> "Console":

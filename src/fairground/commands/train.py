@@ -1,8 +1,7 @@
-"""Train one run: find it or make it, with its store, its loggers and its progress; stopped, it goes on later."""
+"""`fg.train`, `fairground train` and `fairground resume`: find a run or make it; a stopped run continues later."""
 
 import json
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -10,35 +9,38 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairground.commands.list_show import print_record
 from fairground.commands.options import (
     HOME,
     AsJson,
+    Config,
     Home,
     Loggers,
     Quiet,
     Threads,
     WithDoctor,
+    home_argument,
     home_folder,
     kept_for_json,
 )
+from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.commands.progress import training_progress
 from fairground.commands.runs import Run
-from fairground.commands.words import Setting, words_of
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
 from fairground.records.store import Store
-from fairground.spec.identity import name_of
+from fairground.spec.identity import name_of, to_plain
 from fairground.spec.load import COMMAND_LINE, load_run
 from fairground.spec.run import RunSpec
+from fairground.spec.settings import Overrides, parse_overrides
 
 if TYPE_CHECKING:
-    from fairground.spec.run import RunSpec
     from fairground.training.process_group import ProcessGroup
 
 
@@ -54,19 +56,19 @@ def train(
     quiet: bool = False,
     **settings: Setting,
 ) -> Run:
-    """Train one model and measure it on the sealed test classes; return its run.
+    """Train one model and measure it on held-out test classes; return its run.
 
-    The keywords are the words of `fairground train`: a component by name (`loss="margin"`), a table of settings
-    (`optimiser={"lr": 3e-4}`), or a dotted word (`**{"loss.beta": 1.2}`). The same words give the same run with the
-    same name, and a run that is done is returned, not trained again. After Ctrl-C, which ends training after the batch
-    under way, the same call goes on from there.
+    The keywords are the overrides of `fairground train`: a component by name (`loss="margin"`), a table of settings
+    (`optimiser={"lr": 3e-4}`), or a dotted name (`**{"loss.beta": 1.2}`). The same overrides give the same run with the
+    same name, and a finished run is returned, not trained again. Ctrl-C stops training after the current batch; the
+    same call continues from there.
 
     `config` is a TOML file to start from, `like` an earlier run whose spec to start from; `loggers` are among
     "tensorboard", "wandb" and "mlflow". A run that diverged is returned too: look at `run.state`.
     """
     folder, like_name = home_folder(home), like.name if isinstance(like, Run) else like
-    file = None if config is None else Path(config)
-    spec = run_spec(protocol, file, like_name, words_of(settings), home=folder, origin="the call")
+    overrides = keyword_overrides(settings)
+    spec = run_spec(protocol, None if config is None else Path(config), like_name, overrides, folder, "the call")
     return train_spec(spec, home=folder, threads=threads, doctor=doctor, loggers=loggers, quiet=quiet)
 
 
@@ -74,22 +76,15 @@ def run_spec(
     protocol: str | None,
     config: Path | None,
     like: str | None,
-    words: Sequence[str],
-    *,
+    overrides: Overrides,
     home: Path,
     origin: str = COMMAND_LINE,
 ) -> RunSpec:
-    """Return the spec said by a protocol and a file, or by an earlier run, with what the words change."""
+    """Return the spec of a protocol and a file, or of an earlier run, with the overrides applied."""
     if like is None:
-        return load_run(protocol=protocol, file=config, overrides=words, origin=origin)
+        return load_run(protocol=protocol, file=config, overrides=overrides, origin=origin)
     require(protocol is None and config is None, "`like` starts from a run: leave the protocol and the config out")
-    return spec_of_run(like, home, words, origin=origin)
-
-
-def spec_of_run(run: str, home: Path, words: Sequence[str] = (), *, origin: str = COMMAND_LINE) -> RunSpec:
-    """Return the spec of a run that was begun, with what the words change."""
-    folder = RunFolder(home, resolve_run(home, run))
-    return stored_spec(folder, words, origin=origin)
+    return stored_spec(RunFolder(home, resolve_run(home, like)), overrides, origin=origin)
 
 
 def train_spec(
@@ -104,9 +99,13 @@ def train_spec(
     """Return the run of a spec, trained from wherever it is; raise `StoppedError` when it is stopped."""
     require(threads is None or threads >= 1, f"threads must be at least 1; got {threads}")
     store, name = Store(home), name_of(spec)
-    with fed(list(loggers) if is_leader() else [], home) as feed:
-        with _joined() as group:
-            stored = _agreed(group, lambda: store.get(name).to_json() if name in store.names(state="done") else None)
+
+    def finished() -> str | None:
+        return store.get(name).to_json() if name in store.names(state="done") else None
+
+    with fed(loggers if is_leader() else (), home) as feed:
+        with _process_group() as group:
+            stored = finished() if group is None else group.broadcast_object(finished)
             if stored is None:
                 record = _train(spec, store, group, feed, threads=threads, doctor=doctor, quiet=quiet)
             else:
@@ -119,21 +118,17 @@ def train_spec(
 
 
 def is_leader() -> bool:
-    """Tell whether this process writes files and prints: of those that torchrun started, the first does."""
+    """Tell whether this process writes files and prints: the first of those that torchrun started does."""
     return os.environ.get("RANK", "0") == "0"
 
 
-def _joined() -> "AbstractContextManager[ProcessGroup | None]":
-    """Join the other processes, where torchrun started several."""
+def _process_group() -> "AbstractContextManager[ProcessGroup | None]":
+    """Join the other processes, if torchrun started several."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return nullcontext()
     from fairground.training.torchrun import joined
 
     return joined()
-
-
-def _agreed(group: "ProcessGroup | None", find: Callable[[], Any]) -> Any:
-    return find() if group is None else group.broadcast_object(find)
 
 
 def _train(
@@ -148,11 +143,12 @@ def _train(
 ) -> RunRecord:
     from fairground.training.process_group import ALONE
     from fairground.training.run import run
+    from fairground.training.torch_threads import torch_threads
 
     group, name = group or ALONE, name_of(spec)
     title, is_quiet = f"{spec.loss.name} {name}", quiet or not group.is_leader
     with (
-        _threads(threads),
+        torch_threads(threads),
         training_progress(title, select_by=spec.evaluation.select_by, is_quiet=is_quiet) as listen,
         _stop_flag() as should_stop,
     ):
@@ -168,22 +164,8 @@ def _train(
 
 
 @contextmanager
-def _threads(n: int | None) -> Iterator[None]:
-    """Let torch use `n` threads while a run lasts; a resumed run sets its own number, which is undone as well."""
-    import torch
-
-    before = torch.get_num_threads()
-    if n is not None:
-        torch.set_num_threads(n)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@contextmanager
 def _stop_flag() -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C end training cleanly after the batch under way; a second one ends it at once."""
+    """Let the first Ctrl-C stop training after the current batch; a second one stops it at once."""
     if threading.current_thread() is not threading.main_thread():
         # Signals reach the main thread alone.
         yield lambda: False
@@ -206,14 +188,12 @@ def _stop_flag() -> Iterator[Callable[[], bool]]:
 def train_command(
     overrides: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="What to change: loss=triplet loss.margin=0.1 seed=3"),
+        typer.Argument(metavar="[KEY=VALUE]...", help="Overrides: loss=triplet loss.margin=0.1 seed=3"),
     ] = None,
     protocol: Annotated[
-        str | None, typer.Option("--protocol", "-p", help="The protocol to start from (default: laptop).")
+        str | None, typer.Option("--protocol", "-p", help="Protocol to start from (default: laptop).")
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="A TOML file with a whole or partial spec.")
-    ] = None,
+    config: Config = None,
     like: Annotated[
         str | None, typer.Option("--like", metavar="RUN", help="Start from the spec of an earlier run instead.")
     ] = None,
@@ -225,10 +205,10 @@ def train_command(
     doctor: WithDoctor = True,
     loggers: Loggers = None,
 ) -> None:
-    """Train one model and measure it on the sealed test classes.
+    """Train one model and measure it on held-out test classes.
 
-    A run is named by the hash of its complete spec: the same words give the same run, and a run that is already done is
-    shown, not trained again. `fairground list losses` (miners, samplers, ...) shows what can be named.
+    A run is named by the hash of its complete spec: the same overrides give the same run, and a finished run is shown,
+    not trained again. `fairground list losses` (miners, samplers, ...) shows the available components.
 
     Try: fairground train loss=triplet loss.margin=0.1 miner=distance_weighted seed=3
 
@@ -239,70 +219,61 @@ def train_command(
     Or, one training on several processors: torchrun --nproc-per-node 2 -m fairground train loss=triplet
     """
     from fairground.commands.protocol import card_of, card_text
-    from fairground.spec.identity import name_of, to_plain
 
-    spec = run_spec(protocol, config, like, overrides or [], home=home)
+    spec = run_spec(protocol, config, like, parse_overrides(overrides or []), home)
     if dry_run:
         print(json.dumps({"name": name_of(spec), "spec": to_plain(spec)}, indent=None if as_json else 2))
         return
     if is_leader() and not (quiet or as_json):
         print(card_text(card_of(spec)), end="\n\n", file=sys.stderr)
-    _train_and_print(spec, home=home, threads=threads, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers)
+    _train_and_print(spec, home, threads, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers)
 
 
 def resume(
-    run: Annotated[str, typer.Argument(help="The run's name, or enough of its beginning.")],
+    run: Annotated[str, typer.Argument(help="Name of the run, or the beginning of it.")],
     home: Home = HOME,
     as_json: AsJson = False,
     quiet: Quiet = False,
     doctor: WithDoctor = True,
     loggers: Loggers = None,
 ) -> None:
-    """Go on with a run that was stopped or killed; it ends with the digits it would have had anyway.
+    """Continue a run that was stopped or killed; results are bit-identical to those of an uninterrupted run.
 
     Example: fairground resume 3f2a
     """
-    spec = spec_of_run(run, home)
-    _train_and_print(spec, home=home, threads=None, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers)
+    spec = run_spec(None, None, run, {}, home)
+    _train_and_print(spec, home, None, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers)
 
 
 def _train_and_print(
-    spec: "RunSpec",
-    *,
+    spec: RunSpec,
     home: Path,
     threads: int | None,
+    *,
     as_json: bool,
     quiet: bool,
     doctor: bool,
-    loggers: list[str] | None,
+    loggers: Sequence[str] | None,
 ) -> None:
     """Train, and print the record in the one process that prints."""
-    from fairground.commands.list_show import print_record
-
     try:
         with kept_for_json(as_json):
             run = train_spec(
-                spec, home=home, threads=threads, doctor=doctor, loggers=loggers or [], quiet=quiet or as_json
+                spec, home=home, threads=threads, doctor=doctor, loggers=loggers or (), quiet=quiet or as_json
             )
     except KeyboardInterrupt as stop:
-        _print_stop(spec, home, stop)
+        from fairground.training.loop import StoppedError
+
+        if not isinstance(stop, StoppedError):  # a second Ctrl-C, which waits for nothing
+            raise
+        if is_leader():
+            command = f"fairground resume {name_of(spec)}{home_argument(home)}"
+            print(f"stopped; nothing is lost. Continue with: {command}", file=sys.stderr)
         raise typer.Exit(130) from None
     if not is_leader():
         return
     if not (run.is_new or as_json):
-        print(f"run {run.name} is already done; here is its record", file=sys.stderr)
+        print(f"run {run.name} is already finished; here is its record", file=sys.stderr)
     print_record(run.record, as_json=as_json)
     if run.state != "done":
         raise typer.Exit(1)
-
-
-def _print_stop(spec: "RunSpec", home: Path, stop: KeyboardInterrupt) -> None:
-    """Say how to go on; a second Ctrl-C, which waits for nothing, is left to whoever called."""
-    from fairground.spec.identity import name_of
-    from fairground.training.loop import StoppedError
-
-    if not isinstance(stop, StoppedError):
-        raise stop
-    if is_leader():
-        where = "" if home == HOME else f" --home {shlex.quote(str(home))}"
-        print(f"stopped; nothing is lost. Go on with: fairground resume {name_of(spec)}{where}", file=sys.stderr)

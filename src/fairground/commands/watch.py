@@ -16,14 +16,14 @@ def watch(
         list[str] | None,
         typer.Argument(
             metavar="[STUDY|RUN...]",
-            help="A study by name or hash; or runs by name, or methods by hash; everything in the home when left out.",
+            help="A study by name or hash, runs by name, or methods by hash (default: everything).",
         ),
     ] = None,
     home: Home = HOME,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on; beyond this machine everyone who reaches it can read.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes any that is free.")] = 8420,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 chooses a free one.")] = 8420,
     is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -38,10 +38,9 @@ def watch(
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """
-    from fairground.commands.compare import searched_ranges
     from fairground.reporting.watch import Watch, WatchServer, choose
 
-    watched = Watch(home.absolute(), choose(words or [], home), ranges_of=searched_ranges)
+    watched = Watch(home.absolute(), choose(words or [], home))
     with WatchServer(host, port, watched) as server:
         # Training on this machine comes first.
         if hasattr(os, "nice"):

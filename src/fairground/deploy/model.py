@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fairground.allocator import keep_memory
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.deploy.inputs import EmbeddingInputs, read_inputs
@@ -54,7 +53,6 @@ class UsableModel:
     @torch.no_grad()
     def blocks(self, images: Images, *, raw: bool = False) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the first row and the embeddings of one block after another; the next is read meanwhile."""
-        keep_memory()
         wanted = resized_images(images, self.metadata)
         step = PICTURES if images.is_picture else FEATURES
         embedder = Embedder(self.network, normalise=self.metadata.normalise and not raw).eval()

@@ -1,1 +1,1 @@
-"""Places outside fairground that hear of a run while it trains: plain data out, nothing back."""
+"""Loggers that follow a run while it trains."""

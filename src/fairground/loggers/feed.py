@@ -1,66 +1,91 @@
-"""Passes the news of runs to their loggers, in a thread of its own: a run never waits for a logger, nor ends by one.
+"""Passes the epochs and results of runs to loggers; a logger that fails is dropped, and the run continues.
 
-News is only that something happened; what happened is read from the run's newest checkpoint or its record, so
-that a row that was missed, by a kill or a resume, is there with the next.
+A logger may get a number twice, after a kill and a resume: it knows what it has and never writes it again.
 """
 
-import queue
+import importlib.util
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairground.loggers.choose import checked, logger_named
-from fairground.loggers.logger import Introduction, RunLogger, introduce, numbers_of, results_of
+from fairground.errors import StoreError, require
+from fairground.files import read_json
 from fairground.records.events import EpochEnded, Event, Listener
-from fairground.records.record import RunRecord
-from fairground.records.run_folder import RunFolder, run_in_progress
+from fairground.records.record import EpochRow, RunRecord
+from fairground.records.run_folder import RunFolder
+from fairground.spec.catalogue import nearest
+from fairground.spec.identity import flatten
 
-#: seconds the loggers have to write what is left when everything else is over
-PATIENCE = 60.0
-Open = Callable[[str, Introduction, Path], RunLogger]
+#: logger -> its class; each is an extra, imported when asked for
+LOGGERS = {
+    "tensorboard": "fairground.loggers.tensorboard:TensorboardLogger",
+    "wandb": "fairground.loggers.wandb:WandbLogger",
+    "mlflow": "fairground.loggers.mlflow:MlflowLogger",
+}
+#: one number: its name, the epoch, the value
+Number = tuple[str, int, float]
+Watch = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Introduction:
+    """What a logger gets to know of a run when it opens; `settings` are dotted, as on the command line."""
+
+    name: str
+    title: str
+    settings: Mapping[str, str]
+    tags: Mapping[str, str]
+
+
+class RunLogger(ABC):
+    """One run in one place."""
+
+    @abstractmethod
+    def __init__(self, run: Introduction, home: Path) -> None: ...
+
+    @abstractmethod
+    def write(self, numbers: Iterable[Number]) -> None:
+        """Write the numbers that are not there yet."""
+
+    @abstractmethod
+    def close(self, state: str) -> None:
+        """End the run: done, diverged, failed, pruned, or stopped when it may be resumed."""
 
 
 class Feed:
-    """`names` are the loggers' names, checked; `warn` is called once for each logger that failed and is dropped."""
+    """Calls the loggers at the end of each epoch and of each run; `open_logger` makes one by name."""
 
     def __init__(
-        self, names: Sequence[str], home: Path, *, warn: Callable[[str], None], open_logger: Open = logger_named
+        self,
+        names: Iterable[str],
+        home: Path,
+        *,
+        open_logger: Callable[[str, Introduction, Path], RunLogger] | None = None,
     ) -> None:
-        self._names, self._home, self._warn, self._open = list(names), home, warn, open_logger
+        self._names, self._home, self._open = list(names), home, open_logger or logger_named
         self._loggers: dict[str, dict[str, RunLogger]] = {}
-        self._news: queue.SimpleQueue[str | RunRecord | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, daemon=True, name="loggers")
-        if names:
-            self._thread.start()
-
-    def listen(self, event: Mapping[str, Any]) -> None:
-        """Take an event of an executor about its runs; only the end of an epoch is news."""
-        if event.get("kind") == "epoch":
-            self.epoch_ended(event["run"])
-
-    def epoch_ended(self, run: str) -> None:
-        if self._names:
-            self._news.put(run)
-
-    def with_events(self, watch: Callable[[Mapping[str, Any]], None]) -> Callable[[Mapping[str, Any]], None]:
-        """Return a function for the events of an executor that calls another one first, and then the loggers."""
-
-        def both(event: Mapping[str, Any]) -> None:
-            watch(event)
-            self.listen(event)
-
-        return both
 
     def with_run_events(self, listen: Listener, run: str) -> Listener:
-        """Return a listener to one run that calls another one first, and then the loggers."""
+        """Return a listener to one run that calls another one first, and the loggers at the end of each epoch."""
 
         def both(event: Event) -> None:
             listen(event)
             if isinstance(event, EpochEnded):
-                self.epoch_ended(run)
+                self._write(run, None, numbers_of([event.row]))
+
+        return both
+
+    def with_events(self, watch: Watch) -> Watch:
+        """Return a function for the events of an executor that calls another one first, and then the loggers."""
+
+        def both(event: Mapping[str, Any]) -> None:
+            watch(event)
+            if event.get("kind") == "epoch":
+                self._write(event["run"], None, numbers_of([EpochRow(**event["row"])]))
 
         return both
 
@@ -74,53 +99,31 @@ class Feed:
         return both
 
     def finished(self, record: RunRecord) -> None:
-        """Take the record of a run that is over."""
-        if self._names:
-            self._news.put(record)
-
-    def close(self, patience: float = PATIENCE) -> None:
-        """Let the loggers write what is left; one that takes too long is left behind."""
-        if not self._thread.is_alive():
-            return
-        self._news.put(None)
-        self._thread.join(patience)
-        if self._thread.is_alive():
-            self._warn(
-                f"the loggers ({', '.join(self._names)}) were still writing after {patience:g} s and are left behind"
-            )
-
-    def _work(self) -> None:
-        while (news := self._news.get()) is not None:
-            if isinstance(news, RunRecord):
-                self._log_record(news)
-            else:
-                self._log_progress(news)
-        for run in list(self._loggers):
-            self._each(run, lambda logger: logger.close("stopped"))
-
-    def _log_progress(self, run: str) -> None:
-        seen = run_in_progress(RunFolder(self._home, run))
-        # Without a folder here the run is on another machine: its record will bring everything.
-        if seen is not None and seen.rows:
-            self._open_run(run, seen.spec)
-            self._each(run, lambda logger: logger.write(numbers_of(seen.rows)))
-
-    def _log_record(self, record: RunRecord) -> None:
-        self._open_run(record.name, record.spec)
-        self._each(record.name, lambda logger: logger.write([*numbers_of(record.epochs), *results_of(record)]))
+        """Write what is missing of a run that has ended, and close it."""
+        self._write(record.name, record.spec, [*numbers_of(record.epochs), *results_of(record)])
         self._each(record.name, lambda logger: logger.close(record.state))
         self._loggers.pop(record.name, None)
 
-    def _open_run(self, run: str, spec: Mapping[str, Any]) -> None:
-        """Open the run in every logger, when its first news comes."""
-        if run in self._loggers:
+    def close(self) -> None:
+        """Close the runs that have not ended."""
+        for run in self._loggers:
+            self._each(run, lambda logger: logger.close("stopped"))
+
+    def _write(self, run: str, spec: Mapping[str, Any] | None, numbers: Sequence[Number]) -> None:
+        if not self._names:
             return
-        self._loggers[run] = opened = {}
-        for name in list(self._names):
+        if run not in self._loggers:
             try:
-                opened[name] = self._open(name, introduce(run, spec), self._home)
-            except Exception as error:  # whatever a logger does wrong, the run goes on
-                self._drop(name, error)
+                spec = spec or read_json(RunFolder(self._home, run).spec, error=StoreError)
+            except StoreError:  # the run is on another machine: its record will bring everything
+                return
+            self._loggers[run] = opened = {}
+            for name in list(self._names):
+                try:
+                    opened[name] = self._open(name, introduce(run, spec), self._home)
+                except Exception as error:  # whatever a logger does wrong, the run continues
+                    self._drop(name, error)
+        self._each(run, lambda logger: logger.write(numbers))
 
     def _each(self, run: str, act: Callable[[RunLogger], None]) -> None:
         for name, logger in list(self._loggers.get(run, {}).items()):
@@ -130,19 +133,55 @@ class Feed:
                 self._drop(name, error)
 
     def _drop(self, name: str, error: Exception) -> None:
-        if name in self._names:
-            self._names.remove(name)
-            words = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
-            self._warn(f"the logger {name} failed and is dropped; the run goes on ({words})")
+        self._names.remove(name)
         for opened in self._loggers.values():
             opened.pop(name, None)
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
+        print(f"warning: the logger {name} failed and is dropped; the run continues ({reason})", file=sys.stderr)
 
 
 @contextmanager
 def fed(names: Sequence[str], home: Path) -> Iterator[Feed]:
-    """Yield a feed for the loggers of these names, refusing what is not installed before anything starts."""
-    feed = Feed(checked(tuple(names)), home, warn=lambda words: print(f"warning: {words}", file=sys.stderr))
+    """Yield a feed for these loggers; refuse an unknown one, and one whose package is missing."""
+    for name in names:
+        require(name in LOGGERS, f"no logger '{name}'.{nearest(name, LOGGERS)} There are: {', '.join(LOGGERS)}.")
+        is_there = importlib.util.find_spec(name) is not None
+        require(is_there, f"the logger {name} needs a package that is not installed: pip install 'fairground[{name}]'")
+    feed = Feed(dict.fromkeys(names), home)
     try:
         yield feed
     finally:
         feed.close()
+
+
+def logger_named(name: str, run: Introduction, home: Path) -> RunLogger:
+    """Open a run in the logger called `name`."""
+    module, _, logger = LOGGERS[name].partition(":")
+    opened: RunLogger = getattr(importlib.import_module(module), logger)(run, home)
+    return opened
+
+
+def introduce(name: str, spec: Mapping[str, Any]) -> Introduction:
+    """Return a run's introduction from its spec."""
+    settings = {"seed": str(spec.get("seed", "")), **flatten(spec)}
+    parts = [settings.get(part, "none") for part in ("loss", "miner", "regulariser")]
+    title = " + ".join(part for part in parts if part != "none")
+    tags = {"run": name, "protocol": settings.get("protocol", ""), "data": settings.get("data", "")}
+    return Introduction(name=name, title=f"{title} {name}", settings=settings, tags=tags)
+
+
+def numbers_of(rows: Iterable[EpochRow]) -> list[Number]:
+    """Return the numbers of some epochs; epoch 0 is the untrained model."""
+    found: list[Number] = []
+    for row in rows:
+        found += [(f"validation/{metric}", row.epoch, value) for metric, value in row.validation.items()]
+        if row.loss is not None:
+            trained = {"loss": row.loss, "images_per_second": row.images_per_second, "step": float(row.step)}
+            found += [(f"train/{name}", row.epoch, value) for name, value in trained.items()]
+    return found
+
+
+def results_of(record: RunRecord) -> list[Number]:
+    """Return the final scores of a run, at the epoch they belong to."""
+    epoch = record.best_epoch or (record.epochs[-1].epoch if record.epochs else 0)
+    return [(f"final/{score.split}/{score.metric}", epoch, score.value) for score in record.scores]

@@ -1,6 +1,6 @@
-"""MLflow: one SQLite file, <home>/mlflow.db, in the experiment `fairground`; no server and no word to anybody.
+"""MLflow: one SQLite file, <run directory>/mlflow.db, in the experiment `fairground`, without a server or telemetry.
 
-Read with: mlflow ui --backend-store-uri sqlite:///<home>/mlflow.db
+Read with: mlflow ui --backend-store-uri sqlite:///<run directory>/mlflow.db
 """
 
 import logging
@@ -17,7 +17,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 
-from fairground.loggers.logger import Introduction, Number, RunLogger
+from fairground.loggers.feed import Introduction, Number, RunLogger
 
 EXPERIMENT = "fairground"
 #: how many MLflow takes at a time, and how long a value may be
@@ -71,7 +71,7 @@ class MlflowLogger(RunLogger):
         params = [Param(key, value[:_LONGEST]) for key, value in run.settings.items()]
         for start in range(0, len(params), _MOST_PARAMS):
             self._client.log_batch(made.info.run_id, params=params[start : start + _MOST_PARAMS])
-        # The tag last: a run without it was killed while it was being introduced, and is not taken up.
+        # The tag last: a run without it was killed while it was being introduced, and is not resumed.
         tags = [RunTag(f"fairground.{key}", value) for key, value in run.tags.items()]
         self._client.log_batch(made.info.run_id, tags=tags)
         return str(made.info.run_id)

@@ -1,6 +1,6 @@
-"""TensorBoard: event files in <home>/tensorboard/<run>, written without torch or TensorFlow.
+"""TensorBoard: event files in <run directory>/tensorboard/<run>, written without torch or TensorFlow.
 
-Read with: tensorboard --logdir <home>/tensorboard
+Read with: tensorboard --logdir <run directory>/tensorboard
 """
 
 import time
@@ -15,13 +15,13 @@ from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.compat.proto.types_pb2 import DT_STRING
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from fairground.loggers.logger import Introduction, Number, RunLogger
+from fairground.loggers.feed import Introduction, Number, RunLogger
 
 _SETTINGS = "settings"
 
 
 class TensorboardLogger(RunLogger):
-    """A resumed run goes on in one more file of the same folder, which TensorBoard reads as one."""
+    """A resumed run continues in a second file of the same folder; TensorBoard reads them as one."""
 
     def __init__(self, run: Introduction, home: Path) -> None:
         folder = home / "tensorboard" / run.name
@@ -47,7 +47,7 @@ class TensorboardLogger(RunLogger):
 
 
 def _held(folder: Path) -> set[tuple[str, int]]:
-    """Return what the folder's files hold; a file cut short by a kill is read as far as it goes."""
+    """Return what is in the folder's files; a file cut short by a kill is read up to the cut."""
     found: set[tuple[str, int]] = set()
     for path in sorted(folder.glob("*.tfevents.*")):
         for raw in RawEventFileLoader(str(path)).Load():

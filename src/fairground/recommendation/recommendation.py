@@ -52,7 +52,7 @@ from fairground.recommendation.request import SECOND, Request
 from fairground.recommendation.trunk_choice import choose_trunk, with_weights
 from fairground.records.store import Store
 from fairground.reporting.headings import duration, size
-from fairground.reporting.race_page import RacePage, write_race_page
+from fairground.reporting.rendering import RacePage, write_race_page
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.load import load_run
 from fairground.studies.select import OPENED

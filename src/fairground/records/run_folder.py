@@ -32,6 +32,7 @@ from fairground.spec.catalogue import nearest
 from fairground.spec.identity import NAME_LENGTH, canonical_json
 from fairground.spec.load import COMMAND_LINE, run_from_plain
 from fairground.spec.run import RunSpec
+from fairground.spec.settings import Overrides
 
 
 @dataclass(frozen=True)
@@ -132,14 +133,14 @@ def resolved(name: str, known: Sequence[str], root: Path) -> str:
     return found[0]
 
 
-def stored_spec(folder: RunFolder, overrides: Sequence[str] = (), *, origin: str = COMMAND_LINE) -> RunSpec:
+def stored_spec(folder: RunFolder, overrides: Overrides | Sequence[str] = (), *, origin: str = COMMAND_LINE) -> RunSpec:
     """Return the spec of a run that was begun, with `overrides`; refuse a file that is not the spec of this run."""
     plain = read_json(folder.spec, error=StoreError)
     # The hash of the file as it is: a later version may add defaults, which would change the hash of the spec.
     is_own = hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH] == folder.name
     require(is_own, f"{folder.spec} is damaged: it is not the spec of run {folder.name}", StoreError)
     try:
-        return run_from_plain(plain, list(overrides), origin=origin)
+        return run_from_plain(plain, overrides, origin=origin)
     except FairgroundError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:

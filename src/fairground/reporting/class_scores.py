@@ -16,8 +16,8 @@ from fairground.errors import FairgroundError, require
 from fairground.records.arrays import array_names, read_arrays
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder
-from fairground.reporting.left_out import leave_out
 from fairground.reporting.methods import Method
+from fairground.reporting.run_set import leave_out
 
 #: how far a weighted mean of class scores may be from the record's score
 _ROUNDING = 1e-6

@@ -18,10 +18,9 @@ from fairground.reporting.figures.learning_curves import learning_curves_of
 from fairground.reporting.figures.score_bars import score_bars_of
 from fairground.reporting.gallery import Gallery, read_gallery
 from fairground.reporting.headings import clean, duration, shorten
-from fairground.reporting.left_out import collected, leave_out
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
 from fairground.reporting.rendering import render, write_page
-from fairground.reporting.run_set import RunSet, SectionKey
+from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out
 from fairground.reporting.sections import Section, inputs_of, sections_of
 from fairground.reporting.tables import UNFAIR, ResultTable
 

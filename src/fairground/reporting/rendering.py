@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,31 @@ def render(
 def write_page(page: str, out: Path) -> Path:
     write_atomically(out, page.encode("utf-8", "replace"))
     return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class RacePage:
+    """Everything on the page: sentences, and the cells of the table."""
+
+    title: str
+    #: the method that all others are compared with
+    frozen: str
+    advice: Sequence[str]
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    verdicts: Sequence[str]
+    steps: Sequence[str]
+    commands: Sequence[str]
+    counts: Mapping[str, str]
+
+    @property
+    def has_sealed(self) -> bool:
+        return any("sealed" in row for row in self.rows)
+
+
+def write_race_page(page: RacePage, out: Path) -> Path:
+    """Write the page and return its path."""
+    return write_page(render("recommendation.html", title=page.title, page=page), out)
 
 
 def _text(name: str) -> str:

@@ -1,10 +1,14 @@
 """Runs ready for a report: records, folders and searches in one place, divided into the sections of a page."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from fairground.errors import DamageWarning, FairgroundError
 from fairground.papers.expected_runs import ensemble_protocol
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.records.run_folder import RunFolder, folder_names
@@ -84,3 +88,27 @@ def with_ensembles_apart(records: Iterable[RunRecord]) -> list[RunRecord]:
         else record
         for record in records
     ]
+
+
+_LEFT_OUT: ContextVar[list[str] | None] = ContextVar("left_out", default=None)
+
+
+@contextmanager
+def collected() -> Iterator[list[str]]:
+    """Yield the list that `leave_out` adds to in this block, each sentence once."""
+    found: list[str] = []
+    token = _LEFT_OUT.set(found)
+    try:
+        yield found
+    finally:
+        _LEFT_OUT.reset(token)
+
+
+def leave_out(error: FairgroundError) -> None:
+    """Warn that a figure is made without an unreadable file, and note it for the page."""
+    sentence = f"Left out: {error}"
+    found = _LEFT_OUT.get()
+    if found is None or sentence not in found:
+        warnings.warn(sentence, DamageWarning, stacklevel=2)
+    if found is not None and sentence not in found:
+        found.append(sentence)

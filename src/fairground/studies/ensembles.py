@@ -14,7 +14,7 @@ from fairground.spec.identity import hash_of
 from fairground.studies.executors.executor import Executor
 
 #: named, never imported: this wing stays free of torch
-JOB = "fairground.training.ensemble:ensemble_job"
+JOB = "fairground.training.stored_run:ensemble_job"
 
 
 def join(

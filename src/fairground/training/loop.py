@@ -100,6 +100,7 @@ class Training:
         self.progress.rows.append(
             EpochRow(epoch=0, step=0, loss=None, validation=self._validate(), test=self._watch_test())
         )
+        self.listen(EpochEnded(row=self.progress.rows[0], n_epochs=self.spec.training.epochs))
         if self.spec.training.epochs == 0:
             # Nothing will be trained, so the weights it starts with are the ones to measure and to use.
             self.progress.best_epoch = 0

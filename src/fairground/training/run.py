@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.allocator import keep_memory
 from fairground.errors import DivergedError, StoreError
 from fairground.evaluation.analyses import analyse
 from fairground.evaluation.embedding_view import EmbeddingView
@@ -53,7 +52,6 @@ def run(
     and has the best validation scores so far. Called again, it goes on from there.
     The doctor watches unless `is_watched` is false; this is not part of the spec, because results do not depend on it.
     """
-    keep_memory()
     parts = assemble(spec)
     folder = RunFolder(home, name_of(spec))
     with _owned(folder, spec, group, lock_patience), torch.random.fork_rng(devices=[]):
@@ -106,7 +104,7 @@ def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = 
         nonlocal reported
         now = time.monotonic()
         if isinstance(event, EpochEnded):
-            tell({"kind": "epoch", "run": name, "epoch": event.row.epoch})
+            tell({"kind": "epoch", "run": name, "row": asdict(event.row)})
         # Five times a second is all an eye can follow; every batch would cost the driver more than it is worth.
         elif isinstance(event, BatchTrained) and now - reported > 0.2:
             reported = now

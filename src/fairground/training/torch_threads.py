@@ -7,10 +7,11 @@ import torch
 
 
 @contextmanager
-def torch_threads(n: int) -> Iterator[None]:
-    """Let torch use so many threads while the block lasts."""
+def torch_threads(n: int | None) -> Iterator[None]:
+    """Let torch use `n` threads inside the block, if given; what the block changes is undone as well."""
     before = torch.get_num_threads()
-    torch.set_num_threads(n)
+    if n is not None:
+        torch.set_num_threads(n)
     try:
         yield
     finally:

@@ -17,7 +17,7 @@ from fairground.records.run_folder import RunFolder
 from fairground.reporting.drawing import N_SERIES, Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure
 from fairground.reporting.headings import shorten, squeeze
-from fairground.reporting.left_out import leave_out
+from fairground.reporting.run_set import leave_out
 
 PAGE_ORDER = 120
 MOST_POINTS = 600

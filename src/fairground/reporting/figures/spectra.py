@@ -17,8 +17,8 @@ from fairground.records.arrays import array_names, read_arrays
 from fairground.reporting.drawing import DASHES, SOLID, Dash, Key, Line, Panel, Series, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.figures.regularised import base_of, is_changed, is_mixed
-from fairground.reporting.left_out import leave_out
 from fairground.reporting.methods import Method
+from fairground.reporting.run_set import leave_out
 
 PAGE_ORDER = 70
 ARRAY = "spectrum/spectrum"

@@ -14,7 +14,7 @@ from fairground.records.arrays import read_arrays
 from fairground.reporting.drawing import Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure
 from fairground.reporting.headings import heading
-from fairground.reporting.left_out import leave_out
+from fairground.reporting.run_set import leave_out
 from fairground.reporting.tables import UNFAIR
 
 PAGE_ORDER = 5

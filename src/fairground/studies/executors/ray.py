@@ -14,6 +14,7 @@ from typing import Any
 
 import ray
 from ray.util.queue import Queue
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from fairground.errors import ClusterError, InputError, StoreError, require
 from fairground.records.provenance import code_version
@@ -63,7 +64,9 @@ class RayExecutor(Executor):
             f"on one node are {most['CPU']:g} and {most['GPU']:g}",
         )
         self._task: Any = ray.remote(num_cpus=threads, num_gpus=gpus, max_retries=0)(_perform)
-        self._events = Queue(actor_options={"num_cpus": 0})
+        # On the driver's own node: any other may be lost, and the events with it.
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self._events = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
         self._waiting: deque[tuple[str, Argument, int]] = deque()
         self._running: dict[Any, tuple[str, Argument, int]] = {}
         self._had_room = time.monotonic()

@@ -1,24 +1,19 @@
-"""What a search found, as one self-contained page: each query, its decision, and its most similar pictures.
+"""Pages of pictures, each self-contained and without a script: the results of queries, and images with suspect labels.
 
-The page asks no host for anything and runs no script. Names come from other people's files: they only ever become text.
+Names come from other people's files: they only ever become text.
 """
 
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from fairground.errors import require
-from fairground.files import write_atomically
-from fairground.reporting.drawing import DARK, LIGHT, css_variables
 from fairground.reporting.headings import clean, shorten
+from fairground.reporting.rendering import render, write_page
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-_TEMPLATES = Path(__file__).parent / "templates"
-#: queries a page shows at most: beyond that it would be too heavy for a phone
+#: queries per page at most: more would be too heavy for a phone
 MOST = 200
 _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 
@@ -33,12 +28,10 @@ class Shown:
 
     @property
     def uri(self) -> str | None:
-        """The picture as a data URI."""
         return _uri(self.picture)
 
     @property
     def words(self) -> str:
-        """The name as a page can show it."""
         return shorten(clean(self.name), self.longest)
 
 
@@ -52,7 +45,6 @@ class Found(Shown):
 
     @property
     def class_words(self) -> str:
-        """The class as a page can show it; nothing where it is not known."""
         return "" if self.label is None else shorten(clean(self.label), 40)
 
 
@@ -74,44 +66,67 @@ class Searched(Shown):
 
     @property
     def truth_words(self) -> str:
-        """The query's class as a page can show it; nothing where it is not known."""
         return "" if self.truth is None else shorten(clean(self.truth), 60)
 
     @property
     def place_words(self) -> str:
-        """Say that the index has no such class, which makes "unknown" right; nothing where it has."""
+        """Note that the index has no such class, which makes "unknown" right."""
         return "" if self.truth is None or self.is_truth_indexed else ", not in the index"
 
 
 def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: Path) -> Path:
     """Write the page and return its path; `lead` says what is decided and how often that is wrong."""
     require(len(searched) > 0, "there is nothing to show: there was no query")
-    page = rendered_page(
+    page = render(
         "answers.html",
-        title=clean(title),
+        styles=("answers.css",),
+        title=title,
         lead=clean(lead),
         searched=searched[:MOST],
         n_left_out=max(0, len(searched) - MOST),
     )
-    write_atomically(out, page.encode("utf-8", "replace"))
-    return out
-
-
-def rendered_page(template: str, **values: object) -> str:
-    """Return a page of pictures from a template, with the style and the colours of all of them."""
-    style = (_TEMPLATES / "answers.css").read_text(encoding="utf-8")
-    colours = {"light": css_variables(LIGHT), "dark": css_variables(DARK)}
-    return _environment().get_template(template).render(style=style, **colours, **values)
+    return write_page(page, out)
 
 
 def _uri(picture: bytes | None) -> str | None:
     kind = next((kind for mark, kind in _KINDS.items() if picture is not None and picture.startswith(mark)), None)
-    # Whatever else an index from elsewhere holds is not shown.
+    # Anything else in an index is not shown.
     return None if kind is None or picture is None else f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
 
 
-def _environment() -> "Environment":
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+@dataclass(frozen=True, kw_only=True)
+class ClassExamples:
+    """A class and a few of its pictures."""
 
-    loader = FileSystemLoader(_TEMPLATES)
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    name: str
+    pictures: tuple[Shown, ...]
+
+    @property
+    def words(self) -> str:
+        return shorten(clean(self.name), 60)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownSuspect(Shown):
+    """One image with the class of its label and the class it is nearer to."""
+
+    own: ClassExamples
+    suggested: ClassExamples
+
+
+def write_suspects(suspects: Sequence[ShownSuspect], *, n_found: int, n_images: int, weakness: str, out: Path) -> Path:
+    """Write the page and return its path; the first of `n_found` suspects of `n_images` are shown.
+
+    `weakness` says why they mean little, if they do.
+    """
+    warning = f" But {weakness}." if weakness else ""
+    page = render(
+        "suspects.html",
+        styles=("answers.css",),
+        title="Suspect labels",
+        lead=f"{n_found:,} of {n_images:,} images are nearer to another class than to their own, the most suspect "
+        f"first. Many are only unusual: look before you change a label.{warning}",
+        suspects=suspects[:MOST],
+        n_left_out=max(0, n_found - min(len(suspects), MOST)),
+    )
+    return write_page(page, out)
