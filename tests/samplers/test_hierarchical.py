@@ -39,7 +39,7 @@ def test_super_classes_with_few_classes_repeat_them_and_say_so():
 def test_refusals():
     with pytest.raises(DataError, match="sampler hierarchical needs super-classes, and the data set has none"):
         HierarchicalSampler(labels=LABELS, super_labels=None, batch_size=16)
-    with pytest.raises(DataError, match="one super-class an image; got 3 for 144 images"):
+    with pytest.raises(DataError, match="one super-class per image; got 3 for 144 images"):
         HierarchicalSampler(labels=LABELS, super_labels=SUPERS[:3], batch_size=16)
     with pytest.raises(DataError, match="images lie in another super-class than their class"):
         HierarchicalSampler(labels=LABELS, super_labels=torch.arange(144) % 2, batch_size=16)

@@ -26,7 +26,6 @@ class AlignmentAnalysis(Analysis):
         self.alpha = alpha
 
     def measure(self, space: EmbeddingSpace) -> Findings:
-        """Return the mean powered distance; low is well aligned."""
         order = np.argsort(space.row_classes, kind="stable")
         members = np.split(order, np.flatnonzero(np.diff(space.row_classes[order])) + 1)
         total, count = 0.0, 0

@@ -27,7 +27,6 @@ class ClassSpectraAnalysis(Analysis):
         self.drop_top = drop_top
 
     def measure(self, space: EmbeddingSpace) -> Findings:
-        """Return the mean spectrum and the mean rho of classes."""
         order = np.argsort(space.row_classes, kind="stable")
         members = np.split(order, np.flatnonzero(np.diff(space.row_classes[order])) + 1)
         spectra = [singular_values([space.rows(rows)]) for rows in members]

@@ -29,7 +29,6 @@ class CollapseAnalysis(Analysis):
         self.max_rows = max_rows
 
     def measure(self, space: EmbeddingSpace) -> Findings:
-        """Return the numbers, and a remark naming the collapse if there is one."""
         require(space.n_rows > 1, "collapse needs two rows at least", DataError)
         seen = collapse_of(torch.from_numpy(space.rows(spaced_rows(space.n_rows, self.max_rows))))
         remarks = (f"collapse ({seen.kind}): {seen.sentence}",) if seen.is_collapsed else ()

@@ -29,7 +29,6 @@ class DensitiesAnalysis(Analysis):
         self.max_rows = max_rows
 
     def measure(self, space: EmbeddingSpace) -> Findings:
-        """Return both densities, their means and their overlap."""
         chosen = spaced_rows(space.n_rows, self.max_rows)
         rows, classes = space.rows(chosen), space.row_classes[chosen]
         # No two rows are farther apart than twice the longest is long: 2 on the unit sphere.

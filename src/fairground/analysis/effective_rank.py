@@ -20,7 +20,6 @@ class EffectiveRankAnalysis(Analysis):
     """Takes no settings."""
 
     def measure(self, space: EmbeddingSpace) -> Findings:
-        """Return the effective rank: 1 for a line through the origin, d for equal singular values."""
         values = space.singular_values
         shares = values / max(values.sum(), 1e-300)
         return Findings(values={"effective_rank": float(np.exp(entr(shares).sum()))})

@@ -25,7 +25,6 @@ class HubnessAnalysis(Analysis):
         self.k = k
 
     def measure(self, space: EmbeddingSpace) -> Findings:
-        """Return the skewness, the share of orphans and the largest hub."""
         k = max(1, min(self.k, space.n_rows - 1))
         named = space.neighbour_numbers(k)
         counts = np.bincount(named[named >= 0], minlength=space.n_rows).astype(np.float64)

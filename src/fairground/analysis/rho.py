@@ -36,16 +36,11 @@ class RhoAnalysis(Analysis):
     ) -> None:
         require(drop_top >= 0, f"rho.drop_top must be 0 or more; got {drop_top}")
         require(drop_last >= 0, f"rho.drop_last must be 0 or more; got {drop_last}")
-        require(
-            direction in ("from_uniform", "to_uniform"),
-            f"rho.direction must be 'from_uniform' or 'to_uniform'; got '{direction}'",
-        )
         self.drop_top = drop_top
         self.drop_last = drop_last
         self.direction = direction
 
     def measure(self, space: EmbeddingSpace) -> Findings:
-        """Return rho; high means that few directions carry most of the space."""
         values = space.singular_values
         n_left = len(values) - self.drop_top - self.drop_last
         require(

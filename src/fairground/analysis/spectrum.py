@@ -18,7 +18,6 @@ class SpectrumAnalysis(Analysis):
     """Takes no settings."""
 
     def measure(self, space: EmbeddingSpace) -> Findings:
-        """Return the shares as a curve and the largest as a number."""
         values = space.singular_values
         shares = values / max(values.sum(), 1e-300)
         return Findings(values={"largest_share": float(shares[0])}, curves={"spectrum": shares})

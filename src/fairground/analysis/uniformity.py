@@ -28,7 +28,6 @@ class UniformityAnalysis(Analysis):
         self.max_rows = max_rows
 
     def measure(self, space: EmbeddingSpace) -> Findings:
-        """Return the logarithm of the mean kernel; low is evenly spread."""
         require(space.n_rows > 1, "uniformity needs two rows at least", DataError)
         rows = spaced_rows(space.n_rows, self.max_rows)
         total, count = 0.0, 0

@@ -7,6 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from fairground.contracts.choices import ChecksChoices
+
 
 class EmbeddingSpace(Protocol):
     """One labelled set of embeddings, each fact about it computed once when first asked.
@@ -44,7 +46,7 @@ class Findings:
     remarks: tuple[str, ...] = ()
 
 
-class Analysis(ABC):
+class Analysis(ChecksChoices, ABC):
     """An embedding space in, findings out."""
 
     @abstractmethod

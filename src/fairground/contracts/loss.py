@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.spec.reference import Reference
@@ -27,7 +28,7 @@ class KernelResult(NamedTuple):
     parameter_gradients: tuple[Tensor, ...] = ()
 
 
-class Loss(nn.Module, ABC):
+class Loss(ChecksChoices, nn.Module, ABC):
     """A training objective over one batch.
 
     `accepts` names the kinds of tuples a miner may hand over (`Triplets`, `Pairs`); empty means the loss looks at

@@ -7,13 +7,14 @@ import torch
 from torch import Tensor, nn
 
 from fairground.contracts.batch import Mixing
+from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.spec.reference import Reference
 from fairground.spec.space import Range
 
 
-class Regulariser(nn.Module):
+class Regulariser(ChecksChoices, nn.Module):
     """A few hooks, each harmless unless overridden; the training step calls them in the order they stand here.
 
     A plan to mix is followed like this, with one mining for each of the two labels a mixed sample carries:

@@ -50,7 +50,6 @@ class Cars196Dataset(PhotoDataset):
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
     def photos(self) -> Photos:
-        """Return the images by the official annotations where they are, else by class folders."""
         root = existing_root("cars196", self.root, SOURCE)
         listed = first_with([root, root / "devkit"], "cars_annos.mat")
         photos = _by_annotations(root, listed / "cars_annos.mat") if listed is not None else _by_folders(root)

@@ -53,7 +53,6 @@ class Cub200Dataset(PhotoDataset):
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
     def photos(self) -> Photos:
-        """Return the images by the official lists where they are, else by class folders."""
         root = existing_root("cub200", self.root, SOURCE)
         listed = first_with([root, root / "CUB_200_2011"], "images.txt")
         photos = _by_lists(listed) if listed is not None else _by_folders(root)

@@ -59,7 +59,6 @@ class FeaturesDataset(Dataset):
         return tuple(word for path, stat in found for word in (path, stat.st_size, stat.st_mtime_ns))
 
     def load(self) -> ImageTable:
-        """Return features and labels, classes in order of label."""
         path = Path(self.path).expanduser()
         require(path.exists(), f"features.path: there is no file '{path}'", DataError)
         if path.suffix.lower() == ".npz":

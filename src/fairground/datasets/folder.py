@@ -36,7 +36,6 @@ class FolderDataset(PhotoDataset):
         self.root, self.prepared, self.draft = root, prepared, draft
 
     def photos(self) -> Photos:
-        """Return the images by class, classes in order of name."""
         root = existing_root("folder", self.root, SOURCE)
         inside = {name: PARTS[name.lower()] for name in sub_folders(root) if name.lower() in PARTS}
         inside = dict(sorted(inside.items(), key=lambda item: (list(PARTS.values()).index(item[1]), item[0])))

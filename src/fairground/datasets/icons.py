@@ -27,7 +27,6 @@ class IconsDataset(Dataset):
         self.path = path
 
     def load(self) -> ImageTable:
-        """Return the whole data set, classes in alphabetical order, the test half marked."""
         if not self.path:
             _check_shipped(SHIPPED)
         names = ["images", "labels", "class_names", "split", "source_set", "source_name"]

@@ -51,7 +51,6 @@ class InShopDataset(PhotoDataset):
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
     def photos(self) -> Photos:
-        """Return the images of the official list, queries and gallery marked."""
         root = existing_root("in_shop", self.root, SOURCE)
         listed = first_with([root, root / "Eval", root / "Anno"], LIST)
         if listed is None:

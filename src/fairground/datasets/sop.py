@@ -48,7 +48,6 @@ class SopDataset(PhotoDataset):
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
     def photos(self) -> Photos:
-        """Return the images of both official lists, those of training first."""
         root = existing_root("sop", self.root, SOURCE)
         inner = root / "Stanford_Online_Products"
         listed = first_with([root, root / "Info_Files", inner, inner / "Info_Files"], "Ebay_train.txt")

@@ -60,11 +60,9 @@ class SyntheticDataset(Dataset):
         self.seed = seed
 
     def version(self) -> tuple[str | int, ...]:
-        """Return nothing: the settings say all."""
         return ()
 
     def load(self) -> ImageTable:
-        """Return the whole data set: the same settings give the same images."""
         generator = torch.Generator().manual_seed(self.seed)
         n_seen = (self.n_classes + 1) // 2
         sizes = [*self._sizes(n_seen), *self._sizes(self.n_classes - n_seen)]

@@ -50,7 +50,6 @@ class TableDataset(PhotoDataset):
         self.path, self.root, self.prepared, self.draft = path, root, prepared, draft
 
     def photos(self) -> Photos:
-        """Return what the table says, classes in order of name."""
         file = Path(self.path).expanduser()
         columns = read_columns(file)
         has = {name: columns.pick(*names) for name, names in NAMES.items()}

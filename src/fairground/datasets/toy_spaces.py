@@ -49,7 +49,6 @@ class ToySpacesDataset(Dataset):
         self.space, self.per_class, self.seed = space, per_class, seed
 
     def load(self) -> ImageTable:
-        """Return the points as features: two classes to train, two to validate and two to test."""
         random = np.random.default_rng(self.seed)
         points, names = [], []
         for copy in _COPIES:

@@ -35,12 +35,7 @@ def class_vectors(shape: tuple[int, ...], initialisation: str, loss: str) -> nn.
         bound = 1 / sqrt(shape[-1])
         nn.init.uniform_(vectors, -bound, bound)
     else:
-        known = {"normal": 1.0, "small_normal": 1 / 8}
-        require(
-            initialisation in known,
-            f"{loss}.initialisation must be 'normal', 'small_normal' or 'uniform'; got '{initialisation}'",
-        )
-        nn.init.normal_(vectors, std=known[initialisation])
+        nn.init.normal_(vectors, std=1.0 if initialisation == "normal" else 1 / 8)
     return nn.Parameter(vectors)
 
 

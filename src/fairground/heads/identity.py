@@ -23,5 +23,4 @@ class IdentityHead(Head):
         self.embedding_dim = n_features
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features (n, n_features)."""
         return features

@@ -26,6 +26,5 @@ class LinearHead(Head):
         self.layer = nn.Linear(n_features, embedding_dim, bias=bias)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return raw embeddings (n, embedding_dim)."""
         embeddings: Tensor = self.layer(features)
         return embeddings

@@ -54,6 +54,5 @@ class MlpHead(Head):
         self.layers.append(nn.Linear(before, embedding_dim))
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return raw embeddings (n, embedding_dim)."""
         embeddings: Tensor = self.layers(features)
         return embeddings

@@ -56,7 +56,6 @@ class PcaHead(Head):
             self.layer.bias.copy_(bias)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return raw embeddings (n, embedding_dim)."""
         embeddings: Tensor = self.layer(features)
         return embeddings
 

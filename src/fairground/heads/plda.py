@@ -67,7 +67,6 @@ class PldaHead(Head):
             self.layer.bias.copy_(-(weight @ found.mean))
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return raw embeddings (n, embedding_dim)."""
         embeddings: Tensor = self.layer(features)
         return embeddings
 

@@ -51,7 +51,6 @@ class ResidualHead(Head):
         self.mean.copy_(total / n)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return raw embeddings (n, n_features)."""
         centred = features - self.mean
         embeddings: Tensor = centred + self.up(self.down(centred))
         return embeddings

@@ -63,6 +63,5 @@ class WhitenedHead(Head):
             self.layer.bias.copy_(bias / divisor)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return raw embeddings (n, embedding_dim)."""
         embeddings: Tensor = self.layer(features)
         return embeddings

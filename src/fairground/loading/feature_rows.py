@@ -34,11 +34,9 @@ class FeatureRows(Images):
 
     @property
     def channels(self) -> int:
-        """The width of the features."""
         return int(self._features.shape[1])
 
     def take(self, rows: np.ndarray) -> Tensor:
-        """Return the features (k, d) of `rows` as float32, in that order."""
         return _as_float32(self._features[np.asarray(rows)])
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
@@ -50,7 +48,6 @@ class FeatureRows(Images):
         self._refuse()
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of shape, type and numbers."""
         digest = hashlib.sha256(f"{self._features.shape} {self._features.dtype.str}".encode())
         for begin in range(0, len(self._features), self._block):
             digest.update(np.ascontiguousarray(self._features[begin : begin + self._block]).tobytes())

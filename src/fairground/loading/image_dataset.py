@@ -73,7 +73,6 @@ class ImageFiles(Images):
 
     @property
     def channels(self) -> int:
-        """Every image is brought to RGB."""
         return 3
 
     def take(self, rows: np.ndarray) -> Tensor:
@@ -83,7 +82,6 @@ class ImageFiles(Images):
         return torch.from_numpy(np.stack(found)).permute(0, 3, 1, 2)
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
-        """Return height and width (k, 2) as seen, from the heads of the files where not yet known."""
         rows = np.asarray(rows)
         unknown = np.unique(rows[self._sizes[rows, 0] == 0])
         if len(unknown):
@@ -91,7 +89,6 @@ class ImageFiles(Images):
         return resized_sizes(self._sizes[rows], shorter_side)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
-        """Return one box (k, 4) of each image, resized to a square: uint8 (k, 3, side, side)."""
         pixels = np.empty((len(rows), side, side, 3), np.uint8)
 
         def one(number: int) -> None:
@@ -203,25 +200,20 @@ class ImagesInMemory(Images):
         return len(self._pixels)
 
     def take(self, rows: np.ndarray | Tensor) -> Tensor:
-        """Return the images of `rows`, in that order, as a new tensor (k, c, h, w)."""
         return self._pixels.index_select(0, torch.as_tensor(rows, dtype=torch.int64))
 
     @property
     def channels(self) -> int:
-        """The number of channels of every image."""
         return self._pixels.shape[1]
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
-        """Return height and width (k, 2), the same for every image."""
         size = (self._pixels.shape[2], self._pixels.shape[3])
         return np.tile(np.array(resized_size(size, shorter_side)), (len(rows), 1))
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
-        """Return one box of each image, resized to a square: uint8 (k, c, side, side)."""
         return crop_batch([self._pixels[row].numpy() for row in rows], boxes, side, shorter_side=shorter_side)
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of shape and pixels."""
         shape = repr(tuple(self._pixels.shape)).encode()
         return hashlib.sha256(shape + self._pixels.numpy().tobytes()).hexdigest()
 
@@ -302,7 +294,6 @@ class PhotoDataset(Dataset):
         """Return which files there should be and what they show."""
 
     def load(self) -> ImageTable:
-        """Return the whole data set."""
         photos = self.photos()
         missing = photos.missing()
         if len(missing) and self.subset:

@@ -361,7 +361,6 @@ class PreparedImages(Images):
 
     @property
     def channels(self) -> int:
-        """Every image is brought to RGB."""
         return 3
 
     def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
@@ -400,14 +399,12 @@ class PreparedImages(Images):
         return torch.from_numpy(found).permute(0, 3, 1, 2)
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
-        """Return height and width (k, 2) of the prepared images of `rows`."""
         if shorter_side is not None:
             self.require_side(shorter_side)
         sizes: np.ndarray = self._ready().sizes[np.asarray(rows)].astype(np.int64)
         return resized_sizes(sizes, None if shorter_side == self.side else shorter_side)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
-        """Return one box (k, 4) of each prepared image, resized to a square: uint8 (k, 3, side, side)."""
         if shorter_side is not None:
             self.require_side(shorter_side)
         cache = self._ready()
@@ -424,7 +421,6 @@ class PreparedImages(Images):
         return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the files: the same data, however they are read."""
         return self.source.fingerprint()
 
     def _ready(self) -> Cache:

@@ -72,12 +72,7 @@ class AngularLoss(Loss):
         require(0 < alpha < 90, f"angular.alpha must be between 0 and 90 degrees; got {alpha}")
         require(angular_weight >= 0, f"angular.angular_weight must not be negative; got {angular_weight}")
         require(npair_weight >= 0, f"angular.npair_weight must not be negative; got {npair_weight}")
-        require(
-            positives in ("all", "one_random"),
-            f"angular.positives must be 'all' or 'one_random'; got '{positives}'",
-        )
         require(norm_weight >= 0, f"angular.norm_weight must not be negative; got {norm_weight}")
-        require(norm_power in (1, 2), f"angular.norm_power must be 1 or 2; got {norm_power}")
         self.alpha = alpha
         self.angular_weight = angular_weight
         self.npair_weight = npair_weight
@@ -119,7 +114,6 @@ class AngularLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         settings = log_sum_losses.AngularSettings(
             tan(radians(self.alpha)) ** 2,
             self.angular_weight,

@@ -73,8 +73,6 @@ class ArcFaceLoss(Loss):
         initialisation: Literal["normal", "uniform"] = "normal",
     ) -> None:
         super().__init__()
-        units = ("radians", "degrees")
-        require(margin_unit in units, f"arc_face.margin_unit must be 'radians' or 'degrees'; got '{margin_unit}'")
         self.margin = radians(margin) if margin_unit == "degrees" else margin
         require(
             0 <= self.margin <= pi,
@@ -117,7 +115,6 @@ class ArcFaceLoss(Loss):
         return widened_cosine(angles(cosine), self.margin, fallback=self.fallback)
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Say which published bugs this loss was asked to reproduce."""
         bugs = []
         if self.roth_icml_no_margin:
             bugs.append("arc_face.roth_icml_no_margin: the margin cancels in the softmax, as in Roth et al. 2020 (E11)")

@@ -69,5 +69,4 @@ class CircleLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         return log_sum_losses.circle(embeddings, labels, tuples, margin=self.margin, gamma=self.gamma)

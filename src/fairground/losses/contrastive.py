@@ -58,10 +58,6 @@ class ContrastiveLoss(Loss):
                 -2 <= margin <= 2,
                 f"contrastive.{name} must be in [-2, 2], the widest distance on a unit sphere; got {margin}",
             )
-        require(
-            reduction in ("mean_nz", "mean_all"),
-            f"contrastive.reduction must be 'mean_nz' or 'mean_all'; got '{reduction}'",
-        )
         self.positive_margin = positive_margin
         self.negative_margin = negative_margin
         self.reduction = reduction
@@ -85,7 +81,6 @@ class ContrastiveLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by compiled loops."""
         return pair_hinge_losses.contrastive(
             embeddings,
             labels,

@@ -104,7 +104,6 @@ class CrossBatchMemoryLoss(Loss):
         return value
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Return those of the wrapped loss and miner."""
         return self.loss.known_bugs() + (() if self.miner is None else self.miner.known_bugs())
 
     def _all_tuples(self, labels: Tensor, pool_labels: Tensor) -> Tuples:

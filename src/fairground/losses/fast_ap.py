@@ -65,5 +65,4 @@ class FastApLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult:
-        """Return the same and its gradient."""
         return ranking_losses.fast_ap(embeddings, labels, bins=self.bins)

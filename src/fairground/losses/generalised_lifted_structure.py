@@ -57,11 +57,7 @@ class GeneralisedLiftedStructureLoss(Loss):
     ) -> None:
         super().__init__()
         name = "generalised_lifted_structure"
-        require(
-            reduction in ("mean_anchor", "sum"), f"{name}.reduction must be 'mean_anchor' or 'sum'; got '{reduction}'"
-        )
         require(norm_weight >= 0, f"{name}.norm_weight must not be negative; got {norm_weight}")
-        require(norm_power in (1, 2), f"{name}.norm_power must be 1 or 2; got {norm_power}")
         self.margin = margin
         self.normalise = normalise
         self.reduction = reduction
@@ -88,7 +84,6 @@ class GeneralisedLiftedStructureLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         result = log_sum_losses.generalised_lifted_structure(
             embeddings,
             labels,

@@ -63,12 +63,10 @@ class HistogramLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult:
-        """Return the same and its gradient."""
         lower, upper = self.finds
         return ranking_losses.histogram(embeddings, *_unordered(labels, tuples), lower=lower, upper=upper)
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Return what `roth_code` does with this number of nodes."""
         if not self.roth_code:
             return ()
         n_lost = self.finds[1].count(0.0)

@@ -64,5 +64,4 @@ class LiftedStructureLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         return log_sum_losses.lifted_structure(embeddings, labels, tuples, margin=self.margin)

@@ -61,11 +61,7 @@ class MarginLoss(Loss):
         super().__init__()
         require(-2 <= margin <= 2, f"margin.margin must be in [-2, 2], the widest gap on a unit sphere; got {margin}")
         require(-2 <= beta <= 2, f"margin.beta must be in [-2, 2], the widest distance on a unit sphere; got {beta}")
-        require(
-            beta_kind in ("scalar", "per_class"), f"margin.beta_kind must be 'scalar' or 'per_class'; got '{beta_kind}'"
-        )
         require(beta_weight >= 0, f"margin.beta_weight must not be negative; got {beta_weight}")
-        require(count in ("pairs", "tuples"), f"margin.count must be 'pairs' or 'tuples'; got '{count}'")
         size = n_classes if beta_kind == "per_class" else 1
         require(
             size is not None and size >= 1,
@@ -128,7 +124,6 @@ class MarginLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by compiled loops."""
         if tuples is None and not is_held(len(labels), len(labels)):
             return None
         beta = self._borders(labels, embeddings.dtype)
@@ -147,7 +142,6 @@ class MarginLoss(Loss):
         return KernelResult(result.value, result.gradient, (by_beta,))
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Say when the divisor is that of the code of Roth et al."""
         if self.count == "pairs":
             return ()
         return (

@@ -68,10 +68,6 @@ class MultiSimilarityLoss(Loss):
             f"multi_similarity.epsilon must be in [0, 2], or left out for no mining; got {epsilon}",
         )
         require(
-            empty in ("halves", "survivors", "batch"),
-            f"multi_similarity.empty must be 'halves', 'survivors' or 'batch'; got '{empty}'",
-        )
-        require(
             epsilon is not None or not self_positive_bug,
             "multi_similarity.self_positive_bug is a bug of the mining: set multi_similarity.epsilon with it",
         )
@@ -118,7 +114,6 @@ class MultiSimilarityLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         if self.self_positive_bug and tuples is None and not is_held(len(labels), len(labels)):
             return None
         settings = log_sum_losses.MultiSimilaritySettings(
@@ -127,7 +122,6 @@ class MultiSimilarityLoss(Loss):
         return log_sum_losses.multi_similarity(embeddings, labels, tuples, settings)
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Return what `self_positive_bug` does."""
         if not self.self_positive_bug:
             return ()
         return (

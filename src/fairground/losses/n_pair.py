@@ -53,12 +53,7 @@ class NPairLoss(Loss):
         norm_power: Literal[1, 2] = 1,
     ) -> None:
         super().__init__()
-        require(
-            positives in ("all", "one_random", "one_per_class"),
-            f"n_pair.positives must be 'all', 'one_random' or 'one_per_class'; got '{positives}'",
-        )
         require(norm_weight >= 0, f"n_pair.norm_weight must not be negative; got {norm_weight}")
-        require(norm_power in (1, 2), f"n_pair.norm_power must be 1 or 2; got {norm_power}")
         self.positives = positives
         self.normalise = normalise
         self.norm_weight = norm_weight

@@ -60,5 +60,4 @@ class NcaLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         return log_sum_losses.nca(embeddings, labels, scale=self.scale)

@@ -77,7 +77,6 @@ class NtXentLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         floor = self._floor(embeddings)
         return log_sum_losses.nt_xent(embeddings, labels, tuples, temperature=self.temperature, floor=floor)
 
@@ -87,7 +86,6 @@ class NtXentLoss(Loss):
         return self.log_floor or 0.0
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Return what `log_floor` does."""
         if self.log_floor is None:
             return ()
         return (

@@ -59,7 +59,6 @@ class ProxyNcaLoss(Loss):
     ) -> None:
         super().__init__()
         require(scale > 0, f"proxy_nca.scale must be above 0; got {scale}")
-        require(power in (1, 2), f"proxy_nca.power must be 1 or 2; got {power}")
         self.n_classes = n_classes
         self.scale = scale
         self.positive_in_denominator = positive_in_denominator

@@ -66,15 +66,6 @@ class QuadrupletLoss(Loss):
             require(
                 -2 <= value <= 2, f"quadruplet.{name} must be in [-2, 2], the widest gap on a unit sphere; got {value}"
             )
-        require(
-            fourth in ("strict", "roth_code"),
-            f"quadruplet.fourth must be 'strict' or 'roth_code'; got '{fourth}'",
-        )
-        require(pairing in ("matched", "all"), f"quadruplet.pairing must be 'matched' or 'all'; got '{pairing}'")
-        require(
-            reduction in ("mean_nz", "mean_all"),
-            f"quadruplet.reduction must be 'mean_nz' or 'mean_all'; got '{reduction}'",
-        )
         self.margin = margin
         self.second_margin = second_margin
         self.fourth = fourth
@@ -142,7 +133,6 @@ class QuadrupletLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same over all quadruplets by compiled loops."""
         if tuples is not None:
             return None
         self._refuse_roth_code()
@@ -155,7 +145,6 @@ class QuadrupletLoss(Loss):
         )
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Say when the fourth member is drawn as in the code of Roth et al."""
         if self.fourth == "strict":
             return ()
         return (

@@ -68,10 +68,6 @@ class RankedListLoss(Loss):
             positive_temperature >= 0,
             f"ranked_list.positive_temperature must not be negative; got {positive_temperature}",
         )
-        require(
-            weights in ("constant", "differentiated"),
-            f"ranked_list.weights must be 'constant' or 'differentiated'; got '{weights}'",
-        )
         self.alpha = alpha
         self.margin = margin
         self.negative_weight = negative_weight
@@ -100,7 +96,6 @@ class RankedListLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         settings = log_sum_losses.RankedListSettings(
             self.alpha,
             self.margin,

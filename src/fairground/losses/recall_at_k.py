@@ -84,7 +84,6 @@ class RecallAtKLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult:
-        """Return the same and its gradient."""
         return ranking_losses.recall_at_k(
             embeddings,
             labels,
@@ -95,7 +94,6 @@ class RecallAtKLoss(Loss):
         )
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Return what `query_in_ranking` does."""
         if not self.query_in_ranking:
             return ()
         return (

@@ -67,13 +67,11 @@ class SmoothApLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult:
-        """Return the same and its gradient."""
         return ranking_losses.smooth_ap(
             embeddings, labels, temperature=self.temperature, query_in_ranking=self.query_in_ranking
         )
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Return what `query_in_ranking` does."""
         if not self.query_in_ranking:
             return ()
         return (

@@ -64,20 +64,12 @@ class SnrLoss(Loss):
         reduction: Literal["mean_nz", "mean_all"] = "mean_nz",
     ) -> None:
         super().__init__()
-        require(
-            form in ("contrastive", "triplet"),
-            f"snr.form must be 'contrastive' or 'triplet'; got '{form}'",
-        )
         for name, value in (
             ("positive_margin", positive_margin),
             ("negative_margin", negative_margin),
             ("zero_mean_weight", zero_mean_weight),
         ):
             require(value >= 0, f"snr.{name} must not be negative, as no variance is; got {value}")
-        require(
-            reduction in ("mean_nz", "mean_all"),
-            f"snr.reduction must be 'mean_nz' or 'mean_all'; got '{reduction}'",
-        )
         self.form = form
         self.positive_margin = positive_margin
         self.negative_margin = negative_margin
@@ -131,7 +123,6 @@ class SnrLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same over all pairs or triplets by compiled loops."""
         self._refuse_one_dimension(embeddings)
         if tuples is not None:
             return None

@@ -81,7 +81,6 @@ class SoftTripleLoss(Loss):
         require(gamma > 0, f"soft_triple.gamma must be above 0; got {gamma}")
         require(0 <= margin <= 2, f"soft_triple.margin must be in [0, 2], the widest gap of cosines; got {margin}")
         require(reg_weight >= 0, f"soft_triple.reg_weight must be 0 or more; got {reg_weight}")
-        require(reg_divisor in ("ckk", "pairs"), f"soft_triple.reg_divisor must be 'ckk' or 'pairs'; got {reg_divisor}")
         self.n_classes = n_classes
         self.scale = scale
         self.gamma = gamma
@@ -121,7 +120,6 @@ class SoftTripleLoss(Loss):
         return is_held(len(labels), self.centres.shape[0] * self.centres.shape[1])
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Say which published bug this loss was asked to reproduce."""
         sentence = "soft_triple.roth_code: wrong axes and gamma inverted, as in the released code of Roth et al. (E30)"
         return (sentence,) if self.roth_code else ()
 

@@ -71,8 +71,6 @@ class SubCentreArcFaceLoss(Loss):
     ) -> None:
         super().__init__()
         name = "sub_centre_arc_face"
-        units = ("radians", "degrees")
-        require(margin_unit in units, f"{name}.margin_unit must be 'radians' or 'degrees'; got '{margin_unit}'")
         self.margin = radians(margin) if margin_unit == "degrees" else margin
         require(
             0 <= self.margin <= pi,

@@ -67,5 +67,4 @@ class SupConLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         return log_sum_losses.sup_con(embeddings, labels, tuples, temperature=self.temperature)

@@ -54,15 +54,10 @@ class TripletLoss(Loss):
         smooth: bool = False,
     ) -> None:
         super().__init__()
-        require(power in (1, 2), f"triplet.power must be 1 or 2; got {power}")
         widest = 2**power
         require(
             -widest <= margin <= widest,
             f"triplet.margin must be in [{-widest}, {widest}], the widest gap on a unit sphere; got {margin}",
-        )
-        require(
-            reduction in ("mean_nz", "mean_all"),
-            f"triplet.reduction must be 'mean_nz' or 'mean_all'; got '{reduction}'",
         )
         self.margin = margin
         self.power = power

@@ -64,6 +64,5 @@ class TupletMarginLoss(Loss):
     def kernel(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> KernelResult | None:
-        """Return the same by hand-worked gradients."""
         margin = radians(self.margin)
         return log_sum_losses.tuplet_margin(embeddings, labels, tuples, margin=margin, scale=self.scale)

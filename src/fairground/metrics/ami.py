@@ -23,7 +23,6 @@ class AmiMetric(ClusteringMetric):
     aliases: ClassVar[tuple[str, ...]] = ("adjusted_mutual_information", "adjusted_mutual_info")
 
     def score(self, table: Contingency) -> float:
-        """Return how far the shared information is from chance (0) to its greatest possible value (1)."""
         mean = (entropy(table.class_sizes) + entropy(table.cluster_sizes)) / 2
         expected = expected_mutual_information(table.class_sizes, table.cluster_sizes)
         room = mean - expected

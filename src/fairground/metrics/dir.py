@@ -33,7 +33,6 @@ class DirMetric(OpenSetMetric):
         self.fpir = fpir
 
     def score(self, trials: OpenSet) -> float:
-        """Return the share of known queries that are right and above the threshold."""
         order = np.argsort(-trials.other, kind="stable")
         passing = np.cumsum(trials.weights[order])
         # Rounding in the sum of weights must not cost the query that exactly fills the allowance.

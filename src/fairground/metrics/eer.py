@@ -26,7 +26,6 @@ class EerMetric(VerificationMetric):
     higher_is_better: ClassVar[bool] = False
 
     def score(self, curve: Verification) -> float:
-        """Return the error rate at which the curve crosses the diagonal."""
         n_genuine = curve.genuine.sum()
         below = curve.refused
         # Two vertices a similarity: threshold at it, and just above it; lowest threshold first.

@@ -25,7 +25,6 @@ class F1Metric(ClusteringMetric):
     title: ClassVar[str] = "F1"
 
     def score(self, table: Contingency) -> float:
-        """Return the harmonic mean of pair precision and pair recall."""
         together = _pairs(table.counts)
         if together == 0:
             return 0.0

@@ -42,7 +42,6 @@ class MapMetric(RankingMetric):
         self.divisor = divisor or ("relevant" if limit is None else "class_size")
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Return each query's average precision."""
         terms = ranking.found / ranking.ranks
         if self.limit is not None:
             terms = terms * (ranking.ranks <= self.limit)

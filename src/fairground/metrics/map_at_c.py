@@ -25,7 +25,6 @@ class MapAtCMetric(RankingMetric):
     title: ClassVar[str] = "mAP@C"
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Return each query's average precision over its first n_c places."""
         within = ranking.ranks <= ranking.per_entry(ranking.class_sizes)
         values: np.ndarray = ranking.total(within * (ranking.found / ranking.ranks)) / np.maximum(
             ranking.class_sizes, 1

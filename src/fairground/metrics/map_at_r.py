@@ -24,7 +24,6 @@ class MapAtRMetric(RankingMetric):
     aliases: ClassVar[tuple[str, ...]] = ("mean_average_precision_at_r",)
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Return each query's average precision over its first R places."""
         within = ranking.ranks <= ranking.per_entry(ranking.n_relevant)
         values: np.ndarray = ranking.total(within * (ranking.found / ranking.ranks)) / np.maximum(ranking.n_relevant, 1)
         return values

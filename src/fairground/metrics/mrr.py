@@ -24,5 +24,4 @@ class MrrMetric(RankingMetric):
     aliases: ClassVar[tuple[str, ...]] = ("mean_reciprocal_rank",)
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Return one over the first relevant place."""
         return 1 / ranking.first

@@ -33,7 +33,6 @@ class NdcgMetric(RankingMetric):
         self.k = k
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Return each query's gain over the best it could be."""
         gain = 1 / np.log2(ranking.ranks + 1.0)
         if self.k is not None:
             gain = gain * (ranking.ranks <= self.k)

@@ -25,6 +25,5 @@ class NmiMetric(ClusteringMetric):
     aliases: ClassVar[tuple[str, ...]] = ("normalised_mutual_information", "normalized_mutual_information")
 
     def score(self, table: Contingency) -> float:
-        """Return the shared information over the mean entropy."""
         total = entropy(table.class_sizes) + entropy(table.cluster_sizes)
         return 2 * mutual_information(table) / total if total > 0 else 1.0

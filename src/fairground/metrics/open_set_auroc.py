@@ -26,6 +26,5 @@ class OpenSetAurocMetric(OpenSetMetric):
     aliases: ClassVar[tuple[str, ...]] = ("known_unknown_auroc", "openset_auroc")
 
     def score(self, trials: OpenSet) -> float:
-        """Return the area under the curve, exactly."""
         weights = trials.known_weights
         return float(weights @ trials.unknown_share_below(trials.known) / weights.sum())

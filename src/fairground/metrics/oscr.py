@@ -25,7 +25,6 @@ class OscrMetric(OpenSetMetric):
     aliases: ClassVar[tuple[str, ...]] = ("open_set_classification_rate",)
 
     def score(self, trials: OpenSet) -> float:
-        """Return the area, exactly."""
         weights = trials.known_weights
         area = (weights * trials.is_right) @ trials.unknown_share_below(trials.known)
         return float(area / weights.sum())

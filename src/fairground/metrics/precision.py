@@ -30,5 +30,4 @@ class PrecisionMetric(RankingMetric):
         self.k = k
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Return the share of relevant references among the first k."""
         return ranking.total(ranking.ranks <= self.k) / self.k

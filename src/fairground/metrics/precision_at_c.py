@@ -24,7 +24,6 @@ class PrecisionAtCMetric(RankingMetric):
     title: ClassVar[str] = "Precision@C"
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Return the share of relevant references among the first n_c places."""
         within = ranking.ranks <= ranking.per_entry(ranking.class_sizes)
         values: np.ndarray = ranking.total(within) / np.maximum(ranking.class_sizes, 1)
         return values

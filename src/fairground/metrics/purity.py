@@ -23,7 +23,6 @@ class PurityMetric(ClusteringMetric):
     title: ClassVar[str] = "Purity"
 
     def score(self, table: Contingency) -> float:
-        """Return the share of rows in the majority of their cluster."""
         largest = np.zeros(int(table.clusters.max()) + 1)
         np.maximum.at(largest, table.clusters, table.counts)
         return float(largest.sum() / table.counts.sum())

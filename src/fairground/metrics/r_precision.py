@@ -24,7 +24,6 @@ class RPrecisionMetric(RankingMetric):
     aliases: ClassVar[tuple[str, ...]] = ("rp", "precision_at_r")
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Return the share of relevant references among the first R."""
         within = ranking.ranks <= ranking.per_entry(ranking.n_relevant)
         values: np.ndarray = ranking.total(within) / np.maximum(ranking.n_relevant, 1)
         return values

@@ -32,5 +32,4 @@ class RecallMetric(RankingMetric):
         self.k = k
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        """Return 1 where a relevant reference is among the first k."""
         return (ranking.first <= self.k).astype(np.float64)

@@ -22,6 +22,5 @@ class RocAucMetric(VerificationMetric):
     aliases: ClassVar[tuple[str, ...]] = ("auc", "auroc")
 
     def score(self, curve: Verification) -> float:
-        """Return the area under the curve, exactly."""
         beaten_by = curve.impostors_above + curve.impostors_equal / 2
         return float(1 - curve.genuine @ beaten_by / (curve.genuine.sum() * curve.n_impostors))

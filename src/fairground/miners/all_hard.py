@@ -49,7 +49,6 @@ class AllHardMiner(Miner):
         self.per_anchor_cap = per_anchor_cap
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
-        """Return the triplets sorted by anchor."""
         masks = pair_masks(labels)
         z = normalize(embeddings)
         distance = distances(z)

@@ -44,7 +44,6 @@ class AllTuplesMiner(Miner):
         self.per_anchor_cap = per_anchor_cap
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
-        """Return the triplets sorted by anchor."""
         if self.per_anchor_cap is not None:
             batch = classmates(labels)
             anchor, number = distinct_below(batch.n_triplets, self.per_anchor_cap, generator)

@@ -64,7 +64,6 @@ class DistanceWeightedMiner(Miner):
         self.per_anchor_cap = per_anchor_cap
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
-        """Return the triplets sorted by anchor."""
         batch = classmates(labels)
         weights = distance_weights(embeddings, labels.unsqueeze(1) != labels, lo=self.lo, hi=self.hi)
         row = ((batch.n_positives > 0) & (weights.sum(1) > 0)).nonzero().squeeze(1)

@@ -46,7 +46,6 @@ class EasyPositiveMiner(Miner):
         self.negative = negative
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
-        """Return one triplet an anchor."""
         masks = pair_masks(labels)
         z = normalize(embeddings)
         # Squares are in the same order as distances.

@@ -34,7 +34,6 @@ class HardestMiner(Miner):
     yields = Triplets
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
-        """Return one triplet an anchor."""
         masks = pair_masks(labels)
         z = normalize(embeddings)
         # Squares are in the same order as distances.

@@ -56,7 +56,6 @@ class MultiSimilarityMiner(Miner):
         self.self_positive_bug = self_positive_bug
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Pairs:
-        """Return the pairs sorted by anchor."""
         positive, negative = pair_masks(labels)
         if self.self_positive_bug and bool(positive.any()):
             positive.fill_diagonal_(True)
@@ -69,7 +68,6 @@ class MultiSimilarityMiner(Miner):
         return Pairs(*self._list(kept_positive, generator), *self._list(kept_negative, generator))
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Say when anchors may be their own positives."""
         if not self.self_positive_bug:
             return ()
         return ("multi_similarity.self_positive_bug: an anchor may be mined as its own positive",)

@@ -39,7 +39,6 @@ class RandomMiner(Miner):
         self.roth_code = roth_code
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
-        """Return one triplet an anchor, or n among all."""
         batch = classmates(labels)
         if self.roth_code:
             ends = batch.n_triplets.cumsum(0)

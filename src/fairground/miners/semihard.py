@@ -45,7 +45,6 @@ class SemihardMiner(Miner):
         self.margin = margin
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
-        """Return one triplet an anchor."""
         batch = classmates(labels)
         anchor = batch.n_triplets.nonzero().squeeze(1)
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))

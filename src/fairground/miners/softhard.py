@@ -38,7 +38,6 @@ class SofthardMiner(Miner):
     yields = Triplets
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
-        """Return one triplet an anchor."""
         masks = pair_masks(labels)
         anchor = (masks.positive.any(1) & masks.negative.any(1)).nonzero().squeeze(1)
         positive, negative = masks.positive[anchor], masks.negative[anchor]

@@ -38,11 +38,9 @@ class EmbeddingNormRegulariser(Regulariser):
     def __init__(self, *, weight: float = 0.005, power: Literal[1, 2] = 1) -> None:
         super().__init__()
         require(weight >= 0, f"embedding_norm.weight must be 0 or more; got {weight}")
-        require(power in (1, 2), f"embedding_norm.power must be 1 or 2; got {power}")
         self.weight = weight
         self.power = power
 
     def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:
-        """Return the term of the raw embeddings."""
         squares = embeddings.square().sum(1)
         return self.weight * (squares if self.power == 2 else safe_sqrt(squares)).mean()

@@ -45,10 +45,6 @@ class RhoRegulariser(Regulariser):
     def __init__(self, *, p_switch: float = 0.2, reading: Literal["code", "replace", "swap"] = "code") -> None:
         super().__init__()
         require(0 <= p_switch <= 1, f"rho.p_switch must be in [0, 1], a probability; got {p_switch}")
-        require(
-            reading in ("code", "replace", "swap"),
-            f"rho.reading must be 'code', 'replace' or 'swap'; got {reading!r}",
-        )
         self.p_switch = p_switch
         self.reading = reading
 
@@ -57,7 +53,6 @@ class RhoRegulariser(Regulariser):
         require(Triplets in loss.accepts, f"regulariser rho changes triplets; {type(loss).__name__} takes none")
 
     def change_tuples(self, tuples: Tuples, labels: Tensor, *, generator: torch.Generator | None = None) -> Tuples:
-        """Return the triplets, some of them switched."""
         require(
             isinstance(tuples, Triplets),
             "regulariser rho changes triplets, and this miner gives pairs; try miner=distance_weighted",

@@ -40,7 +40,6 @@ class SoftTripleCentresRegulariser(Regulariser):
     def __init__(self, *, weight: float = 0.2, divisor: Literal["ckk", "pairs"] = "ckk") -> None:
         super().__init__()
         require(weight >= 0, f"soft_triple_centres.weight must be 0 or more; got {weight}")
-        require(divisor in ("ckk", "pairs"), f"soft_triple_centres.divisor must be 'ckk' or 'pairs'; got {divisor!r}")
         self.weight = weight
         self.divisor = divisor
 
@@ -53,7 +52,6 @@ class SoftTripleCentresRegulariser(Regulariser):
         )
 
     def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:
-        """Return the term of the loss' centres."""
         self.check_loss(loss)
         centres = _centres(loss)
         assert centres is not None

@@ -41,5 +41,4 @@ class ZeroMeanRegulariser(Regulariser):
         self.weight = weight
 
     def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:
-        """Return the term of the unit vectors."""
         return self.weight * normalize(embeddings).sum(1).abs().mean()

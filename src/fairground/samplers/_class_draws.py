@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
 from fairground.functional.pairs import class_groups
 from fairground.functional.random_choice import draw_below
@@ -13,6 +14,10 @@ from fairground.functional.random_choice import draw_below
 _SHUFFLE_WITHIN = 32
 #: beyond this many numbers per row, drawing them one after the other is slow
 _MANY = 16
+
+
+#: batches planned at a time: enough to make planning cheap, few enough to keep checkpoints small
+BLOCK = 64
 
 
 class ClassRows:
@@ -78,6 +83,22 @@ class ClassRows:
             f"{n_small} of {self.n_classes} classes have fewer than {k} images (the smallest has {smallest}): "
             f"each is filled up to {k} with repeats of its own images",
         )
+
+
+class ClassSampler(BatchSampler):
+    """A sampler that draws by class; an epoch is as many batches as fit into the split, at least one."""
+
+    def __init__(self, *, labels: Labels, batch_size: int, per_class: int = 1, seed: int = 0) -> None:
+        super().__init__(batch_size=batch_size, seed=seed)
+        self._classes = ClassRows(label_tensor(labels))
+        self._per_class = per_class
+
+    @property
+    def n_batches(self) -> int:
+        return max(1, len(self._classes.rows) // self._batch_size)
+
+    def notes(self) -> tuple[str, ...]:
+        return self._classes.filled_up(self._per_class)
 
 
 def n_class_slots(batch_size: int, per_class: int) -> int:

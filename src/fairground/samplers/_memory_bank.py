@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
+from fairground.contracts.sampler import Labels
 from fairground.errors import DataError, DivergedError, require
 from fairground.functional.distances import normalize
-from fairground.samplers._class_draws import ClassRows, mark_repeats, n_class_slots
+from fairground.samplers._class_draws import ClassSampler, mark_repeats, n_class_slots
 
 Mine = Literal["batch", "epoch"]
 #: rows filled at a time, so that filling a mapped bank needs little memory besides
@@ -97,7 +97,7 @@ class MemoryBank:
             return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(self._n_rows, width)))
 
 
-class EmbeddedSampler(BatchSampler):
+class EmbeddedSampler(ClassSampler):
     """Mines every batch from a pool drawn from the memory bank.
 
     `pool` is b*, the number of images that a batch of `per_class` images per class is chosen from. `mine` says when:
@@ -124,8 +124,7 @@ class EmbeddedSampler(BatchSampler):
         memory_limit: float,
         seed: int,
     ) -> None:
-        super().__init__(batch_size=batch_size, seed=seed)
-        labels = label_tensor(labels)
+        super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
         self._n_slots = n_class_slots(batch_size, per_class)
         require(len(labels) >= 2, f"a pool needs at least two images; the training split has {len(labels)}", DataError)
         require(pool >= batch_size, f"sampler.pool must be at least the batch size of {batch_size}; got {pool}")
@@ -133,9 +132,7 @@ class EmbeddedSampler(BatchSampler):
         require(0 <= momentum < 1, f"sampler.momentum must be in [0, 1), where 0 overwrites; got {momentum}")
         require(projection >= 0, f"sampler.projection must be 0 (off) or a number of dimensions; got {projection}")
         require(memory_limit >= 0, f"sampler.memory_limit must be 0 or more gigabytes; got {memory_limit}")
-        self._classes = ClassRows(labels)
         self._bank = MemoryBank(len(labels), momentum=momentum, normalise=normalise, memory_limit=memory_limit * 1e9)
-        self._per_class = per_class
         self._pool = pool
         self._mine = mine
         self._update = update
@@ -145,13 +142,7 @@ class EmbeddedSampler(BatchSampler):
     def choose(self, generator: torch.Generator) -> Tensor:
         """Return the rows (batch_size,) of one batch, mined from the bank as it is now."""
 
-    @property
-    def n_batches(self) -> int:
-        """As many batches as fit into the split."""
-        return max(1, len(self._classes.rows) // self._batch_size)
-
     def plan(self, generator: torch.Generator) -> Tensor:
-        """Return one mined batch, or an epoch of them."""
         n_planned = self.n_batches if self._mine == "epoch" else 1
         return torch.stack([self.choose(generator) for _ in range(n_planned)])
 
@@ -164,25 +155,20 @@ class EmbeddedSampler(BatchSampler):
         return points
 
     def fill(self, embeddings: Tensor) -> None:
-        """Take the embeddings of the whole split, made before training."""
         self._bank.fill(embeddings)
 
     def observe(self, rows: Tensor, embeddings: Tensor) -> None:
-        """Take the embeddings of the batch just trained on, unless the bank is to stay as it is."""
         if self._update:
             self._bank.update(rows, embeddings)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the plan and the bank."""
         return {**super().state_dict(), **self._bank.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Take back what `state_dict` gave."""
         super().load_state_dict(state)
         self._bank.load_state_dict(state)
 
     def notes(self) -> tuple[str, ...]:
-        """Say how many classes are too small, and whether the split is."""
         n_rows = len(self._classes.rows)
         small = () if self._pool <= n_rows else (f"sampler.pool = {self._pool}, but the split has {n_rows} images",)
         return self._classes.filled_up(self._per_class) + small

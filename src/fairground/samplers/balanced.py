@@ -20,35 +20,30 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
-from fairground.samplers._class_draws import ClassRows, n_class_slots, require_classes
+from fairground.contracts.sampler import Labels
+from fairground.samplers._class_draws import ClassSampler, n_class_slots, require_classes
 from fairground.spec.space import Choice
 
 
-class BalancedSampler(BatchSampler):
+class BalancedSampler(ClassSampler):
     """`per_class` images of each class of a batch, one class after the other."""
 
     tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(self, *, labels: Labels, batch_size: int, per_class: int = 4, seed: int = 0) -> None:
-        super().__init__(batch_size=batch_size, seed=seed)
-        labels = label_tensor(labels)
+        super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
         self._n_slots = n_class_slots(batch_size, per_class)
-        self._classes = ClassRows(labels)
         require_classes(self._classes.n_classes, self._n_slots, per_class)
-        self._per_class = per_class
         self._order: Tensor | None = None
         self._round = 0
-        self._left_over = labels.new_empty(0, per_class, dtype=torch.long)
+        self._left_over = self._classes.rows.new_empty(0, per_class)
 
     @property
     def n_batches(self) -> int:
-        """As many batches as it takes to visit every image."""
         n_rounds = -(-int(self._classes.sizes.max()) // self._per_class)
         return -(-n_rounds * self._classes.n_classes // self._n_slots)
 
     def start_epoch(self, generator: torch.Generator) -> None:
-        """Shuffle the images of every class, and begin with the first round."""
         super().start_epoch(generator)
         shuffled = torch.randperm(len(self._classes.rows), generator=generator, device=generator.device)
         self._order = shuffled[self._classes.group[shuffled].argsort(stable=True)]
@@ -56,7 +51,6 @@ class BalancedSampler(BatchSampler):
         self._left_over = self._left_over[:0]
 
     def plan(self, generator: torch.Generator) -> Tensor:
-        """Return the batches of the next round, beginning with what the last one left over."""
         if self._order is None:
             self.start_epoch(generator)
         groups = torch.cat([self._left_over, self._next_round(generator)])
@@ -77,20 +71,14 @@ class BalancedSampler(BatchSampler):
         return self._order[self._classes.starts[classes].unsqueeze(1) + places]
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the plan, the order of images and the place reached in it."""
         state = super().state_dict()
         if self._order is not None:
             state |= {"order": self._order, "round": torch.tensor(self._round), "left_over": self._left_over}
         return state
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Take back what `state_dict` gave."""
         super().load_state_dict(state)
         if "order" in state:
             self._order = state["order"].clone()
             self._round = int(state["round"])
             self._left_over = state["left_over"].clone()
-
-    def notes(self) -> tuple[str, ...]:
-        """Say how many classes are too small."""
-        return self._classes.filled_up(self._per_class)

@@ -72,7 +72,6 @@ class D2CoresetSampler(EmbeddedSampler):
         self._density = density
 
     def choose(self, generator: torch.Generator) -> Tensor:
-        """Return the picks, each followed by its partners."""
         n_rows = len(self._classes.rows)
         pool = draw_distinct(n_rows, min(self._pool, n_rows), generator)
         points = self.points(pool, generator)

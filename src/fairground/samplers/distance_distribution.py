@@ -95,7 +95,6 @@ class DistanceDistributionSampler(EmbeddedSampler):
         self._replace_classes = replace_classes
 
     def choose(self, generator: torch.Generator) -> Tensor:
-        """Return the candidate whose distances are most like the pool's."""
         drawn = draw_candidates(
             self._classes,
             pool=self._pool,
@@ -115,7 +114,6 @@ class DistanceDistributionSampler(EmbeddedSampler):
         return drawn.rows[drawn.batches[costs.argmin()]]
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Say that bins are compared whatever their place."""
         if self._cost != "roth_code":
             return ()
         return ("sampler.cost = 'roth_code': permuted histograms cost nothing, heights are taken for samples (E43)",)

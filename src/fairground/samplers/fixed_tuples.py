@@ -54,7 +54,6 @@ class FixedTuplesSampler(BatchSampler):
 
     @property
     def n_batches(self) -> int:
-        """As many batches as the tuples fill."""
         return self._tuples.numel() // self._batch_size
 
     def plan(self, generator: torch.Generator) -> Tensor:

@@ -75,7 +75,6 @@ class FrechetSampler(EmbeddedSampler):
         self._replace_classes = replace_classes
 
     def choose(self, generator: torch.Generator) -> Tensor:
-        """Return the candidate most like the pool."""
         drawn = draw_candidates(
             self._classes,
             pool=self._pool,

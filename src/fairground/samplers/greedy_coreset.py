@@ -77,7 +77,6 @@ class GreedyCoresetSampler(EmbeddedSampler):
         self._roth_code = roth_code
 
     def choose(self, generator: torch.Generator) -> Tensor:
-        """Return the picks, each followed by its partners."""
         n_rows = len(self._classes.rows)
         pool = draw_distinct(n_rows, min(self._pool, n_rows), generator)
         picked = farthest_first(self.points(pool, generator), self._n_slots, generator, softness=self._softness)
@@ -88,7 +87,6 @@ class GreedyCoresetSampler(EmbeddedSampler):
         return torch.cat([picks.unsqueeze(1), partners], dim=1).flatten()
 
     def known_bugs(self) -> tuple[str, ...]:
-        """Say that the picks are random ones."""
         if not self._roth_code:
             return ()
         return ("sampler.roth_code: the places picked in one random subset are looked up in another (erratum E42)",)

@@ -17,16 +17,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
+from fairground.contracts.sampler import Labels, label_tensor
 from fairground.errors import DataError, require
-from fairground.samplers._class_draws import ClassRows, draw_distinct_rows, n_class_slots
+from fairground.samplers._class_draws import BLOCK, ClassRows, ClassSampler, draw_distinct_rows, n_class_slots
 from fairground.spec.reference import Reference
 
-#: batches planned at a time
-_BLOCK = 64
 
-
-class HierarchicalSampler(BatchSampler):
+class HierarchicalSampler(ClassSampler):
     """`super_per_batch` super-classes share a batch equally; `super_labels` (n,) is the super-class of every image."""
 
     reference: ClassVar[Reference] = Reference(
@@ -46,14 +43,13 @@ class HierarchicalSampler(BatchSampler):
         super_per_batch: int = 2,
         seed: int = 0,
     ) -> None:
-        super().__init__(batch_size=batch_size, seed=seed)
-        labels = label_tensor(labels)
+        super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
         if super_labels is None:
             raise DataError("sampler hierarchical needs super-classes, and the data set has none")
         super_labels = label_tensor(super_labels)
         require(
             super_labels.shape == labels.shape,
-            f"sampler hierarchical needs one super-class an image; got {len(super_labels)} for {len(labels)} images",
+            f"sampler hierarchical needs one super-class per image; got {len(super_labels)} for {len(labels)} images",
             DataError,
         )
         self._n_slots = n_class_slots(batch_size, per_class)
@@ -61,7 +57,6 @@ class HierarchicalSampler(BatchSampler):
             super_per_batch >= 1 and self._n_slots % super_per_batch == 0,
             f"sampler.super_per_batch must divide the {self._n_slots} classes of a batch; got {super_per_batch}",
         )
-        self._classes = ClassRows(labels)
         # A class is where its first image is; the others must be there too.
         super_of_class = super_labels[self._classes.rows[self._classes.starts]]
         is_split = super_of_class[self._classes.group] != super_labels
@@ -75,24 +70,16 @@ class HierarchicalSampler(BatchSampler):
             f"{super_per_batch}",
             DataError,
         )
-        self._per_class = per_class
         self._super_per_batch = super_per_batch
 
-    @property
-    def n_batches(self) -> int:
-        """As many batches as fit into the split."""
-        return max(1, len(self._classes.rows) // self._batch_size)
-
     def plan(self, generator: torch.Generator) -> Tensor:
-        """Return the next few batches; each is drawn independently of the others."""
-        n_planned = min(_BLOCK, self.n_batches)
+        n_planned = min(BLOCK, self.n_batches)
         drawn = draw_distinct_rows(self._supers.n_classes, self._super_per_batch, n_planned, generator)
         classes = self._supers.draw(drawn.flatten(), self._n_slots // self._super_per_batch, generator)
         rows = self._classes.draw(classes.flatten(), self._per_class, generator)
         return rows.view(n_planned, self._batch_size)
 
     def notes(self) -> tuple[str, ...]:
-        """Say how many classes and super-classes are too small."""
         needed = self._n_slots // self._super_per_batch
         n_small = int((self._supers.sizes < needed).sum())
         small = (f"{n_small} super-classes have fewer than {needed} classes: some come up twice in a batch",)

@@ -20,17 +20,20 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
+from fairground.contracts.sampler import Labels
 from fairground.errors import require
-from fairground.samplers._class_draws import ClassRows, draw_distinct_rows, n_class_slots, require_classes
+from fairground.samplers._class_draws import (
+    BLOCK,
+    ClassSampler,
+    draw_distinct_rows,
+    n_class_slots,
+    require_classes,
+)
 from fairground.spec.reference import Reference
 from fairground.spec.space import Choice
 
-#: batches planned at a time in the clean form
-_BLOCK = 64
 
-
-class MPerClassSampler(BatchSampler):
+class MPerClassSampler(ClassSampler):
     """`per_class` is m."""
 
     reference: ClassVar[Reference] = Reference(
@@ -51,9 +54,7 @@ class MPerClassSampler(BatchSampler):
         list_length: int = 100_000,
         seed: int = 0,
     ) -> None:
-        super().__init__(batch_size=batch_size, seed=seed)
-        labels = label_tensor(labels)
-        self._classes = ClassRows(labels)
+        super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
         if straddle:
             require(per_class >= 1, f"sampler.per_class must be at least 1; got {per_class}")
             require(
@@ -62,20 +63,13 @@ class MPerClassSampler(BatchSampler):
             )
         else:
             require_classes(self._classes.n_classes, n_class_slots(batch_size, per_class), per_class)
-        self._per_class = per_class
         self._straddle = straddle
         self._list_length = list_length
 
-    @property
-    def n_batches(self) -> int:
-        """As many batches as fit into the split."""
-        return max(1, len(self._classes.rows) // self._batch_size)
-
     def plan(self, generator: torch.Generator) -> Tensor:
-        """Return the batches of one list, or a few clean ones."""
         n_classes, m = self._classes.n_classes, self._per_class
         if not self._straddle:
-            size = (min(_BLOCK, self.n_batches), self._batch_size)
+            size = (min(BLOCK, self.n_batches), self._batch_size)
             drawn = draw_distinct_rows(n_classes, self._batch_size // m, size[0], generator)
             return self._classes.draw(drawn.flatten(), m, generator).view(size)
         # Whole passes up to the length or, where one pass is longer, as much of it; but never less than a batch.
@@ -84,7 +78,3 @@ class MPerClassSampler(BatchSampler):
         entries = self._classes.draw(torch.cat(passes), m, generator).flatten()[: self._list_length]
         n_planned = len(entries) // self._batch_size
         return entries[: n_planned * self._batch_size].view(n_planned, self._batch_size)
-
-    def notes(self) -> tuple[str, ...]:
-        """Say how many classes are too small."""
-        return self._classes.filled_up(self._per_class)

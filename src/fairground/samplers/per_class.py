@@ -19,16 +19,19 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
-from fairground.samplers._class_draws import ClassRows, draw_distinct_rows, n_class_slots, require_classes
+from fairground.contracts.sampler import Labels
+from fairground.samplers._class_draws import (
+    BLOCK,
+    ClassSampler,
+    draw_distinct_rows,
+    n_class_slots,
+    require_classes,
+)
 from fairground.spec.reference import Reference
 from fairground.spec.space import Choice
 
-#: batches planned at a time: enough to make the cost of planning vanish, few enough to keep checkpoints small
-_BLOCK = 64
 
-
-class PerClassSampler(BatchSampler):
+class PerClassSampler(ClassSampler):
     """`per_class` images of each class of a batch, one class after the other."""
 
     reference: ClassVar[Reference] = Reference(
@@ -49,24 +52,15 @@ class PerClassSampler(BatchSampler):
         replace_samples: bool = False,
         seed: int = 0,
     ) -> None:
-        super().__init__(batch_size=batch_size, seed=seed)
-        labels = label_tensor(labels)
+        super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
         self._n_slots = n_class_slots(batch_size, per_class)
-        self._classes = ClassRows(labels)
         if not replace_classes:
             require_classes(self._classes.n_classes, self._n_slots, per_class)
-        self._per_class = per_class
         self._replace_classes = replace_classes
         self._replace_samples = replace_samples
 
-    @property
-    def n_batches(self) -> int:
-        """As many batches as fit into the split."""
-        return max(1, len(self._classes.rows) // self._batch_size)
-
     def plan(self, generator: torch.Generator) -> Tensor:
-        """Return the next few batches; each is drawn independently of the others."""
-        n_planned = min(_BLOCK, self.n_batches)
+        n_planned = min(BLOCK, self.n_batches)
         n_classes = self._classes.n_classes
         if self._replace_classes:
             drawn = torch.randint(n_classes, (n_planned, self._n_slots), generator=generator, device=generator.device)
@@ -76,5 +70,4 @@ class PerClassSampler(BatchSampler):
         return rows.view(n_planned, self._batch_size)
 
     def notes(self) -> tuple[str, ...]:
-        """Say how many classes are too small."""
         return () if self._replace_samples else self._classes.filled_up(self._per_class)

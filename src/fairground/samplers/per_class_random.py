@@ -18,17 +18,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
+from fairground.contracts.sampler import Labels
 from fairground.errors import DataError, require
 from fairground.functional.random_choice import draw_below
-from fairground.samplers._class_draws import ClassRows, draw_distinct_rows
+from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows
 from fairground.spec.reference import Reference
 
-#: batches planned at a time
-_BLOCK = 64
 
-
-class PerClassRandomSampler(BatchSampler):
+class PerClassRandomSampler(ClassSampler):
     """`uniform_over` says what is equally likely among the first b - 1: every image or every class."""
 
     reference: ClassVar[Reference] = Reference(
@@ -41,8 +38,7 @@ class PerClassRandomSampler(BatchSampler):
     def __init__(
         self, *, labels: Labels, batch_size: int, uniform_over: Literal["samples", "classes"] = "samples", seed: int = 0
     ) -> None:
-        super().__init__(batch_size=batch_size, seed=seed)
-        labels = label_tensor(labels)
+        super().__init__(labels=labels, batch_size=batch_size, seed=seed)
         require(batch_size >= 2, f"the batch size must be at least 2, for a pair; got {batch_size}")
         require(
             uniform_over in ("samples", "classes"),
@@ -53,17 +49,10 @@ class PerClassRandomSampler(BatchSampler):
             f"a batch of {batch_size} needs {batch_size - 1} different images; the training split has {len(labels)}",
             DataError,
         )
-        self._classes = ClassRows(labels)
         self._uniform_over = uniform_over
 
-    @property
-    def n_batches(self) -> int:
-        """As many batches as fit into the split."""
-        return max(1, len(self._classes.rows) // self._batch_size)
-
     def plan(self, generator: torch.Generator) -> Tensor:
-        """Return the next few batches; each is drawn independently of the others."""
-        n_planned, n_random = min(_BLOCK, self.n_batches), self._batch_size - 1
+        n_planned, n_random = min(BLOCK, self.n_batches), self._batch_size - 1
         if self._uniform_over == "samples":
             rows = draw_distinct_rows(len(self._classes.rows), n_random, n_planned, generator)
         else:
@@ -82,6 +71,5 @@ class PerClassRandomSampler(BatchSampler):
         return torch.where(others == rows, self._classes.rows[first + size - 1], others)
 
     def notes(self) -> tuple[str, ...]:
-        """Say how many images have no partner."""
         n_lone = int((self._classes.sizes == 1).sum())
         return (f"{n_lone} classes have one image, which is its own partner when chosen",) if n_lone else ()

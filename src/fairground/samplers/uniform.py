@@ -34,7 +34,6 @@ class UniformSampler(BatchSampler):
 
     @property
     def n_batches(self) -> int:
-        """As many batches as fit into the split."""
         return max(1, self._n_rows // self._batch_size)
 
     def plan(self, generator: torch.Generator) -> Tensor:

@@ -32,7 +32,6 @@ class ClassFoldsSplit(Split):
         self.n_folds = n_folds
 
     def parts(self, table: ImageTable) -> SplitRows:
-        """Return the checked parts of `table`."""
         seen, test = class_halves(table)
         require(
             len(seen) >= self.n_folds,

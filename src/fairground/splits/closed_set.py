@@ -35,7 +35,6 @@ class ClosedSetSplit(Split):
         self.validation, self.test, self.seed = validation, test, seed
 
     def parts(self, table: ImageTable) -> SplitRows:
-        """Return the checked parts of `table`."""
         rows = np.arange(len(table.labels))
         test, validation, train = rows_by_draw(table, rows, (self.test, self.validation), self.seed)
         parts = SplitRows(train=train, validation=validation, test=test, is_closed_set=True)

@@ -37,7 +37,6 @@ class HalfClassesSplit(Split):
         self.seed = seed
 
     def parts(self, table: ImageTable) -> SplitRows:
-        """Return the checked parts of `table`."""
         seen, test = class_halves(table)
         n_validation = round(self.validation * len(seen))
         require(

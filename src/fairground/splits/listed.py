@@ -36,7 +36,6 @@ class ListedSplit(Split):
         self.file, self.closed_set, self.validation, self.seed = file, closed_set, validation, seed
 
     def parts(self, table: ImageTable) -> SplitRows:
-        """Return the checked parts of `table`."""
         listed = _from_file(table, Path(self.file).expanduser()) if self.file else table.listed_parts
         if listed is None:
             raise DataError("split listed: the data lists no parts; give a file in split.file, or name another split")

@@ -32,7 +32,6 @@ class MlrcFoldsSplit(Split):
         self.fold, self.n_folds = fold, n_folds
 
     def parts(self, table: ImageTable) -> SplitRows:
-        """Return the checked parts of `table`."""
         classes = np.unique(table.labels)
         n_learnt = len(classes) // 2
         n_validation = len(classes) // (2 * self.n_folds)

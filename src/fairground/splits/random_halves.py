@@ -34,7 +34,6 @@ class RandomHalvesSplit(Split):
         self.seed = seed
 
     def parts(self, table: ImageTable) -> SplitRows:
-        """Return the checked parts of `table`."""
         classes, test = np.unique(table.labels), np.empty(0, np.int64)
         if table.official_test is not None:
             classes, test = class_halves(table)

@@ -29,7 +29,6 @@ class RothValidationSplit(Split):
         self.train = train
 
     def parts(self, table: ImageTable) -> SplitRows:
-        """Return the checked parts of `table`."""
         seen, test = class_halves(table)
         trained: list[int] = []
         for classes in _by_super_class(table, seen):

@@ -48,7 +48,6 @@ class Mlrc2020Transform(PlannedTransform):
         self.smallest_area, self.ratio, self.flip = smallest_area, (narrowest, widest), flip
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        """Draw a crop, and whether it is mirrored, for each of `rows`."""
         sizes = images.sizes(rows, shorter_side=self.shorter_side)
         boxes = random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
         is_flipped = random_flips(len(rows), generator, self.flip)
@@ -60,5 +59,4 @@ class Mlrc2020Transform(PlannedTransform):
         return Augmentation(len(rows), make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        """Return the middle of the images of `rows`, as floats (n, 3, side, side)."""
         return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)

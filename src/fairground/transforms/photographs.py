@@ -63,7 +63,6 @@ class PhotographsTransform(PlannedTransform):
         self.colours = (brightness, contrast, saturation, hue)
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        """Draw a crop, changes of colour, and whether it is mirrored, for each of `rows`."""
         n = len(rows)
         sizes = images.sizes(rows, shorter_side=self.resized)
         boxes = random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
@@ -82,5 +81,4 @@ class PhotographsTransform(PlannedTransform):
         return Augmentation(n, make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        """Return the middle of the images of `rows`, as floats (n, 3, side, side)."""
         return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)

@@ -29,11 +29,9 @@ class PlainTransform(PlannedTransform):
         self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        """Draw nothing: what is made is what `evaluate` gives, on the generator's device."""
         return Augmentation(len(rows), lambda part: self.evaluate(images, rows[part], generator.device))
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        """Return features (n, d) or the middle of images (n, 3, side, side) of `rows`, as floats."""
         if not images.is_picture:
             return images.take(rows).to(device).float()
         return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)

@@ -50,7 +50,6 @@ class Roth2020Transform(PlannedTransform):
         self.preprocessing, self.variant, self.side, self.shorter_side = preprocessing, variant, side, shorter_side
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        """Draw a crop, in `adv` changes of colour, and whether it is mirrored, for each of `rows`."""
         n = len(rows)
         resized = self.shorter_side if self.variant == "red" else None
         sizes = images.sizes(rows, shorter_side=resized)
@@ -72,5 +71,4 @@ class Roth2020Transform(PlannedTransform):
         return Augmentation(n, make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        """Return the middle of the images of `rows`, as floats (n, 3, side, side)."""
         return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)

@@ -46,7 +46,6 @@ class SmallImagesTransform(PlannedTransform):
         self.mean, self.deviation = mean, deviation
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        """Draw one affine map for each of `rows`."""
         n = len(rows)
         draws = torch.rand(5, n, generator=generator, device=generator.device)
         scale = 1 + self.zoom * (2 * draws[0] - 1)
@@ -65,7 +64,6 @@ class SmallImagesTransform(PlannedTransform):
         return Augmentation(n, make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        """Return the images of `rows` plain, as floats (n, c, h, w)."""
         return self._scaled(images.take(rows).to(device).float())
 
     def _scaled(self, pixels: Tensor) -> Tensor:

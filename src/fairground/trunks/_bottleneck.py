@@ -54,7 +54,6 @@ class Bottleneck(nn.Module):
             self.downsample.append(nn.BatchNorm2d(after))
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Return the block's output."""
         inner = conv_norm(self.conv1, self.bn1, hidden, self.relu)
         inner = conv_norm(self.conv2, self.bn2, inner, self.relu)
         return conv_norm(self.conv3, self.bn3, inner, self.relu, self.downsample(hidden))

@@ -25,7 +25,6 @@ class Chain(nn.Sequential):
     """Parts in order, as in `nn.Sequential`; a convolution with its frozen norm and ReLU is one of them."""
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Return what the last part gives."""
         return run(self, hidden)
 
 

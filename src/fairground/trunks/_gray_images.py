@@ -9,7 +9,6 @@ class InColour(nn.Module):
     """Gray images become three equal channels; a view, so it costs nothing."""
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return images (n, 3, h, w)."""
         return images.expand(-1, 3, -1, -1) if images.shape[1] == 1 else images
 
 
