@@ -21,7 +21,7 @@ _LEFT_OUT = ("random", "semihard", "softhard", "rho")
 
 
 def published_tables() -> str:
-    """Return a table for each paper, one line a method: MAP@R of single models in MLRC, Recall@1 in Roth."""
+    """Return one table per paper, one row per method: MAP@R of single models in MLRC, Recall@1 in Roth."""
     reality = [
         row for name in ("table4", "table5", "table6") for row in published_rows(f"mlrc2020/{name}", metric="map@r")
     ]

@@ -35,7 +35,7 @@ ROOM_WORDS = {
 
 
 def component_pages() -> dict[str, str]:
-    """Return every page by its path without suffix: one a component and one a room."""
+    """Return every page by its path without suffix: one per component and one per room."""
     pages = {}
     for room in ROOMS:
         names = list_room(room)
