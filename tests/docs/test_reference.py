@@ -71,7 +71,7 @@ def test_a_loss_says_defaults_ranges_facts_and_presets() -> None:
     assert '| `count` | `"pairs"`, `"tuples"` | `"pairs"` |  |' in page
     assert "`n_classes` is supplied by the training" in page
     assert "`margin@mlrc`, `margin@mlrc-cub200` |" in page
-    assert "| `root` | text | must be said |  |" in component_page("datasets", "folder")
+    assert "| `root` | text | required |  |" in component_page("datasets", "folder")
 
 
 def test_the_command_line_is_told_whole() -> None:
@@ -87,7 +87,7 @@ def test_the_command_line_is_told_whole() -> None:
 def test_every_public_name_can_be_imported() -> None:
     page = interface_page()
     for entries in PUBLIC.values():
-        for module, name, _ in entries:
+        for module, name in entries:
             assert hasattr(importlib.import_module(module), name), (module, name)
             assert f"### {name}\n" in page
 

@@ -118,7 +118,7 @@ def _allowed(annotation: ast.expr) -> str:
 
 
 def _default(setting: Setting) -> str:
-    return "must be said" if setting.is_required else code(_toml(setting.default))
+    return "required" if setting.is_required else code(_toml(setting.default))
 
 
 def _toml(value: object) -> str:
