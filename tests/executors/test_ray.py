@@ -92,7 +92,7 @@ def test_outcomes_are_those_of_every_executor_and_each_comes_once(cluster: Clust
     assert {outcome.job_id: outcome.result["doubled"] for outcome in outcomes} == {str(n): 2 * n for n in range(6)}
     assert len(outcomes) == 6
     for n in range(6):
-        assert [told["row"]["epoch"] for told in heard if told.get("run") == n] == [1, 2]
+        assert [told["epoch"] for told in heard if told.get("run") == n] == [1, 2]
     assert ray.is_initialized(), "a Ray that was there before must be left running"
 
 
@@ -146,7 +146,7 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(big_nodes
     assert outcome.failure is None
     assert outcome.attempts >= 2
     cut = next(i for i, told in enumerate(heard) if told["kind"] == "worker_died")
-    assert next(told["row"]["epoch"] for told in heard[cut:] if told["kind"] == "batch") > 1, "it began again"
+    assert next(told["epoch"] for told in heard[cut:] if told["kind"] == "batch") > 1, "it began again"
     with ProcessExecutor(f"{JOBS}:slow_run", workers=1, threads=3) as executor:
         (undisturbed,) = executor.run({"a": argument("other")})
     assert outcome.result.digits() == undisturbed.result.digits()
