@@ -72,7 +72,7 @@ def test_a_study_ends_with_both_tables_and_a_page(begun):
     told = (begun / "told.txt").read_text()
     assert "toy, separated: the mean over 2 fold models of a repeat" in told
     assert "toy, concatenated: the 2 fold models of a repeat joined into one" in told
-    assert "toy/triplet: 2 trials (2 done)" in told
+    assert "toy/triplet: 2 trials, " in told
     assert "report.html" in told
 
 
