@@ -1,4 +1,4 @@
-"""The fenced blocks of the pages, and what is to be done with each: none is passed over in silence."""
+"""The fenced blocks of the pages, and how each is tested."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _MARK = re.compile(r"<!-- (.+?) -->\s*\Z")
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """One block: where it stands, what it is in, and what the comment above it says."""
+    """One block: where it is, its language, and the comment above it."""
 
     page: str
     line: int

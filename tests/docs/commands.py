@@ -1,7 +1,7 @@
-"""What a printed command line is worth: run as printed, run without its training, or held against the command line.
+"""How each command line of the docs is tested: run as printed, run without its training, or only parsed.
 
-The text stays what a user would type. What takes minutes is not run, yet everything up to the training is: `train` gets
-`--dry-run`, which loads the protocol and every override; a study is planned instead of conducted.
+Commands that take minutes are run up to the training: `train` gets `--dry-run`, which loads the protocol and every
+override; a study is planned instead of run.
 """
 
 import re
@@ -17,9 +17,9 @@ from fairground.commands.main import app
 from tests.docs.blocks import ROOT
 
 Kind = Literal["run", "dry", "parsed", "other"]
-#: commands that take minutes or never end: their words are parsed, nothing else
+#: commands that take minutes or never end are only parsed
 LONG = ("demo", "reproduce", "recommend", "watch")
-#: folders that nobody has unless they got them from the data sets' owners; `train --dry-run` asks for none
+#: files that do not exist here; `train --dry-run` does not need them
 NOT_HERE = (
     "CUB_200_2011",
     "part_of_cub",
@@ -32,13 +32,13 @@ NOT_HERE = (
     "package",
     "resnet50-0676ba61.pth",
 )
-#: programs of others that a page may name
+#: other programs that a page may name
 PROGRAMS = ("ray", "npm", "tar", "ssh", "tensorboard", "mlflow", "wandb")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Treated:
-    """One command line: what is done with it and the words handed to the command."""
+    """One command line: what is done with it, and its arguments."""
 
     line: str
     kind: Kind
@@ -46,7 +46,7 @@ class Treated:
 
 
 def treat(line: str, *, is_check_only: bool = False) -> Treated:
-    """Return what is to be done with a line, which must be a command that is known."""
+    """Return what is to be done with a line, which must be a known command."""
     words = shlex.split(line, comments=True)
     if words[0] == "torchrun":
         words = ["fairground", *words[words.index("fairground") + 1 :]]
@@ -71,7 +71,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def carry_out(treated: Treated) -> str:
-    """Do what is to be done, and return what was told; anything but success is an error."""
+    """Run or parse a line and return its output; anything but success is an error."""
     if treated.kind == "other":
         return ""
     if treated.kind == "parsed":
@@ -85,17 +85,17 @@ def carry_out(treated: Treated) -> str:
 
 
 def parse(words: tuple[str, ...]) -> None:
-    """Hold the words against the command line as it is: an option nobody knows, or one too few, is an error."""
+    """Parse the arguments: an unknown option or a missing argument is an error."""
     command, rest, path = typer.main.get_command(app), list(words), "fairground"
     while hasattr(command, "commands"):
         assert rest, f"{path} needs a command"
-        assert rest[0] in command.list_commands(None), f"there is no command '{path} {rest[0]}'"
+        assert rest[0] in command.list_commands(None), f"no command '{path} {rest[0]}'"
         path, command = f"{path} {rest[0]}", command.get_command(None, rest.pop(0))
     command.make_context(path, rest)
 
 
 def check_other(words: list[str]) -> None:
-    """Check what can be checked of a command that is not ours: targets, files, modules and extras exist."""
+    """Check that the targets, files, modules and extras named in another command exist."""
     if words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), words
     elif words[:2] == ["pip", "install"]:
@@ -109,4 +109,4 @@ def check_other(words: list[str]) -> None:
     elif words[0] == "python":
         assert (ROOT / words[1]).is_file(), words
     else:
-        assert words[0] in PROGRAMS, f"nobody knows what to do with: {' '.join(words)}"
+        assert words[0] in PROGRAMS, f"unknown program: {' '.join(words)}"

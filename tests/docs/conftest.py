@@ -11,7 +11,7 @@ from tests.docs.commands import Treated, carry_out
 from tests.docs.workshop import shared_workshop
 
 Worker = Callable[[Treated], str]
-#: what each line that several places show told, so that it is run once
+#: output of each line, so that a line on several pages is run once
 _TOLD: dict[tuple[str, ...], str] = {}
 
 
@@ -35,7 +35,7 @@ def place(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 @pytest.fixture
 def work(workshop: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
-    """Carry out a line, where the names of runs that are shown stand for runs that were made."""
+    """Run a line; the run names on the pages are replaced by those of the workshop."""
     names = json.loads((workshop / "names.json").read_text())
 
     def carry(treated: Treated) -> str:

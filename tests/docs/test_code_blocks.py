@@ -28,10 +28,10 @@ def of(language: str) -> list[Block]:
 def test_every_block_has_a_treatment() -> None:
     """`pytest -rP -k treatment tests/docs` prints the list."""
     strange = [block.place for block in HERE if block.language not in TREATMENT]
-    assert not strange, f"say what these are in, or write `text`: {strange}"
+    assert not strange, f"name a language, or `text`: {strange}"
     plain = [block for block in HERE if TREATMENT[block.language] == "no code"]
     hidden = [block.place for block in plain if re.search(r"^(fairground|python|make) ", block.text, re.MULTILINE)]
-    assert not hidden, f"commands must stand in `sh` blocks: {hidden}"
+    assert not hidden, f"commands must be in `sh` blocks: {hidden}"
     for block in HERE:
         print(f"{block.place}  {block.language}: {block.mark or TREATMENT[block.language]}")
         for line in lines_of(block.text) if block.language == "sh" else ():

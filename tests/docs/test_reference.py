@@ -1,4 +1,4 @@
-"""The generated pages say what the catalogue, the command line and the package say."""
+"""The generated pages agree with the catalogue, the command line and the package."""
 
 import ast
 import importlib
@@ -44,7 +44,7 @@ def pages() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_every_component_has_a_page_with_all_it_says(room: str, pages: dict[str, str]) -> None:
+def test_every_component_has_a_page_with_its_docstring_and_settings(room: str, pages: dict[str, str]) -> None:
     for name, first in list_room(room).items():
         page = pages[f"{room}/{name}"]
         assert prose(first) in page
@@ -65,16 +65,16 @@ def test_every_component_has_a_page_with_all_it_says(room: str, pages: dict[str,
             assert row.split(" | ")[3].rstrip(" |"), (room, name, setting)
 
 
-def test_a_loss_says_defaults_ranges_facts_and_presets() -> None:
+def test_the_page_of_a_loss_has_defaults_ranges_and_presets() -> None:
     page = component_page("losses", "margin")
     assert "| `margin` | a number | `0.2` | -0.2 to 2 |" in page
     assert '| `count` | `"pairs"`, `"tuples"` | `"pairs"` |  |' in page
     assert "`n_classes` is supplied by the training" in page
     assert "`margin@mlrc`, `margin@mlrc-cub200` |" in page
-    assert "| `root` | text | must be said |  |" in component_page("datasets", "folder")
+    assert "| `root` | text | required |  |" in component_page("datasets", "folder")
 
 
-def test_the_command_line_is_told_whole() -> None:
+def test_every_command_and_option_is_on_the_page() -> None:
     page = command_page()
     for path, command in commands():
         assert f"## {path}\n" in page
@@ -87,7 +87,7 @@ def test_the_command_line_is_told_whole() -> None:
 def test_every_public_name_can_be_imported() -> None:
     page = interface_page()
     for entries in PUBLIC.values():
-        for module, name, _ in entries:
+        for module, name in entries:
             assert hasattr(importlib.import_module(module), name), (module, name)
             assert f"### {name}\n" in page
 
@@ -108,7 +108,7 @@ def test_pages_are_written_once_and_stale_ones_go(tmp_path: Path) -> None:
     assert page.stat().st_mtime_ns == before
 
 
-def test_a_page_nobody_listed_is_taken_in() -> None:
+def test_an_unlisted_page_is_inserted() -> None:
     assert fairground_site.take_in("a\n(every other page)\nz\n", ["z", "index", "new", "a"]) == "a\nnew\nz\n"
 
 

@@ -131,7 +131,7 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(big_nodes
 
     def pull_the_plug(told) -> None:
         heard.append(told)
-        if told["kind"] == "epoch" and told["epoch"] == 2 and not big_nodes.n_lost:
+        if told["kind"] == "epoch" and told["row"]["epoch"] == 2 and not big_nodes.n_lost:
             # First, and without waiting for another to start: on a busy machine the run would end meanwhile.
             big_nodes.lose()
             big_nodes.add()

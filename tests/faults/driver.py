@@ -30,7 +30,7 @@ def records(home: Path, n: int, executor: str, watch=None) -> list[RunRecord]:
 
 def print_epoch(event) -> None:
     if event["kind"] == "epoch":
-        print("epoch", event["run"], event["epoch"], file=sys.stderr, flush=True)
+        print("epoch", event["run"], event["row"]["epoch"], file=sys.stderr, flush=True)
 
 
 def print_record(record: RunRecord) -> None:

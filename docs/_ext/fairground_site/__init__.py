@@ -32,7 +32,7 @@ def generated_pages() -> dict[str, str]:
 
 
 def write_pages(folder: Path) -> None:
-    """Bring a folder up to date; a page that has not changed is not touched, so that it need not be read again."""
+    """Bring a folder up to date; unchanged pages are not touched, so that Sphinx does not read them again."""
     pages = {folder / f"{path}.md": text for path, text in generated_pages().items()}
     for stale in set(folder.rglob("*.md")) - set(pages):
         stale.unlink()
@@ -43,7 +43,7 @@ def write_pages(folder: Path) -> None:
 
 
 def take_in(front: str, pages: Iterable[str]) -> str:
-    """Return the front page with those pages that it does not name put in the place kept for them."""
+    """Return the front page with the pages that it does not name inserted at the placeholder."""
     named = {"index", *front.split()}
     return front.replace(OTHERS, "\n".join(sorted(page for page in pages if page not in named)))
 
@@ -54,7 +54,7 @@ def _read(app: Any, name: str, source: list[str]) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Tell Sphinx when to call us."""
+    """Register with Sphinx."""
     app.connect("builder-inited", lambda started: write_pages(Path(started.srcdir) / "generated"))
     app.connect("source-read", _read)
     # Code hosts colour CSV; Pygments does not know the word.

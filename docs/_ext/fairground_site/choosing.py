@@ -21,7 +21,7 @@ _LEFT_OUT = ("random", "semihard", "softhard", "rho")
 
 
 def published_tables() -> str:
-    """Return a table for each paper, one line a method: MAP@R of single models in MLRC, Recall@1 in Roth."""
+    """Return one table per paper, one row per method: MAP@R of single models in MLRC, Recall@1 in Roth."""
     reality = [
         row for name in ("table4", "table5", "table6") for row in published_rows(f"mlrc2020/{name}", metric="map@r")
     ]
@@ -63,7 +63,7 @@ def _method(row: PublishedRow) -> str:
     """Return what tells the rows of one loss apart: the loss, and what its preset adds."""
     if not row.method:
         return "untrained"
-    extras = {"per-class": "one beta a class", "miner": "with its miner", "beta06": "beta 0.6", "beta12": "beta 1.2"}
+    extras = {"per-class": "one beta per class", "miner": "with its miner", "beta06": "beta 0.6", "beta12": "beta 1.2"}
     found = [words for mark, words in extras.items() if mark in row.method.partition("@")[2]]
     return ", ".join([row.loss, *found])
 

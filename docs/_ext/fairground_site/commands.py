@@ -23,7 +23,7 @@ def command_page() -> str:
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Yield every command that does something, with the words that call it."""
+    """Yield every command that is not a group, with its full name."""
     from fairground.commands.main import app
 
     yield from _walk("fairground", typer.main.get_command(app))

@@ -35,7 +35,7 @@ ROOM_WORDS = {
 
 
 def component_pages() -> dict[str, str]:
-    """Return every page by its path without suffix: one a component and one a room."""
+    """Return every page by its path without suffix: one per component and one per room."""
     pages = {}
     for room in ROOMS:
         names = list_room(room)
@@ -118,7 +118,7 @@ def _allowed(annotation: ast.expr) -> str:
 
 
 def _default(setting: Setting) -> str:
-    return "must be said" if setting.is_required else code(_toml(setting.default))
+    return "required" if setting.is_required else code(_toml(setting.default))
 
 
 def _toml(value: object) -> str:

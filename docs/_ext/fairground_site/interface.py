@@ -1,98 +1,98 @@
-"""The page of the Python interface: signatures and docstrings read from the source, nothing imported."""
+"""The page of the Python interface: signatures and docstrings, read from the source."""
 
 import ast
+import importlib
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import fairground
 from fairground_site.markdown import block, parse_docstring, prose
 
-#: heading -> where each name is imported from, and the file that defines it
-PUBLIC: Mapping[str, Sequence[tuple[str, str, str]]] = {
-    "The verbs": (
-        ("fairground", "train", "commands/train"),
-        ("fairground", "runs", "commands/runs"),
-        ("fairground", "compare", "commands/compare"),
-        ("fairground", "compare_values", "comparison/compare_values"),
-        ("fairground", "report", "commands/report"),
-        ("fairground", "study", "commands/study"),
-        ("fairground", "recommend", "commands/recommend"),
-        ("fairground", "load_model", "commands/load_model"),
-        ("fairground.commands.runs", "Run", "commands/runs"),
-        ("fairground.commands.compare", "MethodComparison", "commands/compare"),
-        ("fairground.commands.report", "Report", "commands/report"),
-        ("fairground.commands.study", "StudyResult", "commands/study"),
-        ("fairground.commands.recommend", "RecommendResult", "commands/recommend"),
-        ("fairground.commands.load_model", "LoadedModel", "commands/load_model"),
+#: heading -> where each name is imported from
+PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
+    "Commands as functions": (
+        ("fairground", "train"),
+        ("fairground", "runs"),
+        ("fairground", "compare"),
+        ("fairground", "compare_values"),
+        ("fairground", "report"),
+        ("fairground", "study"),
+        ("fairground", "recommend"),
+        ("fairground", "load_model"),
+        ("fairground.commands.runs", "Run"),
+        ("fairground.commands.compare", "MethodComparison"),
+        ("fairground.commands.report", "Report"),
+        ("fairground.commands.study", "StudyResult"),
+        ("fairground.commands.recommend", "RecommendResult"),
+        ("fairground.commands.load_model", "LoadedModel"),
     ),
     "Measuring embeddings": (
-        ("fairground.evaluation", "evaluate", "evaluation/scores"),
-        ("fairground.evaluation", "evaluate_in_detail", "evaluation/scores"),
-        ("fairground.evaluation", "evaluate_ensemble", "evaluation/ensemble"),
-        ("fairground.evaluation", "analyse", "evaluation/analyses"),
-        ("fairground.evaluation", "EmbeddingView", "evaluation/view"),
-        ("fairground.evaluation", "Bootstrap", "evaluation/bootstrap"),
-        ("fairground.evaluation.embed", "pretrained_embeddings", "evaluation/pretrained"),
-        ("fairground.functional.spectral", "collapse_of", "functional/spectral"),
+        ("fairground.evaluation", "evaluate"),
+        ("fairground.evaluation", "evaluate_in_detail"),
+        ("fairground.evaluation", "evaluate_ensemble"),
+        ("fairground.evaluation", "analyse"),
+        ("fairground.evaluation", "EmbeddingView"),
+        ("fairground.evaluation", "Bootstrap"),
+        ("fairground.evaluation.embed", "pretrained_embeddings"),
+        ("fairground.functional.spectral", "collapse_of"),
     ),
     "Specs and runs": (
-        ("fairground.spec.load", "load_run", "spec/load"),
-        ("fairground.spec.identity", "name_of", "spec/identity"),
-        ("fairground.training.run", "run", "training/run"),
-        ("fairground.spec.study_load", "load_study", "spec/study_load"),
-        ("fairground.studies.run_study", "run_study", "studies/run_study"),
+        ("fairground.spec.load", "load_run"),
+        ("fairground.spec.identity", "name_of"),
+        ("fairground.training.run", "run"),
+        ("fairground.spec.study_load", "load_study"),
+        ("fairground.studies.run_study", "run_study"),
     ),
     "Records and reports": (
-        ("fairground.records.store", "Store", "records/store"),
-        ("fairground.records.record", "RunRecord", "records/record"),
-        ("fairground.papers.published", "published_rows", "papers/published"),
-        ("fairground.reporting.find_runs", "find_runs", "reporting/find_runs"),
-        ("fairground.reporting.page", "build_page", "reporting/page"),
-        ("fairground.reporting.comparison", "ComparisonResult", "reporting/comparison"),
+        ("fairground.records.store", "Store"),
+        ("fairground.records.record", "RunRecord"),
+        ("fairground.papers.published", "published_rows"),
+        ("fairground.reporting.find_runs", "find_runs"),
+        ("fairground.reporting.page", "build_page"),
+        ("fairground.reporting.comparison", "ComparisonResult"),
     ),
     "Using a trained model": (
-        ("fairground.deploy.model_folder", "open_model", "deploy/model_folder"),
-        ("fairground.deploy.model_folder", "write_model", "deploy/model_folder"),
-        ("fairground.deploy.model", "UsableModel", "deploy/model"),
-        ("fairground.deploy.index", "build_index", "deploy/index"),
-        ("fairground.deploy.index", "open_index", "deploy/index"),
-        ("fairground.deploy.index", "Index", "deploy/index"),
-        ("fairground.deploy.index", "add_to_index", "deploy/index"),
-        ("fairground.deploy.index", "create_index", "deploy/index"),
-        ("fairground.deploy.index", "add_embeddings", "deploy/index"),
-        ("fairground.deploy.index", "remove_from_index", "deploy/index"),
+        ("fairground.deploy.model_folder", "open_model"),
+        ("fairground.deploy.model_folder", "write_model"),
+        ("fairground.deploy.model", "UsableModel"),
+        ("fairground.deploy.index", "build_index"),
+        ("fairground.deploy.index", "open_index"),
+        ("fairground.deploy.index", "Index"),
+        ("fairground.deploy.index", "add_to_index"),
+        ("fairground.deploy.index", "create_index"),
+        ("fairground.deploy.index", "add_embeddings"),
+        ("fairground.deploy.index", "remove_from_index"),
     ),
-    "Contracts, for parts of your own": (
-        ("fairground.contracts.loss", "Loss", "contracts/loss"),
-        ("fairground.contracts.miner", "Miner", "contracts/miner"),
-        ("fairground.contracts.regulariser", "Regulariser", "contracts/regulariser"),
-        ("fairground.contracts.sampler", "BatchSampler", "contracts/sampler"),
-        ("fairground.contracts.metric", "RankingMetric", "contracts/metric"),
-        ("fairground.contracts.analysis", "Analysis", "contracts/analysis"),
-        ("fairground.contracts.table", "Dataset", "contracts/dataset"),
-        ("fairground.contracts.tuples", "Pairs", "contracts/tuples"),
-        ("fairground.contracts.tuples", "Triplets", "contracts/tuples"),
+    "Base classes for your own components": (
+        ("fairground.contracts.loss", "Loss"),
+        ("fairground.contracts.miner", "Miner"),
+        ("fairground.contracts.regulariser", "Regulariser"),
+        ("fairground.contracts.sampler", "BatchSampler"),
+        ("fairground.contracts.metric", "RankingMetric"),
+        ("fairground.contracts.analysis", "Analysis"),
+        ("fairground.contracts.table", "Dataset"),
+        ("fairground.contracts.tuples", "Pairs"),
+        ("fairground.contracts.tuples", "Triplets"),
     ),
 }
-_PACKAGE = Path(fairground.__file__).parent
 
 
 def interface_page() -> str:
     """Return the page of public functions and classes."""
     lines = [
         "# Python interface\n",
-        "Components are imported from their rooms (`from fairground.losses import TripletLoss`); each has a page of "
-        "its own among the [components](components/index.md). What else is meant to be called stands here.\n",
+        "Components are imported from their rooms (`from fairground.losses import TripletLoss`); each has a page "
+        "under [components](components/index.md). The other public functions and classes are here.\n",
     ]
     for heading, entries in PUBLIC.items():
         lines.append(f"## {heading}\n")
-        for module, name, file in entries:
-            lines += [f"### {name}\n", *_entry(module, name, file)]
+        for module, name in entries:
+            lines += [f"### {name}\n", *_entry(module, name)]
     return "\n".join(lines)
 
 
-def _entry(module: str, name: str, file: str) -> Iterator[str]:
-    node = _definition(file, name)
+def _entry(module: str, name: str) -> Iterator[str]:
+    node = _definition(module, name)
     yield block(f"from {module} import {name}", kind="python")
     if isinstance(node, ast.ClassDef):
         yield _about(node)
@@ -101,12 +101,14 @@ def _entry(module: str, name: str, file: str) -> Iterator[str]:
         yield block(_signature(node), kind="python") + "\n" + _about(node)
 
 
-def _definition(file: str, name: str) -> ast.FunctionDef | ast.ClassDef:
-    tree = ast.parse((_PACKAGE / f"{file}.py").read_text(encoding="utf-8"))
+def _definition(module: str, name: str) -> ast.FunctionDef | ast.ClassDef:
+    found = inspect.unwrap(getattr(importlib.import_module(module), name))
+    file = inspect.getsourcefile(found) or ""
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return node
-    raise AssertionError(f"{file}.py defines no {name}")
+    raise AssertionError(f"{file} does not define {name}")
 
 
 def _members(node: ast.ClassDef) -> Iterator[str]:
@@ -120,7 +122,7 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _signature(node: ast.FunctionDef) -> str:
-    """Return the lines from `def` to the colon, one argument a line when they are long."""
+    """Return the lines from `def` to the colon, one argument per line if they are long."""
     decorators = "".join(f"@{ast.unparse(one)}\n" for one in node.decorator_list)
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     arguments = ast.unparse(node.args)

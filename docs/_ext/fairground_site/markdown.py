@@ -41,7 +41,7 @@ def parse_docstring(text: str) -> Docstring:
 
 
 def prose(text: str) -> str:
-    """Return plain text as Markdown: what is between backticks stays code, every other sign stands for itself."""
+    """Return plain text as Markdown: what is between backticks stays code, every other character is escaped."""
     pieces = _CODE.split(text)
     escaped = "".join(piece if number % 2 else _SIGNS.sub(r"\\\1", piece) for number, piece in enumerate(pieces))
     return _LIST.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", escaped)
@@ -54,7 +54,7 @@ def code(text: object) -> str:
 
 
 def block(text: str, *, kind: str = "text", style: str = "") -> str:
-    """Return lines as a fenced block, of a style of its own where one is named."""
+    """Return lines as a fenced block, with its own style if one is named."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
     option = f"\n:class: {style}" if style else ""
     return f"{fence}{{code-block}} {kind}{option}\n\n{text}\n{fence}\n"

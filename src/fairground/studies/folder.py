@@ -17,7 +17,7 @@ from fairground.spec.study_load import study_from_plain
 
 @dataclass(frozen=True)
 class StudyFolder:
-    """<home>/studies/<hash>: study.json, search.sqlite, report.html, and the lock of the driver at work."""
+    """<home>/studies/<hash>: study.json, trials.jsonl, report.html, and the lock of the driver at work."""
 
     home: Path
     hash: str
