@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 from scipy import stats
 
-from fairground.loading.csv_columns import central_boxes, random_resized_boxes
+from fairground.loading.transform_steps import central_boxes, random_resized_boxes
 from fairground.trunks._torchvision import import_torchvision
 
 import_torchvision()
