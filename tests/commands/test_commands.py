@@ -11,6 +11,7 @@ import pytest
 
 from fairground.commands.main import main
 from fairground.records.store import Store
+from fairground.spec.settings import parse_overrides
 from tests.patience import PATIENCE
 from tests.training.tiny import TINY, tiny, tiny_words
 
@@ -225,7 +226,7 @@ def test_the_demo_ends_in_a_table_a_picture_and_a_page(
     from fairground.commands import demo
 
     monkeypatch.setattr(demo, "METHODS", dict(list(demo.METHODS.items())[:2]))
-    monkeypatch.setattr(demo, "BUDGET", tuple(word for word in TINY if not word.startswith("loss")))
+    monkeypatch.setattr(demo, "BUDGET", parse_overrides([one for one in TINY if not one.startswith("loss")]))
     assert fairground("demo", "--home", str(tmp_path), "--seeds", "2") == 0
     told = capsys.readouterr()
     assert "contrastive" in told.out

@@ -22,7 +22,7 @@ def test_a_clean_folder_ends_with_zero_and_a_table(tmp_path):
     lines = done.stdout.splitlines()
     assert lines[0] == "parrots (folder): 6 images of 2 classes"
     assert "  exact duplicates: 0 images, 0 of them across parts, 0 across classes" in lines
-    assert "  images a class: 3 to 3, median 3; largest/smallest 1, Gini 0.00" in lines
+    assert "  images per class: 3 to 3, median 3; largest/smallest 1, Gini 0.00" in lines
     assert any("at most 16 of 256" in line for line in lines)
 
 
@@ -77,7 +77,7 @@ def test_a_data_set_without_a_path(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ([], "say what to check: a folder, a table, a file, or --dataset icons"),
+        ([], "name what to check: a folder, a table, a file, or --dataset icons"),
         (["nowhere"], "there is nothing at 'nowhere'"),
         (["nowhere", "-d", "cub20"], "no dataset 'cub20'. Did you mean 'cub200'"),
         (["nowhere", "-d", "synthetic"], "data set synthetic is not read from a path; leave out 'nowhere'"),

@@ -35,7 +35,7 @@ COMMANDS = {
     "show": ("list_show:show", "Show one run: its settings, course and scores."),
     "protocol": ("protocol:protocol", "Print a protocol in full."),
     "published": ("published:published", "Show the numbers printed in the papers."),
-    "data": ("data:app", "Check, download and describe data sets."),
+    "data": ("data:app", "Check data sets; list and remove caches."),
     "weights": ("weights:app", "List and check pretrained weights."),
 }
 

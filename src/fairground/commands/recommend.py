@@ -19,7 +19,7 @@ from fairground.errors import require
 from fairground.recommendation.budget import Budget
 from fairground.recommendation.folder import RecommendationFolder
 from fairground.recommendation.request import make_request
-from fairground.spec.settings import Value, typed
+from fairground.spec.settings import Value, parse_overrides
 
 if TYPE_CHECKING:
     from fairground.commands.load_model import LoadedModel
@@ -218,7 +218,7 @@ def recommend_command(
     with kept_for_json(as_json):
         result = run_recommendation(
             data,
-            typed(words or []),
+            parse_overrides(words or []),
             time=limit,
             by=by,
             more=more,
