@@ -191,7 +191,7 @@ def test_folds_are_averaged_and_data_sets_compared_apart_and_over_all(tmp_path, 
     assert told["over_datasets"]["methods"][0]["rank"] == 1
     said = output_of(capsys, "compare", "--values", path, "--over-datasets")
     assert "birds: A is better than every other method." in said
-    assert "Over 3 data sets, ranks with intervals" in said
+    assert "Over 3 data sets. Rank 1 is best" in said
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def test_folds_are_averaged_and_data_sets_compared_apart_and_over_all(tmp_path, 
     [
         ("method,value\nA,1\n", "needs the columns method, seed, value"),
         ("method,seed,value\nA,0,high\n", "line 2: value must be a number; got 'high'"),
-        ("method,seed,value\nA,0,1\nA,0,2\n", "method 'A', seed 0 is there twice"),
+        ("method,seed,value\nA,0,1\nA,0,2\n", "method 'A', seed 0 is given twice"),
         ("method,seed,value\nA,,1\n", "line 2: seed is empty"),
-        ("method,seed,value\n", "has a heading and no values"),
+        ("method,seed,value\n", "has no values below its heading"),
         ("method,seed,value\nA,0,nan\n", "needs finite values"),
         ("method,seed,value\n" + "".join(f"{i},0,1\n" for i in range(201)), "has 201 methods"),
     ],
