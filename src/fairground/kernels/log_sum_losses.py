@@ -11,11 +11,7 @@ from fairground.contracts.loss import KernelResult
 from fairground.contracts.tuples import Tuples
 from fairground.functional.reductions import softplus
 from fairground.kernels.batch_pairs import BatchPairs, batch_pairs, kernel_of_pairs, one_random_positive
-from fairground.kernels.vector_gradients import (
-    kernel_of_distances,
-    kernel_of_products,
-    normalize_rows,
-)
+from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, normalize_rows
 
 #: exponentials of numbers up to this magnitude, and sums of millions of them, are well inside float32
 SAFE = 64.0

@@ -27,10 +27,7 @@ class HierarchicalSampler(ClassSampler):
     """`super_per_batch` super-classes share a batch equally; `super_labels` (n,) is the super-class of every image."""
 
     reference: ClassVar[Reference] = Reference(
-        authors="Cakir et al.",
-        title="Deep Metric Learning to Rank",
-        venue="CVPR",
-        year=2019,
+        authors="Cakir et al.", title="Deep Metric Learning to Rank", venue="CVPR", year=2019
     )
 
     def __init__(

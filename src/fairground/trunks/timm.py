@@ -49,9 +49,8 @@ class TimmTrunk(Trunk):
         classifiers = (classifiers,) if isinstance(classifiers, str) else tuple(classifiers)
         self.weights_fingerprint = load_weights(
             self,
-            name="timm",
-            weights=weights,
-            sha256=weights_sha256,
+            weights,
+            weights_sha256,
             dropped=tuple(f"{name}." for name in classifiers),
             rename=lambda name: name.removeprefix("stages.0.network."),
         )
