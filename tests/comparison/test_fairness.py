@@ -375,9 +375,6 @@ def test_a_better_architecture(paper, ours, theirs):
     assert "41.1 (GoogleNet)" in found.differences[0].why
 
 
-# "papers that use a higher dimensionality than their competitors".
-
-
 def test_several_flaws_at_once_are_all_listed():
     found = judge({**RESNET50, **RESIZED_CROP, "head__embedding_dim": 512}, {**GOOGLENET, **SIMPLE_CROP})
     assert rules_of(found) == {"trunk", "preprocessing", "embedding_dim"}
@@ -388,9 +385,6 @@ def test_metrics_that_cannot_tell_embedding_spaces_apart():
     assert "weak_metric" in raised(metric="recall@1", a=method(), b=method(loss="margin"))
     full = raised(metric="map@r", a=method(level=0.995, spread=1e-4), b=method(loss="margin", level=0.996, spread=1e-4))
     assert full["weak_metric"] == "Every method has a map@r of 99 % or more."
-
-
-# Section 3.3 and the optimal settings of the supplementary page.
 
 
 def test_the_reality_checks_own_batches_are_fair_and_said():
