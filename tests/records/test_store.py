@@ -172,11 +172,6 @@ def test_an_index_that_is_damaged_old_or_missing_is_rebuilt_in_silence(store, tm
     assert list(recwarn) == []
 
 
-def folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("a file, not a folder")
     for write in (lambda store: store.append(make_record()), lambda store: store.note_event("x")):
