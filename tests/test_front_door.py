@@ -36,17 +36,6 @@ def test_the_help_of_the_command_line_imports_nothing_heavy() -> None:
     assert not loaded & set(HEAVY)
 
 
-def test_importing_the_package_costs_a_fraction_of_what_numpy_costs() -> None:
-    """Measured in one interpreter each, against a package every user imports anyway: machines differ, ratios less."""
-
-    def microseconds(module: str) -> int:
-        lines = [python(f"import {module}", "-X", "importtime").stderr.splitlines() for _ in range(3)]
-        totals = [int(line.split("|")[1]) for run in lines for line in run if line.split("|")[-1].strip() == module]
-        return min(totals)
-
-    assert microseconds("fairground") < microseconds("numpy") / 2
-
-
 def test_every_name_is_listed_and_found() -> None:
     assert set(dir(fg)) == set(fg.__all__)
     for name in fg.__all__:

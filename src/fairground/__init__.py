@@ -11,7 +11,7 @@ Importing the package does not import torch: verbs and rooms are imported when t
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 #: verb -> the module and the function behind it
 _VERBS = {
     "train": "fairground.commands.train:train",

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import io
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 import torch
@@ -54,6 +55,15 @@ def test_both_ends_of_every_range_can_be_set(name):
 def test_settings_are_given_by_name(name):
     parameters = inspect.signature(find("losses", name)).parameters.values()
     assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
+
+
+@each_loss
+def test_a_value_that_a_literal_setting_does_not_list_is_refused(name):
+    for setting, hint in get_type_hints(find("losses", name).__init__).items():
+        if get_origin(hint) is Literal:
+            *others, last = map(repr, get_args(hint))
+            with pytest.raises(InputError, match=f"{name}.{setting} must be {', '.join(others)} or {last}; got 'x'"):
+                build(name, **{setting: "x"})
 
 
 @each_loss

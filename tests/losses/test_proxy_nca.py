@@ -77,7 +77,6 @@ def test_finite_gradient_on_the_proxy(power):
     ("settings", "complaint"),
     [
         ({"scale": 0}, r"proxy_nca.scale must be above 0; got 0"),
-        ({"power": 3}, r"proxy_nca.power must be 1 or 2; got 3"),
     ],
 )
 def test_refuses(settings, complaint):

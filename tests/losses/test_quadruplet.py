@@ -123,20 +123,6 @@ def test_with_the_same_class_twice_all_others_are_strangers():
     assert not exists.any()
 
 
-def test_a_switched_triplet_attracts_nothing():
-    switched = Triplets(torch.tensor([0]), torch.tensor([0]), torch.tensor([1]))
-    value, gradient = loops.gradient_of(
-        lambda x, y, tuples: QuadrupletLoss(second_margin=-2)(x, y, tuples, generator=_generator()), X, F8, switched
-    )
-    assert value == pytest.approx(1 - loops.distances(X)[0][1], abs=1e-12)
-    assert gradient[:2].norm(dim=1).gt(0).all()
-
-
-def test_edges():
-    loops.check_edges(QuadrupletLoss())
-    loops.check_invariances(QuadrupletLoss())
-
-
 def test_a_batch_of_hundreds_is_counted_exactly():
     generator = _generator()
     labels = torch.randint(60, (120,), generator=generator)
@@ -158,9 +144,6 @@ def test_a_batch_of_hundreds_is_counted_exactly():
     [
         ({"margin": 3}, r"quadruplet.margin must be in \[-2, 2\], .* got 3"),
         ({"second_margin": -3}, r"quadruplet.second_margin must be in \[-2, 2\], .* got -3"),
-        ({"fourth": "any"}, "quadruplet.fourth must be 'strict' or 'roth_code'; got 'any'"),
-        ({"pairing": "some"}, "quadruplet.pairing must be 'matched' or 'all'; got 'some'"),
-        ({"reduction": "sum"}, "quadruplet.reduction must be 'mean_nz' or 'mean_all'; got 'sum'"),
     ],
 )
 def test_refuses(settings, complaint):

@@ -74,7 +74,6 @@ def test_each_part_stays_when_the_other_is_missing():
         ({"negative_weight": 2}, r"ranked_list.negative_weight must be in \[0, 1\]; got 2"),
         ({"negative_temperature": -1}, "ranked_list.negative_temperature must not be negative; got -1"),
         ({"positive_temperature": -1}, "ranked_list.positive_temperature must not be negative; got -1"),
-        ({"weights": "learnt"}, "ranked_list.weights must be 'constant' or 'differentiated'; got 'learnt'"),
     ],
 )
 def test_refuses(settings, complaint):

@@ -91,7 +91,6 @@ def test_says_that_the_released_code_is_wrong():
         ({"gamma": 0}, r"soft_triple.gamma must be above 0; got 0"),
         ({"margin": 3}, r"soft_triple.margin must be in \[0, 2\].* got 3"),
         ({"reg_weight": -1}, r"soft_triple.reg_weight must be 0 or more; got -1"),
-        ({"reg_divisor": "kk"}, r"soft_triple.reg_divisor must be 'ckk' or 'pairs'; got 'kk'"),
     ],
 )
 def test_refuses(settings, complaint):

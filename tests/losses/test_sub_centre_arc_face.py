@@ -48,7 +48,6 @@ def test_only_the_nearest_centre_of_each_class_learns():
     [
         ({"n_centres": 0}, r"sub_centre_arc_face.n_centres must be at least 1; got 0"),
         ({"margin": -1}, r"sub_centre_arc_face.margin must be in \[0, pi\] radians .* got -1 radians"),
-        ({"margin_unit": "deg"}, r"sub_centre_arc_face.margin_unit must be .* got 'deg'"),
         ({"scale": 0}, r"sub_centre_arc_face.scale must be above 0; got 0"),
     ],
 )

@@ -87,16 +87,15 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
         )
     )
     # Of two strengths the better one; of two plain methods the one that mines by distance, too.
-    assert [(pair.label.split(",")[0], pair.without, pair.regularised) for pair in found] == [
-        ("triplet + distance_weighted", (50.0,), (pytest.approx(55.0),))
-    ]
+    assert found == {"triplet + distance_weighted": ([50.0], [pytest.approx(55.0)])}
 
 
 def test_with_and_without_holds_its_error_bars_and_says_which_strength_is_shown():
     records = [run("triplet", value, seed=seed) for seed, value in enumerate((0.5, 0.6))]
     records += [run("triplet", value, miner="rho_distance", p=0.2, seed=seed) for seed, value in enumerate((0.4, 0.7))]
-    (pair,) = regularised.pairs_of(inputs(records))
-    assert (min(pair.ends), max(pair.ends)) == pytest.approx((55 - 450**0.5, 55 + 450**0.5))
+    ((_, with_it),) = regularised.pairs_of(inputs(records)).values()
+    ends = regularised.ends_of(with_it)
+    assert (min(ends), max(ends)) == pytest.approx((55 - 450**0.5, 55 + 450**0.5))
     assert "strengths" not in regularised.figure_of(inputs(records)).sentence
     records += [run("triplet", 0.3, miner="rho_distance", p=0.4, seed=seed) for seed in (0, 1)]
     assert "switched tuples, of several strengths the best (4 runs)" in regularised.figure_of(inputs(records)).sentence
@@ -171,7 +170,7 @@ def test_p_switch_curves_by_hand():
     records = [run("margin", 0.6, seed=0)]
     records += [run("margin", 0.6 + p, miner="rho_distance", p=p, seed=s) for p in (0.1, 0.3) for s in (0, 1)]
     (found,) = p_switch.switch_curves_of(inputs(records))
-    assert found.without == (60.0,)
+    assert found.without == [60.0]
     assert {p: len(values) for p, values in found.at.items()} == {0.1: 2, 0.3: 2}
     assert found.at[0.3][0] == pytest.approx(90)
 
@@ -182,9 +181,9 @@ def test_p_switch_curves_are_called_as_the_method_without_and_compared_with_it_a
     made = inputs([plain, other, *switched])
     named = replace(made, runs=replace(made.runs, names={plain.method: "Triplet (D)"}))
     (found,) = p_switch.switch_curves_of(named)
-    assert (found.loss, found.without) == ("Triplet (D)", (60.0,))
+    assert (found.loss, found.without) == ("Triplet (D)", [60.0])
     (nameless,) = p_switch.switch_curves_of(made)
-    assert (nameless.loss, nameless.without) == ("triplet", (60.0,))
+    assert (nameless.loss, nameless.without) == ("triplet", [60.0])
 
 
 def test_p_switch_curves_of_two_betas_stay_apart():
@@ -199,8 +198,8 @@ def test_p_switch_curves_of_two_betas_stay_apart():
     ]
     found = {curve.loss: curve for curve in p_switch.switch_curves_of(inputs(records))}
     assert set(found) == {"margin, beta 0.6", "margin, beta 1.2"}
-    assert found["margin, beta 0.6"].without == (30.0,)
-    assert found["margin, beta 1.2"].at[0.3] == (pytest.approx(63),)
+    assert found["margin, beta 0.6"].without == [30.0]
+    assert found["margin, beta 1.2"].at[0.3] == [pytest.approx(63)]
 
 
 def with_spectra(records, home, shares=(0.7, 0.3)) -> FigureInputs:

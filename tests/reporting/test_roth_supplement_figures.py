@@ -57,7 +57,7 @@ def test_each_objective_is_paired_with_itself_under_mixup():
     assert len(figure.numbers) == 2
     assert figure.svg("here").count("<svg") == 1
     # Mixup is no rho-regularisation, and no plain method that one could be compared with.
-    assert regularised.pairs_of(inputs(records)) == []
+    assert regularised.pairs_of(inputs(records)) == {}
     assert mixup.figure_of(inputs(records[::2])) is None
 
 

@@ -58,16 +58,6 @@ def test_the_best_of_the_candidates_is_taken(cost, formula, per_class):
     assert len(chosen) > 3
 
 
-def test_the_two_costs_choose_differently():
-    embeddings = clustered(LABELS, spread=0.7)
-    drawn = []
-    for cost in ("w1", "roth_code"):
-        sampler = DistanceDistributionSampler(labels=LABELS, batch_size=40, pool=200, cost=cost)
-        sampler.fill(embeddings)
-        drawn.append([sampler.draw(seeded(seed)).tolist() for seed in range(10)])
-    assert sum(a != b for a, b in zip(*drawn, strict=True)) > 2
-
-
 def test_a_candidate_of_repeats_alone_is_never_better_than_one_with_distances():
     # Class 0 has one image: a batch of it twice has no distances. Half of the candidates are such batches.
     labels = torch.tensor([0] + [1] * 10)

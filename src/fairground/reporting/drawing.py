@@ -298,6 +298,21 @@ def panels(
     return draw
 
 
+def bars_and_marks(rows: Sequence[tuple[str, float, float | None]], *, x: str, title: str = "") -> Panel:
+    """Return a row per (name, ours, theirs): a bar coloured by its sign, and a hollow mark where theirs is known."""
+    known = [(row, theirs) for row, (_, _, theirs) in enumerate(rows) if theirs is not None]
+    return Panel(
+        items=[
+            *(Bar(row=row, value=ours, series=0 if ours >= 0 else 1) for row, (_, ours, _) in enumerate(rows)),
+            Points(x=[theirs for _, theirs in known], y=[row for row, _ in known], series="ink", is_hollow=True),
+        ],
+        rows=[name for name, _, _ in rows],
+        title=title,
+        x=x,
+        has_zero_line=True,
+    )
+
+
 def plain_axes(axes: "Axes", palette: Palette) -> None:
     """Keep only what helps reading: light grid lines, soft ticks, no box."""
     for spine in axes.spines.values():

@@ -10,14 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 
+import numpy as np
+
+from fairground.errors import DataError
+from fairground.records.arrays import read_arrays
 from fairground.records.record import RunRecord
 from fairground.reporting import figures
 from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
-from fairground.reporting.headings import clean, shorten
+from fairground.reporting.headings import clean, heading, shorten, unit
 from fairground.reporting.methods import Method
-from fairground.reporting.run_set import RunSet, SectionKey
+from fairground.reporting.run_set import RunSet, SectionKey, leave_out
 from fairground.reporting.tables import ResultTable
 from fairground.spec.identity import flatten
 from fairground.spec.measurement_names import is_share
@@ -27,8 +32,8 @@ from fairground.studies.trials import Trial
 WIDTH = 9.4
 #: more rows of numbers are left to the table formats
 _MOST_NUMBERS = 60
-#: the metrics the papers draw, first choice first
-_HABITUAL = ("recall@1", "precision@1")
+#: two names of the metric the papers draw, first choice first
+PRECISION_AT_1 = ("recall@1", "precision@1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +67,16 @@ class FigureInputs:
     @property
     def habitual(self) -> str:
         """Recall@1 where the runs have it, as in the papers' figures; otherwise the metric of selection."""
-        return next((metric for metric in _HABITUAL if metric in self.table.metrics), self.metric)
+        return next((metric for metric in PRECISION_AT_1 if metric in self.table.metrics), self.metric)
 
     @cached_property
     def methods(self) -> list[Method]:
         """The methods with a finished run, best first."""
         return [row.method for row in self.table.rows if row.n_done]
+
+    @property
+    def n_runs(self) -> int:
+        return sum(len(method.done) for method in self.methods)
 
     @cached_property
     def series(self) -> dict[str, int | None]:
@@ -86,6 +95,10 @@ class FigureInputs:
         """Return a method's scores in the unit shown: per cent for shares."""
         chosen = metric or self.metric
         return [factor_of(chosen) * value for value in method.values(chosen, self.table.split)]
+
+    def means(self, metric: str) -> dict[str, float]:
+        """Return the mean score of each method that has the metric, by label, in the unit shown."""
+        return {method.label: fmean(some) for method in self.methods if (some := self.scores(method, metric))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +154,23 @@ def write_figures(inputs: FigureInputs, folder: Path, kind: str, *, prefix: str 
 def factor_of(metric: str) -> float:
     """Return what a score is multiplied by to be shown: 100 for shares."""
     return 100.0 if is_share(metric) else 1.0
+
+
+def axis_of(metric: str) -> str:
+    """Return the label of an axis: 'Recall@1 %'."""
+    return f"{heading(metric)}{unit(metric)}"
+
+
+def arrays_in(path: Path, names: Sequence[str]) -> tuple[np.ndarray, ...] | None:
+    """Return arrays of a run's file; None where it is missing, or unreadable, which the page says."""
+    if not path.is_file():
+        return None
+    try:
+        arrays = read_arrays(path, names)
+    except DataError as error:
+        leave_out(error)
+        return None
+    return tuple(arrays[name] for name in names)
 
 
 def count(n: int, noun: str) -> str:

@@ -9,14 +9,13 @@ Paper
     and 0.81 for MAP@R over their experiments.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain
 from statistics import fmean
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairground.reporting.drawing import Bar, Panel, Points, panels
+from fairground.reporting.drawing import bars_and_marks, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure, count
 from fairground.reporting.headings import heading
 
@@ -26,80 +25,47 @@ LEAST_EPOCHS = 4
 MLRC = {"recall@1": 0.73, "precision@1": 0.73, "map@r": 0.81}
 
 
-@dataclass(frozen=True, kw_only=True)
-class MetricAutocorrelation:
-    """One metric: the mean over `n_runs` of a run's autocorrelation."""
-
-    metric: str
-    mean: float
-    n_runs: int
-
-
-def lags_one(series: NDArray[np.float64]) -> list[float]:
-    """Return the lag-one autocorrelations of the rows (series, validations) that are long enough and not constant."""
-    if series.shape[1] < LEAST_EPOCHS:
-        return []
-    moving = series[series.min(axis=1) < series.max(axis=1)]
-    apart = moving - moving.mean(axis=1, keepdims=True)
-    found: list[float] = ((apart[:, :-1] * apart[:, 1:]).sum(axis=1) / (apart**2).sum(axis=1)).tolist()
-    return found
+def lag_one(scores: Sequence[float]) -> float | None:
+    """Return the autocorrelation of scores; None where they are too few or constant."""
+    if len(scores) < LEAST_EPOCHS or min(scores) == max(scores):
+        return None
+    apart = np.array(scores) - np.mean(scores)
+    return float((apart[:-1] * apart[1:]).sum() / (apart**2).sum())
 
 
-def autocorrelations_of(inputs: FigureInputs) -> list[MetricAutocorrelation]:
-    """Return the metrics that the runs were validated by while they trained, the smoothest first."""
-    # Runs that were validated alike are one table (runs, scores): there may be thousands.
-    alike: dict[tuple[str, ...], list[list[float]]] = {}
+def autocorrelations_of(inputs: FigureInputs) -> list[tuple[str, float, int]]:
+    """Return each validation metric with its mean over runs and their number, the smoothest first."""
+    by_metric: dict[str, list[float]] = {}
     for record in (record for method in inputs.methods for record in method.done):
         epochs = [row.validation for row in record.epochs if row.epoch > 0]
-        metrics = tuple(chain.from_iterable(epochs))
-        alike.setdefault(metrics, []).append([value for scores in epochs for value in scores.values()])
-    by_metric: dict[str, list[float]] = {}
-    for metrics, runs in alike.items():
-        table = np.array(runs, dtype=np.float64)
-        for metric in dict.fromkeys(metrics):
-            columns = [place for place, one in enumerate(metrics) if one == metric]
-            by_metric.setdefault(metric, []).extend(lags_one(table[:, columns]))
-    found = [
-        MetricAutocorrelation(metric=metric, mean=fmean(values), n_runs=len(values))
-        for metric, values in by_metric.items()
-        if values
-    ]
-    return sorted(found, key=lambda one: -one.mean)
+        for metric in dict.fromkeys(chain.from_iterable(epochs)):
+            r = lag_one([scores[metric] for scores in epochs if metric in scores])
+            if r is not None:
+                by_metric.setdefault(metric, []).append(r)
+    found = [(metric, fmean(values), len(values)) for metric, values in by_metric.items()]
+    return sorted(found, key=lambda row: -row[1])
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure for at least two metrics and two runs with enough validations."""
     found = autocorrelations_of(inputs)
-    if len(found) < 2 or max(one.n_runs for one in found) < 2:
+    most = max((n_runs for *_, n_runs in found), default=0)
+    if len(found) < 2 or most < 2:
         return None
-    known = [(row, MLRC[one.metric]) for row, one in enumerate(found) if one.metric in MLRC]
-    panel = Panel(
-        items=[
-            *(Bar(row=row, value=one.mean) for row, one in enumerate(found)),
-            Points(x=[r for _, r in known], y=[row for row, _ in known], series="ink", is_hollow=True),
-        ],
-        rows=[heading(one.metric) for one in found],
-        x="lag-one autocorrelation",
-        has_zero_line=True,
-    )
+    rows = [(heading(metric), r, MLRC.get(metric)) for metric, r, _ in found]
     return ReportFigure(
         name="autocorrelation",
         title="How smoothly each metric moves during training",
         sentence=(
-            "Lag-one autocorrelation of each metric over the epochs of a run, mean over "
-            f"{count(max(one.n_runs for one in found), 'run')}: near 1 a score moves smoothly, near 0 it jumps. Hollow "
-            "marks are the values of Musgrave et al., 2020, section 3.2: 0.73 for Recall@1, 0.81 for MAP@R."
+            f"Lag-one autocorrelation of each metric over the epochs of a run, mean over {count(most, 'run')}: near 1 "
+            "a score moves smoothly, near 0 it jumps. Hollow marks are the values of Musgrave et al., 2020, section "
+            "3.2: 0.73 for Recall@1, 0.81 for MAP@R."
         ),
-        draw=panels([panel]),
+        draw=panels([bars_and_marks(rows, x="lag-one autocorrelation")]),
         height=1.2 + 0.34 * len(found),
         columns=("metric", "autocorrelation", "runs", "MLRC"),
         numbers=tuple(
-            (
-                heading(one.metric),
-                f"{one.mean:.2f}",
-                str(one.n_runs),
-                f"{MLRC[one.metric]:.2f}" if one.metric in MLRC else "-",
-            )
-            for one in found
+            (name, f"{r:.2f}", str(n_runs), "-" if theirs is None else f"{theirs:.2f}")
+            for (name, r, theirs), (*_, n_runs) in zip(rows, found, strict=True)
         ),
     )

@@ -14,13 +14,13 @@ Departures from the paper
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
+from typing import NamedTuple
 
 from fairground.papers.claims import CLASSICS, claimed_gain
 from fairground.papers.published import published_rows
 from fairground.reporting.drawing import Bar, Panel, Series, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, count, factor_of
+from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, count, factor_of
 from fairground.reporting.figures.regularised import is_changed
 from fairground.reporting.headings import heading
 from fairground.reporting.tables import ResultTable
@@ -29,50 +29,47 @@ from fairground.spec.identity import flatten
 PAGE_ORDER = 94
 #: not part of the averages, as in the paper: a poor outlier, and the baselines
 EXCLUDED = ("fast_ap", *CLASSICS)
-_FIRST = ("recall@1", "precision@1")
+SETTINGS = ("separated", "concatenated")
 
 
-@dataclass(frozen=True, kw_only=True)
-class AverageGain:
-    """One bar: its source, the average in per cent, and the number of methods or papers."""
+class AverageGain(NamedTuple):
+    """One bar: its source, the average in per cent, and the methods or papers it is over."""
 
     source: str
     value: float
-    n: int
-    is_claimed: bool = False
-    is_concatenated: bool = False
-
-    @property
-    def series(self) -> Series:
-        return "soft" if self.is_claimed else int(self.is_concatenated)
+    over: str
+    series: Series
 
 
 def average_gains_of(inputs: FigureInputs) -> dict[str, list[AverageGain]]:
     """Return the bars over each classic loss that was run, the papers' first."""
+    tables = [table for table in (inputs.table, inputs.concatenated) if table is not None]
+    here = [_means(table, inputs.habitual) for table in tables]
+    names = ["here"] if len(here) == 1 else [f"here, {setting}" for setting in SETTINGS]
     found: dict[str, list[AverageGain]] = {}
-    here = {"here" if inputs.concatenated is None else "here, separated": _means(inputs.table, inputs.habitual)}
-    if inputs.concatenated is not None:
-        here["here, concatenated"] = _means(inputs.concatenated, inputs.habitual)
-    for over in CLASSICS:
-        measured = [_average(source, means, over) for source, means in here.items()]
-        if any(measured):
-            claimed = claimed_gain(over, inputs.dataset)
-            every = [*_mlrc(over, inputs.dataset), *measured]
-            if claimed is not None:
-                gain = AverageGain(source="papers claim", value=claimed.value, n=claimed.n_papers, is_claimed=True)
-                every.insert(0, gain)
-            found[over] = [gain for gain in every if gain is not None]
+    for baseline in CLASSICS:
+        measured = [_average(name, means, baseline, i) for i, (name, means) in enumerate(zip(names, here, strict=True))]
+        if not any(measured):
+            continue
+        mlrc = [
+            _average(f"MLRC, {setting}", _mlrc_scores(inputs.dataset, setting), baseline, i)
+            for i, setting in enumerate(SETTINGS)
+        ]
+        found[baseline] = [gain for gain in (*mlrc, *measured) if gain is not None]
+        claimed = claimed_gain(baseline, inputs.dataset)
+        if claimed is not None:
+            papers = count(claimed.n_papers, "paper")
+            found[baseline].insert(0, AverageGain("papers claim", claimed.value, papers, "soft"))
     return found
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when a classic loss was run with newer ones at Precision@1; joined models are bars of it."""
     is_joined = any("ensemble" in record.spec for record in inputs.runs.records)
-    found = average_gains_of(inputs) if inputs.habitual in _FIRST and not is_joined else {}
+    found = average_gains_of(inputs) if inputs.habitual in PRECISION_AT_1 and not is_joined else {}
     if not found:
         return None
-    n_runs = sum(len(method.done) for method in inputs.methods)
-    has_claims = any(gain.is_claimed for gains in found.values() for gain in gains)
+    has_claims = any(gain.series == "soft" for gains in found.values() for gain in gains)
     claims = (
         " Bars of papers average the claimed improvement of their own method over the classic loss in the same paper."
     )
@@ -83,27 +80,27 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
                 for row, gain in enumerate(gains)
             ],
             rows=[gain.source for gain in gains],
-            title=f"over {over}",
+            title=f"over {baseline}",
             x="average relative improvement %",
             margin=0.25,
             has_zero_line=True,
         )
-        for over, gains in found.items()
+        for baseline, gains in found.items()
     ]
     return ReportFigure(
         name="average_improvement",
         title="Papers versus these runs: the average improvement",
         sentence=(
             f"Average relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
-            f"({count(n_runs, 'run')}), without FastAP and the two classic losses.{claims if has_claims else ''} As in "
-            "figure 3 of Musgrave et al., 2020."
+            f"({count(inputs.n_runs, 'run')}), without FastAP and the two classic losses."
+            f"{claims if has_claims else ''} As in figure 3 of Musgrave et al., 2020."
         ),
         draw=panels(drawn),
         height=1.2 + 0.4 * max(len(gains) for gains in found.values()),
         columns=("over", "source", "average", "of"),
         numbers=tuple(
-            (over, gain.source, f"{gain.value:+.1f} %", count(gain.n, "paper" if gain.is_claimed else "method"))
-            for over, gains in found.items()
+            (baseline, gain.source, f"{gain.value:+.1f} %", gain.over)
+            for baseline, gains in found.items()
             for gain in gains
         ),
     )
@@ -120,22 +117,17 @@ def _means(table: ResultTable, metric: str) -> dict[str, list[float]]:
     return found
 
 
-def _average(source: str, means: Mapping[str, Sequence[float]], over: str) -> AverageGain | None:
-    """Return the average gain over the best plain method with a classic loss."""
-    at = max(means.get(over, ()), default=0.0)
-    gains = [100 * (mean - at) / at for loss, some in means.items() if loss not in EXCLUDED for mean in some if at > 0]
-    if not gains:
-        return None
-    return AverageGain(source=source, value=fmean(gains), n=len(gains), is_concatenated="concatenated" in source)
-
-
-def _mlrc(over: str, dataset: str) -> list[AverageGain | None]:
-    """Return what MLRC measured on this data set, in both settings."""
-    found = []
-    for setting in ("separated", "concatenated"):
-        means: dict[str, list[float]] = {}
-        for row in published_rows("mlrc2020"):
-            if row.dataset == dataset and row.setting == setting and row.metric in _FIRST:
-                means.setdefault(row.loss, []).append(row.right_value)
-        found.append(_average(f"MLRC, {setting}", means, over))
+def _mlrc_scores(dataset: str, setting: str) -> dict[str, list[float]]:
+    """Return what MLRC measured on this data set, by loss."""
+    found: dict[str, list[float]] = {}
+    for row in published_rows("mlrc2020"):
+        if row.dataset == dataset and row.setting == setting and row.metric in PRECISION_AT_1:
+            found.setdefault(row.loss, []).append(row.right_value)
     return found
+
+
+def _average(source: str, means: Mapping[str, Sequence[float]], baseline: str, series: Series) -> AverageGain | None:
+    """Return the average gain over the best plain method with a classic loss."""
+    at = max(means.get(baseline, ()), default=0.0)
+    gains = [100 * (mean - at) / at for loss, some in means.items() if loss not in EXCLUDED for mean in some if at > 0]
+    return AverageGain(source, fmean(gains), count(len(gains), "method"), series) if gains else None

@@ -8,24 +8,22 @@ Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 3.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
+from typing import NamedTuple
 
-from fairground.papers.published import PublishedRow, published_rows
-from fairground.reporting.drawing import Bar, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, count
+from fairground.papers.claims import CLASSICS
+from fairground.papers.published import published_rows
+from fairground.reporting.drawing import bars_and_marks, panels
+from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, count
 from fairground.reporting.figures.regularised import is_changed
 from fairground.reporting.headings import heading
 from fairground.spec.measurement_names import goodness
 
 PAGE_ORDER = 95
-BASELINES = ("contrastive", "triplet")
 _MOST = 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gain:
+class Gain(NamedTuple):
     """One method over one baseline in per cent; `measured` is what MLRC measured for the loss, over its data sets."""
 
     label: str
@@ -36,24 +34,25 @@ class Gain:
 def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
     """Return the gains over each baseline that was run, largest first."""
     found: dict[str, list[Gain]] = {}
-    means = {m.key: fmean(s) for m in inputs.methods if (s := inputs.scores(m, inputs.habitual))}
-    losses = {method.key: inputs.settings(method).get("loss", "") for method in inputs.methods}
+    means = inputs.means(inputs.habitual)
+    settings = {method.label: inputs.settings(method) for method in inputs.methods if method.label in means}
+    losses = {label: flat.get("loss", "") for label, flat in settings.items()}
     # Switched tuples or mixup make another method, which MLRC did not measure.
-    switched = {method.key for method in inputs.methods if is_changed(inputs.settings(method))}
+    changed = {label for label, flat in settings.items() if is_changed(flat)}
     is_higher = inputs.table.higher_is_better.get(inputs.habitual)
-    for baseline in BASELINES:
-        plain = [key for key in means if losses[key] == baseline and key not in switched]
-        at = abs(max((goodness(means[key], is_higher) for key in plain), default=0.0))
-        others = [method for method in inputs.methods if method.key in means and method.key not in plain]
-        if at > 0 and others:
-            gains = [
-                Gain(
-                    label=method.label,
-                    here=goodness(100 * (means[method.key] - at) / at, is_higher),
-                    measured=None if method.key in switched else _measured(losses[method.key], baseline),
-                )
-                for method in others
-            ]
+    for baseline in CLASSICS:
+        plain = [label for label in means if losses[label] == baseline and label not in changed]
+        at = abs(max((goodness(means[label], is_higher) for label in plain), default=0.0))
+        gains = [
+            Gain(
+                label=label,
+                here=goodness(100 * (mean - at) / at, is_higher),
+                measured=None if label in changed else _measured(losses[label], baseline),
+            )
+            for label, mean in means.items()
+            if at > 0 and label not in plain
+        ]
+        if gains:
             found[baseline] = sorted(gains, key=lambda gain: -gain.here)
     return found
 
@@ -63,20 +62,23 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     found = gains_of(inputs)
     if not found:
         return None
-    lines = min(_MOST, max(len(gains) for gains in found.values()))
-    left_out = any(len(gains) > _MOST for gains in found.values())
-    n_runs = sum(len(method.done) for method in inputs.methods)
+    most = max(len(gains) for gains in found.values())
     return ReportFigure(
         name="improvement",
         title="Improvement over the classic losses",
         sentence=(
             f"Relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
-            f"({count(n_runs, 'run')}); hollow marks are the measurements of Musgrave et al., 2020, for the same loss, "
-            f"mean over their data sets.{f' The {_MOST} largest are drawn.' if left_out else ''} Their figure 3 "
-            "averages over methods: see the average improvement."
+            f"({count(inputs.n_runs, 'run')}); hollow marks are the measurements of Musgrave et al., 2020, for the "
+            f"same loss, mean over their data sets.{f' The {_MOST} largest are drawn.' if most > _MOST else ''} Their "
+            "figure 3 averages over methods: see the average improvement."
         ),
-        draw=panels([_panel(over, gains[:_MOST]) for over, gains in found.items()]),
-        height=1.2 + 0.34 * lines,
+        draw=panels(
+            [
+                bars_and_marks(gains[:_MOST], title=f"over {over}", x="relative improvement %")
+                for over, gains in found.items()
+            ]
+        ),
+        height=1.2 + 0.34 * min(_MOST, most),
         columns=("over", "method", "here", "MLRC"),
         numbers=tuple(
             (over, g.label, f"{g.here:+.1f} %", "-" if g.measured is None else f"{g.measured:+.1f} %")
@@ -86,33 +88,11 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _panel(over: str, gains: Sequence[Gain]) -> Panel:
-    known = [(row, gain.measured) for row, gain in enumerate(gains) if gain.measured is not None]
-    return Panel(
-        items=[
-            *(Bar(row=row, value=gain.here, series=0 if gain.here >= 0 else 1) for row, gain in enumerate(gains)),
-            Points(x=[gain for _, gain in known], y=[row for row, _ in known], series="ink", is_hollow=True),
-        ],
-        rows=[gain.label for gain in gains],
-        title=f"over {over}",
-        x="relative improvement %",
-        has_zero_line=True,
-    )
-
-
 def _measured(loss: str, baseline: str) -> float | None:
     """Return MLRC's mean relative improvement at Precision@1, separated, over its data sets."""
-    gains = []
-    for dataset in ("cub200", "cars196", "sop"):
-        mine, base = (_best_of(word, dataset) for word in (loss, baseline))
-        if mine is not None and base is not None:
-            gains.append(100 * (mine - base) / base)
-    return fmean(gains) if gains else None
-
-
-def _best_of(loss: str, dataset: str) -> float | None:
-    def is_meant(row: PublishedRow) -> bool:
-        is_score = row.metric in ("precision@1", "recall@1") and row.setting == "separated"
-        return is_score and (row.loss, row.dataset) == (loss, dataset)
-
-    return max((row.right_value for row in published_rows("mlrc2020") if is_meant(row)), default=None)
+    best: dict[tuple[str, str], float] = {}
+    for row in published_rows("mlrc2020"):
+        if row.metric in PRECISION_AT_1 and row.setting == "separated":
+            best[row.loss, row.dataset] = max(best.get((row.loss, row.dataset), 0.0), row.right_value)
+    both = [(best[loss, data], at) for (name, data), at in best.items() if name == baseline and (loss, data) in best]
+    return fmean(100 * (mine - at) / at for mine, at in both) if both else None

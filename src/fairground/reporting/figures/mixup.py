@@ -4,78 +4,51 @@ Paper
     Roth et al., "Revisiting training strategies", ICML 2020, supplement F, figure 12.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from statistics import fmean
 
 from fairground.reporting.drawing import Key, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, count
-from fairground.reporting.figures.regularised import base_of, is_changed, is_mixed, paired_bars
-from fairground.reporting.headings import heading, unit
-from fairground.reporting.methods import Method
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count
+from fairground.reporting.figures.regularised import is_mixed, paired_bars, with_bases
 
 PAGE_ORDER = 25
 #: of the training embeddings: decay of all of them, and within classes
-DECAYS: Mapping[str, str] = {"rho": "\u03c1", "class_rho": "\u03c1 within classes"}
+DECAYS = {"rho": "\u03c1", "class_rho": "\u03c1 within classes"}
 _WITHOUT, _WITH = 0, 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class MixupPair:
-    """One objective: its values without and with mixup, by the name of the quantity."""
-
-    label: str
-    without: Mapping[str, tuple[float, ...]]
-    mixed: Mapping[str, tuple[float, ...]]
-
-
-def mixup_pairs_of(inputs: FigureInputs) -> list[MixupPair]:
-    """Return each method with mixup and the most similar one without."""
-    plain = [method for method in inputs.methods if not is_changed(inputs.settings(method))]
-    found = []
-    for method in inputs.methods:
-        base = base_of(inputs, method, plain) if is_mixed(inputs.settings(method)) else None
-        if base is not None:
-            without, mixed = (_quantities(inputs, one) for one in (base, method))
-            found.append(MixupPair(label=base.label, without=without, mixed=mixed))
-    return found
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when some method was run both ways."""
-    pairs = mixup_pairs_of(inputs)
-    titles = {inputs.habitual: f"{heading(inputs.habitual)}{unit(inputs.habitual)}", **DECAYS}
-    quantities = [
-        name for name in titles if pairs and all(pair.without.get(name) and pair.mixed.get(name) for pair in pairs)
-    ]
-    if not quantities:
+    pairs = [(base, mixed) for mixed, base in with_bases(inputs, is_mixed) if base is not None]
+    found = {
+        axis_of(inputs.habitual): [[inputs.scores(one, inputs.habitual) for one in pair] for pair in pairs],
+        **{title: [[one.values(name, "train") for one in pair] for pair in pairs] for name, title in DECAYS.items()},
+    }
+    known = {title: rows for title, rows in found.items() if rows and all(all(row) for row in rows)}
+    if not known:
         return None
-    n_runs = sum(len(pair.without[quantities[0]]) + len(pair.mixed[quantities[0]]) for pair in pairs)
-    drawn = [
-        paired_bars(
-            {pair.label: (pair.without[name], pair.mixed[name]) for pair in pairs}, _WITHOUT, _WITH, titles[name]
-        )
-        for name in quantities
-    ]
-    keys = [Key(text="without", series=_WITHOUT, kind="bar"), Key(text="with mixup", series=_WITH, kind="bar")]
+    labels = [base.label for base, _ in pairs]
+    n_runs = sum(len(values) for row in next(iter(known.values())) for values in row)
     return ReportFigure(
         name="mixup",
         title="With and without manifold mixup",
         sentence=(
-            f"{', '.join(titles[name] for name in quantities)}, mean and standard deviation, of "
-            f"{count(len(pairs), 'method')} without and with manifold mixup ({count(n_runs, 'run')}). As in figure 12 "
-            "of Roth et al., 2020; the spectra are below, where runs kept them."
+            f"{', '.join(known)}, mean and standard deviation, of {count(len(pairs), 'method')} without and with "
+            f"manifold mixup ({count(n_runs, 'run')}). As in figure 12 of Roth et al., 2020; the spectra are below, "
+            "where runs kept them."
         ),
-        draw=panels(drawn, columns=3, keys=keys, has_shared_y=True),
+        draw=panels(
+            [
+                paired_bars(list(zip(labels, rows, strict=True)), _WITHOUT, _WITH, title)
+                for title, rows in known.items()
+            ],
+            columns=3,
+            keys=[Key(text="without", series=_WITHOUT, kind="bar"), Key(text="with mixup", series=_WITH, kind="bar")],
+            has_shared_y=True,
+        ),
         height=1.5 + 0.6 * len(pairs),
-        columns=("method", *(f"{titles[name]}, {how}" for name in quantities for how in ("without", "with"))),
+        columns=("method", *(f"{title}, {how}" for title in known for how in ("without", "with"))),
         numbers=tuple(
-            (pair.label, *(f"{fmean(side[name]):.2f}" for name in quantities for side in (pair.without, pair.mixed)))
-            for pair in pairs
+            (label, *(f"{fmean(values):.2f}" for rows in known.values() for values in rows[row]))
+            for row, label in enumerate(labels)
         ),
     )
-
-
-def _quantities(inputs: FigureInputs, method: Method) -> dict[str, tuple[float, ...]]:
-    decays = {name: tuple(method.values(name, "train")) for name in DECAYS}
-    return {inputs.habitual: tuple(inputs.scores(method, inputs.habitual)), **decays}

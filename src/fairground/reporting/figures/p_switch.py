@@ -4,26 +4,26 @@ Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figure 7.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import NamedTuple
 
 from fairground.reporting.drawing import DASHED, SOLID, Key, Line, Panel, Points, panels, series_of
-from fairground.reporting.figure import FigureInputs, ReportFigure, count
-from fairground.reporting.figures.regularised import base_of, is_changed, is_regularised
-from fairground.reporting.headings import heading, unit
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count
+from fairground.reporting.figures.regularised import is_regularised, with_bases
 from fairground.reporting.methods import Method
 
 PAGE_ORDER = 60
+#: a loss with all its settings
+Loss = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SwitchCurve:
+class SwitchCurve(NamedTuple):
     """Scores of the runs at each p_switch with one loss, and without switching."""
 
     loss: str
-    at: Mapping[float, tuple[float, ...]]
-    without: tuple[float, ...]
+    at: Mapping[float, Sequence[float]]
+    without: Sequence[float]
 
 
 def switch_curves_of(inputs: FigureInputs) -> list[SwitchCurve]:
@@ -31,36 +31,27 @@ def switch_curves_of(inputs: FigureInputs) -> list[SwitchCurve]:
 
     It has the study's name of the most similar method without switching, where there is one.
     """
-    plain = [method for method in inputs.methods if not is_changed(inputs.settings(method))]
     at: dict[Loss, dict[float, list[float]]] = {}
     bases: dict[Loss, Method | None] = {}
-    for method in inputs.methods:
-        settings, scores = inputs.settings(method), inputs.scores(method, inputs.habitual)
-        if is_regularised(settings):
-            loss = _loss(settings)
-            key = "miner.p_switch" if settings.get("miner") == "rho_distance" else "regulariser.p_switch"
-            at.setdefault(loss, {}).setdefault(_number(settings.get(key)), []).extend(scores)
-            bases.setdefault(loss, base_of(inputs, method, plain))
+    for method, base in with_bases(inputs, is_regularised):
+        settings = inputs.settings(method)
+        loss = tuple((key, value) for key, value in settings.items() if key.partition(".")[0] == "loss")
+        owner = "miner" if settings.get("miner") == "rho_distance" else "regulariser"
+        p = float(settings.get(f"{owner}.p_switch", "nan"))
+        at.setdefault(loss, {}).setdefault(p, []).extend(inputs.scores(method, inputs.habitual))
+        bases.setdefault(loss, base)
     return [
         SwitchCurve(
             loss=(base and inputs.runs.names.get(base.key)) or _label(loss, list(at)),
-            at={p: tuple(found[p]) for p in sorted(found) if found[p]},
-            without=() if base is None else tuple(inputs.scores(base, inputs.habitual)),
+            at={p: found[p] for p in sorted(found) if found[p]},
+            without=() if base is None else inputs.scores(base, inputs.habitual),
         )
         for (loss, found), base in zip(at.items(), bases.values(), strict=True)
         if len(found) > 1
     ]
 
 
-#: a loss with all its settings
-Loss = tuple[tuple[str, str], ...]
-
-
-def _loss(settings: Mapping[str, str]) -> Loss:
-    return tuple((key, value) for key, value in settings.items() if key.partition(".")[0] == "loss")
-
-
-def _label(loss: Loss, others: list[Loss]) -> str:
+def _label(loss: Loss, others: Sequence[Loss]) -> str:
     """Return the name of a loss, with the settings that differ between losses of that name."""
     same = [dict(other) for other in others if dict(other).get("loss") == dict(loss).get("loss")]
     apart = [
@@ -76,12 +67,11 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     curves = switch_curves_of(inputs)
     if not curves:
         return None
-    axis = f"{heading(inputs.habitual)}{unit(inputs.habitual)}"
+    axis = axis_of(inputs.habitual)
     n_runs = sum(len(values) for curve in curves for values in (*curve.at.values(), curve.without))
     items: list[Line | Points] = []
-    for index, curve in enumerate(curves):
-        series, ps = series_of(index), list(curve.at)
-        means = [fmean(values) for values in curve.at.values()]
+    for series, curve in ((series_of(rank), curve) for rank, curve in enumerate(curves)):
+        ps, means = list(curve.at), [fmean(values) for values in curve.at.values()]
         for p, values in curve.at.items():
             items.append(Points(x=[p] * len(values), y=values, series=series, sign="o", size=4, alpha=0.4))
         items.append(Line(x=ps, y=means, series=series, dash=SOLID))
@@ -89,7 +79,6 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         if curve.without:
             level = fmean(curve.without)
             items.append(Line(x=(min(ps), max(ps)), y=(level, level), series=series, dash=DASHED, width=1.4))
-    keys = [Key(text=curve.loss, series=series_of(index)) for index, curve in enumerate(curves)]
     return ReportFigure(
         name="p_switch",
         title="How many tuples to switch",
@@ -97,7 +86,10 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             f"{axis} against p_switch, mean over seeds with every run as a dot ({count(n_runs, 'run')}); dashed lines "
             "are without switching. As in figure 7 of Roth et al., 2020."
         ),
-        draw=panels([Panel(items=items, x="p_switch", y=axis)], keys=keys),
+        draw=panels(
+            [Panel(items=items, x="p_switch", y=axis)],
+            keys=[Key(text=curve.loss, series=series_of(rank)) for rank, curve in enumerate(curves)],
+        ),
         height=3.8,
         columns=("loss", "p_switch", "mean", "runs"),
         numbers=tuple(
@@ -106,10 +98,3 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             for p, values in curve.at.items()
         ),
     )
-
-
-def _number(text: str | None) -> float:
-    try:
-        return float(text or "nan")
-    except ValueError:
-        return float("nan")

@@ -16,13 +16,12 @@ from fairground.errors import DataError
 from fairground.records.arrays import array_names, read_arrays
 from fairground.reporting.drawing import DASHES, SOLID, Dash, Key, Line, Panel, Series, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, count
-from fairground.reporting.figures.regularised import base_of, is_changed, is_mixed
+from fairground.reporting.figures.regularised import is_mixed, with_bases
 from fairground.reporting.methods import Method
 from fairground.reporting.run_set import leave_out
 
 PAGE_ORDER = 70
 ARRAY = "spectrum/spectrum"
-COLUMNS = ("method", "largest share", "10th", "last")
 #: what single precision leaves of the largest value where a direction is not used
 _ROUNDING = 1e-6
 #: blue without and red with, as in the paper
@@ -61,21 +60,21 @@ class Spectrum:
 
 def spectra_of(inputs: FigureInputs, array: str = ARRAY) -> list[Spectrum]:
     """Return the spectra of all methods, from the files of their runs."""
-    plain = [method for method in inputs.methods if not is_changed(inputs.settings(method))]
+    bases = {method.label: base for method, base in with_bases(inputs)}
     found: list[Spectrum] = []
     for method in inputs.methods:
-        settings = inputs.settings(method)
-        base = base_of(inputs, method, plain) if is_changed(settings) else None
+        base = bases.get(method.label)
         curves = arrays_of(inputs, method, array)
         length = min((len(curve) for curve in curves), default=0)
         if length:
+            change = "manifold mixup" if is_mixed(inputs.settings(method)) else "switched tuples"
             found.append(
                 Spectrum(
                     label=method.label,
                     shares=np.mean([curve[:length] for curve in curves], axis=0),
                     n_runs=len(curves),
-                    base=method.label if base is None else base.label,
-                    change="" if base is None else "manifold mixup" if is_mixed(settings) else "switched tuples",
+                    base=(base or method).label,
+                    change="" if base is None else change,
                 )
             )
     return found
@@ -91,17 +90,15 @@ def pairs_of_spectra(spectra: Sequence[Spectrum]) -> dict[str, tuple[Spectrum, S
 
 def arrays_of(inputs: FigureInputs, method: Method, name: str) -> list[np.ndarray]:
     """Return one array of the analyses of every run of a method that kept it."""
-    found = []
     files = inputs.runs.analyses
+    found = []
     for path in (files[run.name] for run in (method.done if files else ()) if run.name in files):
         try:
-            if name not in array_names(path):  # the run kept other analyses
-                continue
-            array = read_arrays(path, [name])[name]
+            array = read_arrays(path, [name])[name] if name in array_names(path) else np.zeros(0)
         except DataError as error:
             leave_out(error)
             continue
-        if array.ndim == 1 and array.dtype.kind == "f" and np.isfinite(array).all():
+        if array.ndim == 1 and len(array) and array.dtype.kind == "f" and np.isfinite(array).all():
             found.append(array)
     return found
 
@@ -147,7 +144,7 @@ def spectra_figure(
         sentence=f"{what} ({runs}).{_what_is_drawn(spectra, pairs)} {meaning}",
         draw=draw,
         height=0.6 + 2.4 * -(-len(pairs) // 3) if pairs else 4.0,
-        columns=COLUMNS,
+        columns=("method", "largest share", "10th", "last"),
         numbers=tuple(
             (s.label, *(f"{100 * s.shares[at]:.3f} %" for at in (0, min(9, len(s.shares) - 1), -1))) for s in spectra
         ),
