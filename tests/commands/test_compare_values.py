@@ -60,7 +60,7 @@ def test_folds_are_averaged_and_data_sets_compared_apart_and_over_all(
     assert fairground("compare", "--values", path, "--over-datasets") == 0
     said = capsys.readouterr().out
     assert "birds: A is better than every other method." in said
-    assert "Over 3 data sets, ranks with intervals" in said
+    assert "Over 3 data sets. Rank 1 is best" in said
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_folds_are_averaged_and_data_sets_compared_apart_and_over_all(
     [
         ("method,value\nA,1\n", "needs the columns method, seed, value"),
         ("method,seed,value\nA,0,high\n", "line 2: value must be a number; got 'high'"),
-        ("method,seed,value\nA,0,1\nA,0,2\n", "method 'A', seed 0 is there twice"),
+        ("method,seed,value\nA,0,1\nA,0,2\n", "method 'A', seed 0 is given twice"),
         ("method,seed,value\nA,,1\n", "line 2: seed is empty"),
-        ("method,seed,value\n", "has a heading and no values"),
+        ("method,seed,value\n", "has no values below its heading"),
         ("method,seed,value\nA,0,nan\n", "needs finite values"),
         ("method,seed,value,method\nA,0,1,B\n", "names a column twice"),
         ("method,seed,value\n" + "A" * 200_000 + ",0,1\n", "is not a readable CSV file in UTF-8: field larger than"),

@@ -243,7 +243,7 @@ def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
 
 
 def test_the_audit_on_a_page_has_no_internal_words(tmp_path):
-    from fairground.reporting.audits import read_audit
+    from fairground.reporting.page import read_audit
 
     said = invoke("data", "check", class_folders(tmp_path / "birds", ["a", "b", "c"]), "--json")
     (tmp_path / "audit.json").write_text(said)

@@ -64,7 +64,7 @@ def test_an_audit_is_shown_and_something_else_refused(home, tmp_path):
     assert "Data audit" in text
     assert "SHARE &lt;b&gt;3&lt;/b&gt; CLASSES" in text
     audit.write_text("[]")
-    with pytest.raises(DataError, match="is no audit: write one with `fairground data check --json`"):
+    with pytest.raises(DataError, match="is not an audit: write one with `fairground data check --json`"):
         call("--home", home, "--audit", audit)
 
 

@@ -1,4 +1,6 @@
-from math import cos, pi, sin
+"""Class vectors: cosines, angles, cross-entropy and the spread of centres."""
+
+from math import cos, pi, sin, sqrt
 
 import pytest
 import torch
@@ -6,6 +8,7 @@ import torch
 from fairground.errors import InputError
 from fairground.functional.prototypes import (
     angles,
+    centre_spread,
     class_vectors,
     cosines,
     cosines_with_centres,
@@ -65,3 +68,16 @@ def test_widened_cosine(fallback):
 def test_refusals():
     with pytest.raises(InputError, match=r"some.n_centres must be at least 1; got 0"):
         class_vectors((3, 0, 2), "normal", "some")
+
+
+def test_spread_of_the_fixture():
+    assert centre_spread(CENTRES, per_pair=False).item() == pytest.approx(0.603899101, abs=1e-9)
+    assert centre_spread(CENTRES, per_pair=True).item() == pytest.approx(1.207798202, abs=1e-9)
+
+
+def test_three_centres_a_class_agree_with_a_loop():
+    centres = torch.cat([CENTRES, CENTRES.flip(2)[:, :1]], dim=1)
+    total = sum(
+        sqrt(2 - 2 * cosine(one[first], one[second])) for one in centres for first, second in ((0, 1), (0, 2), (1, 2))
+    )
+    assert centre_spread(centres, per_pair=False).item() == pytest.approx(total / (4 * 3 * 2), abs=1e-12)

@@ -1,7 +1,10 @@
+"""Collapse of a space, and its singular values in blocks."""
+
+import numpy as np
 import pytest
 import torch
 
-from fairground.functional.spectral import collapse_of
+from fairground.functional.spectral import collapse_of, singular_values
 
 
 def cloud(n=200, d=64):
@@ -26,3 +29,13 @@ def test_each_collapse_is_named():
     assert "dimensions" in collapse_of(plane).sentence
     assert collapse_of(torch.zeros(4, 16)).kind == "zero"
     assert collapse_of(torch.full((4, 16), torch.nan)).kind == "not_finite"
+
+
+def test_blocks_give_the_singular_values_of_the_whole():
+    draw = np.random.default_rng(0)
+    # Condition number 1e12: squaring the matrix would lose the small values.
+    matrix = draw.normal(size=(300, 6)) * 10.0 ** -np.arange(0, 12, 2)
+    whole = np.linalg.svd(matrix, compute_uv=False)
+    for step in (7, 100, 300):
+        blocks = (matrix[begin : begin + step] for begin in range(0, 300, step))
+        np.testing.assert_allclose(singular_values(blocks), whole, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Image files by row: sizes from their heads, crops that no number of threads changes, and a fingerprint."""
+"""Images from files and from memory."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,7 @@ from PIL import Image
 
 from fairground.errors import DataError, InputError
 from fairground.loading.decoding import n_threads
-from fairground.loading.image_dataset import ImageFiles
+from fairground.loading.image_dataset import ImageFiles, ImagesInMemory
 from fairground.loading.transform_steps import resize_shorter_side
 from tests.loading.pictures import photo, photo_files
 
@@ -73,7 +73,7 @@ def test_boxes_cut_each_image_before_anything_else(tmp_path: Path) -> None:
         DataError, match=r"box \(0, 0, 61, 40\) does not lie within image .*000\.jpg', which is 60 wide"
     ):
         files(tmp_path, boxes=np.array([[0, 0, 61, 40], *boxes[1:]])).sizes(np.arange(4))
-    with pytest.raises(DataError, match="boxes need four edges an image"):
+    with pytest.raises(DataError, match="boxes need four edges per image"):
         files(tmp_path, boxes=boxes[:2])
 
 
@@ -95,3 +95,38 @@ def test_the_fingerprint_follows_names_and_content_but_not_the_folder(tmp_path: 
     moved[0].unlink()
     with pytest.raises(DataError, match=r"000\.jpg' cannot be read"):
         ImageFiles(moved, root=tmp_path / "moved").fingerprint()
+
+
+def numbered(n=5, channels=2):
+    return np.arange(n * channels * 6, dtype=np.uint8).reshape(n, channels, 2, 3)
+
+
+@pytest.mark.parametrize("rows", [np.array([3, 0, 3]), np.array([3, 0, 3], dtype=np.int32), torch.tensor([3, 0, 3])])
+def test_rows_come_in_the_order_asked_for(rows):
+    taken = ImagesInMemory(numbered()).take(rows)
+    assert taken.dtype == torch.uint8
+    assert (taken.numpy() == numbered()[[3, 0, 3]]).all()
+
+
+def test_what_is_taken_can_be_changed_without_changing_the_data():
+    images = ImagesInMemory(numbered())
+    before = images.fingerprint()
+    images.take(np.array([0, 1])).zero_()
+    assert images.fingerprint() == before
+    assert len(images) == 5
+
+
+def test_the_fingerprint_sees_every_pixel_and_the_shape():
+    pixels = numbered()
+    changed = pixels.copy()
+    changed[-1, -1, -1, -1] ^= 1
+    prints = {ImagesInMemory(p).fingerprint() for p in (pixels, changed, pixels.reshape(5, 2, 3, 2))}
+    assert len(prints) == 3
+    assert ImagesInMemory(numbered()).fingerprint() in prints
+
+
+def test_other_arrays_are_refused():
+    with pytest.raises(DataError, match=r"images in memory are \(n, channels, height, width\); got \(5, 2, 2\)"):
+        ImagesInMemory(np.zeros((5, 2, 2), np.uint8))
+    with pytest.raises(DataError, match="images in memory are uint8; got float32"):
+        ImagesInMemory(np.zeros((5, 1, 2, 2), np.float32))

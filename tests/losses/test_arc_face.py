@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.losses import ArcFaceLoss, NormalisedSoftmaxLoss
+from fairground.losses import ArcFaceLoss
 from tests.losses.fixtures import F8, F8B, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
 
@@ -73,13 +73,6 @@ def test_the_fallback_keeps_the_loss_growing_with_the_angle():
         values[fallback] = [loss(row.unsqueeze(0), torch.tensor([0])).item() for row in turned]
     assert values[True] == sorted(values[True])
     assert values[False][1] > values[False][2]
-
-
-def test_without_margin_it_is_normalised_softmax():
-    softmax = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1 / 16))
-    assert pinned(ArcFaceLoss(**FACTS, margin=0, scale=16))(X, F8).item() == pytest.approx(
-        softmax(X, F8).item(), abs=1e-12
-    )
 
 
 def test_the_published_code_has_no_margin():

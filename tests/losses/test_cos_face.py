@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.losses import CosFaceLoss, NormalisedSoftmaxLoss
+from fairground.losses import CosFaceLoss
 from tests.losses.fixtures import F8, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
 
@@ -24,13 +24,6 @@ def test_agrees_with_a_loop():
         terms.append(-log(shares[y] / sum(shares)))
     loss = pinned(CosFaceLoss(**FACTS, margin=0.4, scale=5))
     assert loss(X, F8).item() == pytest.approx(sum(terms) / len(terms), abs=1e-12)
-
-
-def test_without_margin_it_is_normalised_softmax():
-    softmax = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1 / 30))
-    assert pinned(CosFaceLoss(**FACTS, margin=0, scale=30))(X, F8).item() == pytest.approx(
-        softmax(X, F8).item(), abs=1e-13
-    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import torch
 
 from fairground.contracts.tuples import Pairs, Triplets
 from fairground.errors import InputError
-from fairground.losses import SnrLoss, TripletLoss
+from fairground.losses import SnrLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, T8B, X
 
@@ -76,13 +76,6 @@ def test_mining_everything_is_no_mining(settings):
     ours, theirs = (loops.gradient_of(loss, X, F8, chosen) for chosen in (None, tuples))
     assert ours[0] == pytest.approx(theirs[0], abs=1e-12)
     torch.testing.assert_close(ours[1], theirs[1])
-
-
-def test_without_centring_it_would_be_the_squared_triplet_loss():
-    # Unit vectors whose coordinates sum to 0 need no centring, and all have the same variance.
-    centred = X - X.mean(1, keepdim=True)
-    ours = SnrLoss(form="triplet", margin=0.2)(centred, F8B)
-    assert ours.item() == pytest.approx(TripletLoss(margin=0.2, power=2)(centred, F8B).item(), abs=1e-12)
 
 
 def test_a_constant_vector_has_a_finite_loss():

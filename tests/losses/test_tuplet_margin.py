@@ -5,7 +5,7 @@ import torch
 
 from fairground.contracts.tuples import Triplets
 from fairground.errors import InputError
-from fairground.losses import NtXentLoss, TupletMarginLoss
+from fairground.losses import TupletMarginLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, X
 
@@ -33,15 +33,6 @@ def test_agrees_with_a_loop(labels):
     terms = [_term(s, a, p, loops.negatives(labels, a), 20.0, 5.0) for a, p in loops.positive_pairs(labels)]
     loss = TupletMarginLoss(margin=20.0, scale=5.0)
     assert loss(X, labels).item() == pytest.approx(loops.mean(terms), abs=1e-12)
-
-
-def test_without_a_margin_it_is_nt_xent():
-    ours, theirs = (
-        loops.gradient_of(loss, X, F8)
-        for loss in (TupletMarginLoss(margin=0.0, scale=8.0), NtXentLoss(temperature=1 / 8))
-    )
-    assert ours[0] == pytest.approx(theirs[0], abs=1e-9)
-    torch.testing.assert_close(ours[1], theirs[1])
 
 
 def test_a_repeated_pair_counts_twice():

@@ -52,8 +52,11 @@ def write_gallery(
     right = np.array([[True] * 4, [True, False, True, False], [False] * 4])
     names = np.array([[labels[0]] + [labels[0] if hit else labels[1] for hit in row] for row in right])
     images = random.integers(0, 255, size=(3, 5, side, side, channels), dtype=np.uint8)
-    arrays = {"images": images, "labels": names, "right": right, "average_precision": np.array([1.0, 0.5, 0.0])}
-    write_arrays(path, arrays if rows is None else {**arrays, "rows": rows})
+    rows = np.arange(15).reshape(3, 5) if rows is None else rows
+    precision = np.array([1.0, 0.5, 0.0])
+    write_arrays(
+        path, {"images": images, "labels": names, "right": right, "average_precision": precision, "rows": rows}
+    )
     return path
 
 

@@ -8,9 +8,8 @@ import pytest
 from fairground.errors import InputError
 from fairground.records.arrays import write_arrays
 from fairground.records.run_folder import RunFolder
-from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison import ComparisonResult
-from fairground.reporting.methods import methods_of
+from fairground.reporting.methods import ClassScores, methods_of
 from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.sections import inputs_of, sections_of
@@ -90,20 +89,20 @@ def test_the_page_shows_all_three_and_says_what_the_rest_is_over(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        (lambda folder: folder.queries.unlink(), "kept no scores by query"),
+        (lambda folder: folder.queries.unlink(), "has no scores per query"),
         (lambda folder: write_arrays(folder.queries, {"class_sizes": SIZES}), "has no per_class/map@r in queries.npz"),
         (
             lambda folder: write_arrays(
                 folder.queries, {"class_sizes": SIZES, "per_class/map@r": np.full(len(SIZES), 0.1)}
             ),
-            "is no mean over its queries",
+            "is not a mean over its queries",
         ),
     ],
 )
 def test_without_class_scores_it_is_refused_in_a_sentence_and_the_page_does_without(damage, why, tmp_path):
     records = made(tmp_path, classes=0.1)
     damage(RunFolder(tmp_path, records[0].name))
-    with pytest.raises(InputError, match=f"nothing can be said of other test classes: .*{why}"):
+    with pytest.raises(InputError, match=f"no comparison over test classes: .*{why}"):
         ComparisonResult.from_records(records, over="both", folders=folders(records, tmp_path))
     (section,) = sections_of(inputs_of(RunSet.in_home(records, tmp_path)))
     assert section.confidence.by_kind == ()

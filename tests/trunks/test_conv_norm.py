@@ -7,9 +7,12 @@ import pytest
 import torch
 from torch import nn
 
+from fairground.heads.linear import LinearHead
 from fairground.spec.catalogue import find
+from fairground.training.model import EmbeddingModel
 from fairground.trunks import _conv_norm
 from fairground.trunks._conv_norm import Chain, conv_norm, run
+from fairground.trunks.folded_conv import FoldedConvTrunk
 
 
 def one_after_another():
@@ -119,3 +122,52 @@ def test_mixed_precision_multiplies_in_bfloat16():
         found = chain(images)
     assert found.dtype == torch.bfloat16
     assert torch.allclose(found.float(), chain(images), atol=0.1)
+
+
+def step_by_step(trunk, images):
+    """Fold by slices, and put ReLU before the maximum, as the papers do."""
+    corners = [images[:, :, i::2, j::2] for i in (0, 1) for j in (0, 1)]
+    hidden = torch.stack(corners, dim=2).flatten(1, 2)
+    for *_, convolution, norm, _, _ in trunk.stages:
+        hidden = nn.functional.max_pool2d(torch.relu(norm(convolution(hidden))), 2)
+    return hidden.mean((2, 3))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_it_is_the_formula(channels):
+    torch.manual_seed(0)
+    trunk = FoldedConvTrunk(channels=channels, widths=(5, 7)).eval()
+    images = torch.randn(4, channels, 16, 24)
+    assert torch.allclose(trunk(images), step_by_step(trunk, images), atol=1e-5)
+
+
+def test_a_value_by_hand_of_folded_conv():
+    trunk = FoldedConvTrunk(channels=1, widths=(1,)).eval()
+    with torch.no_grad():
+        trunk.stages[0][1].weight.zero_()
+        trunk.stages[0][1].weight[0, 3, 1, 1] = 2.0  # twice the pixel below and right of each square's first
+    image = torch.zeros(1, 1, 4, 4)
+    image[0, 0, 3, 1] = 5.0
+    expected = 10 / (1 + trunk.stages[0][2].eps) ** 0.5
+    assert trunk(image).item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["resnet50", "googlenet", "bn_inception", "efficientnet_lite0", "mobilenet_v2"])
+@pytest.mark.parametrize("freeze", ["none", "stats", "stats_and_affine"])
+def test_a_step_moves_what_is_not_frozen_and_nothing_else(name: str, freeze: str) -> None:
+    trunk = find("trunks", name)(channels=3, weights=None)
+    head = LinearHead(n_features=trunk.n_features, embedding_dim=4)
+    model = EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm=freeze).train()
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    optimiser = torch.optim.SGD([weight for weight in model.parameters() if weight.requires_grad], lr=0.1)
+    images = torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    (model(images) * torch.tensor([1.0, -2.0, 3.0, 0.5])).sum().backward()
+    optimiser.step()
+    changed = {key for key, value in model.state_dict().items() if not torch.equal(value, before[key])}
+    norms = {key.rpartition(".")[0] for key in before if key.endswith("running_mean")}
+    assert norms
+    statistics = {f"{norm}.{kind}" for norm in norms for kind in ("running_mean", "running_var")}
+    affine = {f"{norm}.{kind}" for norm in norms for kind in ("weight", "bias")}
+    assert bool(statistics & changed) == (freeze == "none")
+    assert bool(affine & changed) == (freeze != "stats_and_affine")
+    assert any(key.endswith("conv1.weight") or "conv" in key for key in changed)

@@ -39,7 +39,8 @@ def theirs() -> dict[str, torch.Tensor]:
 
 
 def load(trunk: Trunk, path: Path | str, **options: object) -> str:
-    return load_weights(trunk, name="small", weights=str(path), dropped=("fc.",), **options)
+    trunk.published = options.pop("published", ())
+    return load_weights(trunk, str(path), dropped=("fc.",), **options)
 
 
 def published(path: Path, sha256: str = "") -> tuple[PublishedWeights]:

@@ -19,14 +19,7 @@ import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.loading.class_folders import class_folders, sub_folders
-from fairground.loading.image_dataset import (
-    PhotoDataset,
-    Photos,
-    check_counts,
-    check_prepared,
-    existing_root,
-    first_with,
-)
+from fairground.loading.image_dataset import OfficialDataset, Photos, check_prepared, first_with
 from fairground.spec.counts import Counts
 
 SOURCE = (
@@ -35,7 +28,7 @@ SOURCE = (
 )
 
 
-class Cars196Dataset(PhotoDataset):
+class Cars196Dataset(OfficialDataset):
     """`root` has `cars_annos.mat` beside `car_ims/`, or a folder for each class, perhaps in `images/`.
 
     `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
@@ -43,17 +36,17 @@ class Cars196Dataset(PhotoDataset):
     first half trains, since folders have no number.
     """
 
+    title = "Cars196"
+    source = SOURCE
     official: ClassVar[Counts] = Counts(train_classes=98, train_images=8054, test_classes=98, test_images=8131)
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("cars196", prepared)
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
-    def photos(self) -> Photos:
-        root = existing_root("cars196", self.root, SOURCE)
+    def find(self, root: Path) -> Photos:
         listed = first_with([root, root / "devkit"], "cars_annos.mat")
-        photos = _by_annotations(root, listed / "cars_annos.mat") if listed is not None else _by_folders(root)
-        return check_counts("Cars196", photos, self.official, subset=self.subset)
+        return _by_annotations(root, listed / "cars_annos.mat") if listed is not None else _by_folders(root)
 
 
 def _by_annotations(root: Path, path: Path) -> Photos:

@@ -20,16 +20,7 @@ import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.loading.class_folders import class_folders, sub_folders
-from fairground.loading.image_dataset import (
-    PhotoDataset,
-    Photos,
-    check_counts,
-    check_prepared,
-    existing_root,
-    first_with,
-    integers,
-    read_words,
-)
+from fairground.loading.image_dataset import OfficialDataset, Photos, check_prepared, first_with, integers, read_words
 from fairground.spec.counts import Counts
 
 SOURCE = (
@@ -39,24 +30,24 @@ SOURCE = (
 _NUMBERED = re.compile(r"\d{3}\.")
 
 
-class Cub200Dataset(PhotoDataset):
+class Cub200Dataset(OfficialDataset):
     """`root` is the folder CUB_200_2011 or the one it is in; `images/<class>/` without the lists will do.
 
     `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
     decoding, faster and a little different. `subset` takes a part of the data set for what it is.
     """
 
+    title = "CUB-200-2011"
+    source = SOURCE
     official: ClassVar[Counts] = Counts(train_classes=100, train_images=5864, test_classes=100, test_images=5924)
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("cub200", prepared)
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
-    def photos(self) -> Photos:
-        root = existing_root("cub200", self.root, SOURCE)
+    def find(self, root: Path) -> Photos:
         listed = first_with([root, root / "CUB_200_2011"], "images.txt")
-        photos = _by_lists(listed) if listed is not None else _by_folders(root)
-        return check_counts("CUB-200-2011", photos, self.official, subset=self.subset)
+        return _by_lists(listed) if listed is not None else _by_folders(root)
 
 
 def _by_lists(folder: Path) -> Photos:

@@ -18,15 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.loading.image_dataset import (
-    PhotoDataset,
-    Photos,
-    check_counts,
-    check_prepared,
-    existing_root,
-    first_with,
-    read_words,
-)
+from fairground.loading.image_dataset import OfficialDataset, Photos, check_prepared, first_with, read_words
 from fairground.spec.counts import Counts
 
 N_QUERIES = 14218
@@ -37,21 +29,22 @@ SOURCE = (
 )
 
 
-class InShopDataset(PhotoDataset):
+class InShopDataset(OfficialDataset):
     """`root` has `list_eval_partition.txt`, itself or in `Eval/` or `Anno/`, and `img/`, itself or in `Img/`.
 
     `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
     decoding, faster and a little different. `subset` takes a part of the data set for what it is.
     """
 
+    title = "In-Shop Clothes"
+    source = SOURCE
     official: ClassVar[Counts] = Counts(train_classes=3997, train_images=25882, test_classes=3985, test_images=26830)
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("in_shop", prepared)
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
-    def photos(self) -> Photos:
-        root = existing_root("in_shop", self.root, SOURCE)
+    def find(self, root: Path) -> Photos:
         listed = first_with([root, root / "Eval", root / "Anno"], LIST)
         if listed is None:
             raise DataError(f"in_shop.root: no {LIST} in {root} or its Eval or Anno. {SOURCE}")
@@ -60,11 +53,11 @@ class InShopDataset(PhotoDataset):
         n_queries = int(photos.is_query.sum())
         require(
             self.subset or n_queries == N_QUERIES,
-            f"In-Shop Clothes has {N_QUERIES} queries; this copy lists {n_queries}. Say data.subset=true if this is a "
+            f"In-Shop Clothes has {N_QUERIES} queries; this copy lists {n_queries}. Set data.subset=true if this is a "
             "part of it on purpose",
             DataError,
         )
-        return check_counts("In-Shop Clothes", photos, self.official, subset=self.subset)
+        return photos
 
 
 def _by_list(root: Path, path: Path) -> Photos:

@@ -16,16 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairground.errors import DataError
-from fairground.loading.image_dataset import (
-    PhotoDataset,
-    Photos,
-    check_counts,
-    check_prepared,
-    existing_root,
-    first_with,
-    integers,
-    read_words,
-)
+from fairground.loading.image_dataset import OfficialDataset, Photos, check_prepared, first_with, integers, read_words
 from fairground.spec.counts import Counts
 
 SOURCE = (
@@ -34,27 +25,28 @@ SOURCE = (
 )
 
 
-class SopDataset(PhotoDataset):
+class SopDataset(OfficialDataset):
     """`root` has the lists, itself or in `Info_Files/`, and the folders of images, itself or in `images/`.
 
     `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
     decoding, faster and a little different. `subset` takes a part of the data set for what it is.
     """
 
+    title = "Stanford Online Products"
+    source = SOURCE
     official: ClassVar[Counts] = Counts(train_classes=11318, train_images=59551, test_classes=11316, test_images=60502)
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
         check_prepared("sop", prepared)
         self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
-    def photos(self) -> Photos:
-        root = existing_root("sop", self.root, SOURCE)
+    def find(self, root: Path) -> Photos:
         inner = root / "Stanford_Online_Products"
         listed = first_with([root, root / "Info_Files", inner, inner / "Info_Files"], "Ebay_train.txt")
         if listed is None:
             raise DataError(f"sop.root: no Ebay_train.txt in {root} or its Info_Files. {SOURCE}")
         home = listed.parent if listed.name == "Info_Files" else listed
-        return check_counts("Stanford Online Products", _by_lists(listed, home), self.official, subset=self.subset)
+        return _by_lists(listed, home)
 
 
 def _by_lists(lists: Path, home: Path) -> Photos:

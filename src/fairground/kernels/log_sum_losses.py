@@ -11,11 +11,7 @@ from fairground.contracts.loss import KernelResult
 from fairground.contracts.tuples import Tuples
 from fairground.functional.reductions import softplus
 from fairground.kernels.batch_pairs import BatchPairs, batch_pairs, kernel_of_pairs, one_random_positive
-from fairground.kernels.vector_gradients import (
-    kernel_of_distances,
-    kernel_of_products,
-    normalize_rows,
-)
+from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, normalize_rows
 
 #: exponentials of numbers up to this magnitude, and sums of millions of them, are well inside float32
 SAFE = 64.0
@@ -83,7 +79,7 @@ class Tuplets(NamedTuple):
     def gradient_(self, push: Tensor, pull: Tensor) -> Tensor:
         """Return (n, n): `push` (k,) shared out over the negatives of each pair's anchor, less `pull` (k,) at the pair.
 
-        It lies in the memory of the logits, and can be asked for once.
+        It reuses the memory of the logits, so it can be asked for once.
         """
         gradient = self.negatives.shares_(self.pairs.per_anchor(push))
         return gradient.put_(self.pairs.place, -pull, accumulate=True)

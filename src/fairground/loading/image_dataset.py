@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -58,7 +58,7 @@ class ImageFiles(Images):
     ) -> None:
         require(
             boxes is None or boxes.shape == (len(paths), 4),
-            f"boxes need four edges an image; got {None if boxes is None else boxes.shape} for {len(paths)} images",
+            f"boxes need four edges per image; got {None if boxes is None else boxes.shape} for {len(paths)} images",
             DataError,
         )
         self.paths = tuple(Path(path) for path in paths)
@@ -224,7 +224,7 @@ SHOWN = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Photos:
-    """`paths` (n) lie below `root`; the columns mean what they mean in an ImageTable. `boxes` (n, 4) are pixels.
+    """`paths` (n) are below `root`; the columns mean what they mean in an ImageTable. `boxes` (n, 4) are pixels.
 
     `notes` are sentences for the record: what was left out, and why.
     """
@@ -243,7 +243,7 @@ class Photos:
     notes: tuple[str, ...] = ()
 
     def select(self, rows: np.ndarray) -> "Photos":
-        """Return some rows only; classes left without an image go, and the others are numbered anew."""
+        """Return some rows only; classes left without an image go, and the others are renumbered."""
         kept, labels = np.unique(self.labels[rows], return_inverse=True)
         columns = ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups", "boxes")
         held = {name: getattr(self, name) for name in columns}
@@ -305,9 +305,27 @@ class PhotoDataset(Dataset):
             names = some_names([photos.paths[row] for row in missing])
             raise DataError(
                 f"{len(missing)} of {len(photos.paths)} images are not in {photos.root}: {names}. Unpack the archive "
-                "anew, remove broken links, or leave them out of the list"
+                "again, remove broken links, or leave them out of the list"
             )
         return photos.table(prepared=self.prepared, draft=self.draft)
+
+
+class OfficialDataset(PhotoDataset):
+    """A published data set with known counts. `find` looks for its files below a folder; nothing is downloaded."""
+
+    #: the name in sentences, and where the data can be had
+    title: ClassVar[str]
+    source: ClassVar[str]
+    official: ClassVar[Counts]
+    root: str
+
+    @abstractmethod
+    def find(self, root: Path) -> Photos:
+        """Return the images below an existing folder, the published test half marked."""
+
+    def photos(self) -> Photos:
+        root = existing_root(type(self).__module__.rpartition(".")[2], self.root, self.source)
+        return check_counts(self.title, self.find(root), self.official, subset=self.subset)
 
 
 def check_counts(name: str, photos: Photos, official: Counts, *, subset: bool) -> Photos:
@@ -320,8 +338,8 @@ def check_counts(name: str, photos: Photos, official: Counts, *, subset: bool) -
     wanted, got = _in_words(official), _in_words(found)
     require(
         subset,
-        f"{name} has {wanted}; this copy has {got}. Unpack the archive anew, or say data.subset=true if this is a part "
-        "of it on purpose; its scores are then not those of the benchmark",
+        f"{name} has {wanted}; this copy has {got}. Unpack the archive again, or set data.subset=true if this is a "
+        "part of it on purpose; its scores are then not those of the benchmark",
         DataError,
     )
     return replace(photos, notes=(*photos.notes, f"data: a subset of {name}: {got}, instead of {wanted}"))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import torch
@@ -25,31 +25,16 @@ from fairground.loading.transform_steps import cut, require_one_size, resize_sho
 from fairground.records.lock import held
 from fairground.spec.catalogue import nearest
 
+if TYPE_CHECKING:
+    from fairground.loading.image_dataset import ImageFiles
+
 Tell = Callable[[int, int], None]
 #: about this many bytes of pixels are prepared in memory before they are written and marked as done
 _CHUNK_BYTES = 1 << 26
 
 
-class Pictures(Protocol):
-    """What can be prepared: image files that know their names."""
-
-    paths: tuple[Path, ...]
-    draft: bool
-
-    def __len__(self) -> int: ...
-
-    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
-        """Return height and width (k, 2) of the images of `rows`."""
-
-    def resized(self, row: int, shorter_side: int) -> Image.Image:
-        """Return the image of a row with its shorter side resized."""
-
-    def fingerprint(self) -> str:
-        """Return a hash over the files."""
-
-
-def build(folder: Path, source: Pictures, side: int, tell: Tell | None, index: Mapping[str, str | int]) -> None:
-    """Prepare all images beside `folder`, taking up an interrupted build, and put the result in its place."""
+def build(folder: Path, source: "ImageFiles", side: int, tell: Tell | None, index: Mapping[str, object]) -> None:
+    """Prepare all images beside `folder`, continuing an interrupted build, and put the result in its place."""
     part = folder.with_suffix(".part")
     sizes = source.sizes(np.arange(len(source)), shorter_side=side)
     lengths = sizes.prod(axis=1) * 3
@@ -59,7 +44,8 @@ def build(folder: Path, source: Pictures, side: int, tell: Tell | None, index: M
         for rows in _chunks(np.flatnonzero(~done), lengths):
             if tell is not None:
                 tell(int(done.sum()), len(done))
-            for row, (digest, pixels) in zip(rows, _prepare(source, rows, side, sizes), strict=True):
+            found = for_each(lambda row: _prepared(source, row, side, sizes), rows.tolist())
+            for row, (digest, pixels) in zip(rows, found, strict=True):
                 hashes[row] = digest
                 file.seek(int(begins[row]))
                 file.write(pixels)
@@ -130,11 +116,7 @@ def _chunks(rows: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
     yield from (chunk for chunk in np.split(rows, np.flatnonzero(np.diff(numbers)) + 1) if len(chunk))
 
 
-def _prepare(source: Pictures, rows: np.ndarray, side: int, sizes: np.ndarray) -> list[tuple[np.ndarray, bytes]]:
-    return for_each(lambda row: _one(source, row, side, sizes), rows.tolist())
-
-
-def _one(source: Pictures, row: int, side: int, sizes: np.ndarray) -> tuple[np.ndarray, bytes]:
+def _prepared(source: "ImageFiles", row: int, side: int, sizes: np.ndarray) -> tuple[np.ndarray, bytes]:
     """Return the hash of an image's file and its prepared pixels."""
     digest = file_hash(source.paths[row])
     picture = source.resized(row, side)
@@ -176,7 +158,7 @@ def cache_root(kind: CacheKind = "prepared") -> Path:
     return base / kind
 
 
-def open_cache(source: Pictures, side: int, tell: Tell | None = None) -> Cache:
+def open_cache(source: "ImageFiles", side: int, tell: Tell | None = None) -> Cache:
     """Return the cache of a source, building it where it is missing, damaged or out of date."""
     fingerprint = source.fingerprint()
     words = json.dumps([_VERSION, fingerprint, side, source.draft])
@@ -190,11 +172,7 @@ def open_cache(source: Pictures, side: int, tell: Tell | None = None) -> Cache:
             # Another process may have built it while this one waited.
             found = _read(folder, source)
             if found is None:
-                noted: dict[str, str | int] = {
-                    "version": _VERSION,
-                    "fingerprint": fingerprint,
-                    "source": _place(source),
-                }
+                noted = {"version": _VERSION, "fingerprint": fingerprint, "source": _place(source)}
                 build(folder, source, side, tell, noted)
                 found = _read(folder, source)
     except OSError as error:
@@ -207,7 +185,7 @@ def open_cache(source: Pictures, side: int, tell: Tell | None = None) -> Cache:
     return found
 
 
-def _read(folder: Path, source: Pictures) -> Cache | None:
+def _read(folder: Path, source: "ImageFiles") -> Cache | None:
     """Return the cache in a folder if it is complete and its source unchanged."""
     try:
         index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
@@ -225,14 +203,14 @@ def _read(folder: Path, source: Pictures) -> Cache | None:
     return Cache(flat=flat.view(np.ndarray), begins=np.cumsum(lengths) - lengths, sizes=sizes)
 
 
-def _place(source: Pictures) -> str:
-    """Return the folder that all images lie below, for whoever tidies up; empty where they share none."""
+def _place(source: "ImageFiles") -> str:
+    """Return the folder that holds all images, shown in the list of caches; empty where they share none."""
     with suppress(ValueError):
         return os.path.commonpath([path.parent.absolute() for path in source.paths])
     return ""
 
 
-def _is_current(folder: Path, source: Pictures) -> bool:
+def _is_current(folder: Path, source: "ImageFiles") -> bool:
     """Tell whether the files are those that were prepared; where only times differ, ask their bytes."""
     noted = np.load(folder / "times.npy", allow_pickle=False)
     times = file_times(source.paths)
@@ -256,7 +234,7 @@ class CacheEntry:
     """One cache: the folder its images came from (empty where not noted), their number, bytes, last use.
 
     Prepared images have a `side`; outputs of frozen stages name the `trunk` and how many of its stages are frozen. One
-    that is not whole is a build under way, or one that was interrupted and would be taken up.
+    that is not complete is being built, or was interrupted and will be continued.
     """
 
     kind: CacheKind
@@ -349,7 +327,7 @@ class PreparedImages(Images):
 
     is_slow = True
 
-    def __init__(self, source: Pictures, *, side: int) -> None:
+    def __init__(self, source: "ImageFiles", *, side: int) -> None:
         require(16 <= side <= 4096, f"prepared must be a shorter side in [16, 4096] pixels, or 0; got {side}")
         self.source, self.side = source, side
         self._cache: Cache | None = None
@@ -376,7 +354,7 @@ class PreparedImages(Images):
                 self._cache = open_cache(self.source, self.side, heard)
 
     def cache_sentence(self) -> str:
-        """Say where the prepared images lie and how large they are, where they were prepared just now."""
+        """Say where the prepared images are and how large, if they were prepared just now."""
         if not self._is_new or self._cache is None:
             return ""
         return (

@@ -44,10 +44,7 @@ class AngularLoss(Loss):
     """`alpha`, in degrees, bounds the angle at the negative; `normalise` makes the N-pair part one of cosines too."""
 
     reference: ClassVar[Reference] = Reference(
-        authors="Wang, Zhou, Wen, Liu and Lin",
-        title="Deep Metric Learning with Angular Loss",
-        venue="ICCV",
-        year=2017,
+        authors="Wang, Zhou, Wen, Liu and Lin", title="Deep Metric Learning with Angular Loss", venue="ICCV", year=2017
     )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real | LogReal]] = {

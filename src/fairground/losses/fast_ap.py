@@ -33,10 +33,7 @@ class FastApLoss(Loss):
     """`bins` is the number of intervals the squared distances, 0 to 4, are cut into."""
 
     reference: ClassVar[Reference] = Reference(
-        authors="Cakir, He, Xia, Kulis and Sclaroff",
-        title="Deep metric learning to rank",
-        venue="CVPR",
-        year=2019,
+        authors="Cakir, He, Xia, Kulis and Sclaroff", title="Deep metric learning to rank", venue="CVPR", year=2019
     )
     tunable: ClassVar[dict[str, Integer]] = {"bins": Integer(low=2, high=250)}
 

@@ -35,10 +35,7 @@ class HistogramLoss(Loss):
     """`nodes` is the number of points the cosines, -1 to 1, are rounded to, half to each neighbour."""
 
     reference: ClassVar[Reference] = Reference(
-        authors="Ustinova and Lempitsky",
-        title="Learning deep embeddings with histogram loss",
-        venue="NIPS",
-        year=2016,
+        authors="Ustinova and Lempitsky", title="Learning deep embeddings with histogram loss", venue="NIPS", year=2016
     )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Integer]] = {"nodes": Integer(low=5, high=201)}

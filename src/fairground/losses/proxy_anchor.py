@@ -35,10 +35,7 @@ class ProxyAnchorLoss(Loss):
     """
 
     reference: ClassVar[Reference] = Reference(
-        authors="Kim, Kim, Cho and Kwak",
-        title="Proxy anchor loss for deep metric learning",
-        venue="CVPR",
-        year=2020,
+        authors="Kim, Kim, Cho and Kwak", title="Proxy anchor loss for deep metric learning", venue="CVPR", year=2020
     )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {

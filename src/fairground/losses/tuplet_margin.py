@@ -34,10 +34,7 @@ class TupletMarginLoss(Loss):
     """`margin`, in degrees, is taken off the angle of a positive; `scale` multiplies all cosines."""
 
     reference: ClassVar[Reference] = Reference(
-        authors="Yu and Tao",
-        title="Deep Metric Learning with Tuplet Margin Loss",
-        venue="ICCV",
-        year=2019,
+        authors="Yu and Tao", title="Deep Metric Learning with Tuplet Margin Loss", venue="ICCV", year=2019
     )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=0, high=30), "scale": Real(low=1, high=200)}

@@ -29,10 +29,7 @@ class AllTuplesMiner(Miner):
     """`per_anchor_cap` keeps at most that many triplets of each anchor, chosen uniformly."""
 
     reference: ClassVar[Reference] = Reference(
-        authors="Musgrave, Belongie and Lim",
-        title="A Metric Learning Reality Check",
-        venue="ECCV",
-        year=2020,
+        authors="Musgrave, Belongie and Lim", title="A Metric Learning Reality Check", venue="ECCV", year=2020
     )
     yields = Triplets
 

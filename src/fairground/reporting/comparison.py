@@ -17,8 +17,8 @@ from fairground.comparison.sentences import sentence_of
 from fairground.errors import require
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder
-from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.headings import heading, shorten, show, unit
+from fairground.reporting.methods import ClassScores
 from fairground.reporting.table_formats import folded
 from fairground.reporting.table_formats import text as table_text
 from fairground.reporting.tables import UNFAIR, ResultTable, TableRow

@@ -1,13 +1,23 @@
-"""Records grouped into methods: what each is called, what they share, and in what they differ."""
+"""Records grouped into methods: their names, what sets them apart, and their scores per seed and per test class."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fairground.comparison.run_scores import seed_of
+import numpy as np
+
+from fairground.comparison.generality import Generality, generality_of
+from fairground.comparison.run_scores import fold_groups, seed_of
+from fairground.errors import FairgroundError, require
+from fairground.records.arrays import array_names, read_arrays
 from fairground.records.record import RunRecord, SplitName
+from fairground.records.run_folder import RunFolder
+from fairground.reporting.run_set import leave_out
 from fairground.spec.identity import differing, flatten
+
+#: largest deviation of a weighted mean of class scores from the record's score
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +36,7 @@ class Method:
 
     @property
     def scored(self) -> KeysView[tuple[str, SplitName]]:
-        """The metrics, each with its split, that any finished run has, in the order they are met."""
+        """The metrics, each with its split, that any finished run has, in order of appearance."""
         return self._scores.keys()
 
     def values(self, metric: str, split: SplitName) -> list[float]:
@@ -53,7 +63,7 @@ class Method:
 
     @cached_property
     def _scores(self) -> dict[tuple[str, SplitName], list[tuple[int, float]]]:
-        """Seed and score of the finished runs: one look at each of many runs, because every figure asks again."""
+        """Seed and score of the finished runs, read once because every figure asks again."""
         found: dict[tuple[str, SplitName], list[tuple[int, float]]] = {}
         for record in self.done:
             seed = seed_of(record)
@@ -63,7 +73,7 @@ class Method:
 
 
 def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:
-    """Group records by method in the order of first appearance; `names` may say what to call a method's hash."""
+    """Group records by method in the order of first appearance; `names` are names by hash."""
     groups: dict[str, list[RunRecord]] = {}
     for record in records:
         groups.setdefault(record.method, []).append(record)
@@ -82,14 +92,14 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
 
 
 def _is_news(name: str, spec: Mapping[str, str]) -> bool:
-    """Tell whether a reader wants to know a setting: a known bug of other code that is off is none of this method."""
+    """Tell whether a setting is worth showing: a published bug that is switched off is not."""
     return not (name.endswith("_bug") and spec[name] == "false")
 
 
 def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Call a method by its loss, then by the other parts that vary, then by the settings that still tell it apart.
+    """Name a method by its loss, then by the other parts that vary, then by the settings that still tell it apart.
 
-    A network that is not trained is called by its name: no loss made it what it is.
+    An untrained network is named by its trunk.
     """
     frozen = {key: spec for key, spec in flat.items() if spec.get("training.epochs") == "0"}
     trained = {key: spec for key, spec in flat.items() if key not in frozen}
@@ -121,6 +131,101 @@ def _by_parts(
 
 
 def _with_hashes(labels: Mapping[str, str]) -> dict[str, str]:
-    """Add the hash to names that two methods were given: everything about a method is found by its name."""
+    """Add the hash to a name that two methods share: methods are looked up by name."""
     given = Counter(labels.values())
     return {key: label if given[label] == 1 else f"{label} ({key})" for key, label in labels.items()}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PerClassScores:
+    """Each method's mean per class and seed, and the weights of the classes; `missing` says why there are none."""
+
+    values: Mapping[str, Mapping[int, np.ndarray]]
+    weights: np.ndarray
+    missing: str = ""
+
+    def generality(self, *, level: float, margin: float | None, is_higher: bool) -> Generality:
+        """Return the methods compared over seeds, over classes and over both."""
+        require(not self.missing, f"no comparison over test classes: {self.missing}")
+        return generality_of(
+            self.values, weights=self.weights.tolist(), level=level, margin=margin, higher_is_better=is_higher
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassScores:
+    """Scores per test class, from the files of runs whose folds are not yet averaged.
+
+    A method's score on a class, for one seed, is the mean over its folds. Classes are weighted by their queries, as in
+    the scores of records; a metric that is not such a mean (clustering, verification) has no scores per class.
+    """
+
+    records: tuple[RunRecord, ...]
+    folders: Mapping[str, RunFolder]
+
+    @cached_property
+    def _groups(self) -> dict[str, list[RunRecord]]:
+        return fold_groups(self.records)
+
+    def of(self, metric: str, methods: Iterable[Method]) -> PerClassScores:
+        """Return the scores of all methods per class, or why there are none."""
+        values: dict[str, dict[int, np.ndarray]] = {}
+        sizes: list[np.ndarray] = []
+        for method in methods:
+            by_seed: dict[int, list[np.ndarray]] = {}
+            for record in self._groups.get(method.key, ()):
+                if record.state != "done":
+                    continue
+                found = self._read(record, metric)
+                if isinstance(found, str):
+                    return PerClassScores(values={}, weights=np.empty(0), missing=found)
+                by_seed.setdefault(seed_of(record), []).append(found[0])
+                sizes.append(found[1])
+            if by_seed:
+                values[method.label] = {seed: np.mean(some, axis=0) for seed, some in by_seed.items()}
+        return _on_same_classes(values, sizes, metric)
+
+    def _read(self, record: RunRecord, metric: str) -> tuple[np.ndarray, np.ndarray] | str:
+        """Return a run's means per class and the weights of the classes, or why it has none."""
+        folder, score = self.folders.get(record.name), record.score(metric)
+        if folder is None or not folder.queries.is_file():
+            return f"run {record.name} has no scores per query"
+        names = ["class_sizes", f"per_class/{metric}"]
+        try:
+            lacking = [name for name in names if name not in array_names(folder.queries)]
+            if lacking:
+                return f"run {record.name} has no {' and no '.join(lacking)} in {folder.queries.name}"
+            arrays = read_arrays(folder.queries, names)
+        except FairgroundError as error:
+            leave_out(error)
+            return str(error)
+        sizes, means = (arrays[name].astype(float) for name in names)
+        if sizes.shape != means.shape or sizes.sum() <= 0:
+            return f"run {record.name} has no score per class of {metric}"
+        means = np.where(sizes > 0, means, 0.0)
+        for weights in (sizes, (sizes > 0).astype(float)):
+            # The record's score is the mean over queries or over classes.
+            if score is not None and abs(float(means @ weights / weights.sum()) - score) <= _ROUNDING:
+                return means, weights
+        return f"the score of run {record.name} is not a mean over its queries"
+
+
+def _on_same_classes(
+    values: Mapping[str, Mapping[int, np.ndarray]], sizes: list[np.ndarray], metric: str
+) -> PerClassScores:
+    missing = ""
+    if not sizes:
+        missing = "no run has finished"
+    elif any(one.shape != sizes[0].shape or not np.array_equal(one, sizes[0]) for one in sizes):
+        missing = "the runs were not tested on the same queries of the same classes"
+    elif (sizes[0] > 0).sum() < 2:
+        missing = f"{metric} covers one test class only"
+    elif max(len(by) for by in values.values()) < 2:
+        missing = "no method has two runs"
+    if missing:
+        return PerClassScores(values={}, weights=np.empty(0), missing=missing)
+    kept = sizes[0] > 0
+    return PerClassScores(
+        values={label: {seed: x[kept] for seed, x in by.items()} for label, by in values.items()},
+        weights=sizes[0][kept],
+    )

@@ -1,10 +1,10 @@
-"""Methods over all data sets of a page or a home: ranks, interquartile means, profiles and mean differences.
+"""Methods over all data sets of a page or a run directory: ranks, interquartile means, profiles, mean differences.
 
 Only methods that every data set has are ranked, by the metric that all tables are sorted by.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +15,14 @@ from fairground.reporting.comparison import plain_pair, sentence
 from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figures import critical_difference, profiles
 from fairground.reporting.headings import heading, shorten, show, unit
+from fairground.reporting.table_formats import text_table
 from fairground.reporting.tables import ResultTable
 from fairground.spec.measurement_names import goodness, in_unit
 
 
 @dataclass(frozen=True, kw_only=True)
 class OverTables:
-    """What all data sets say at once; `left_out` are the methods that some data set lacks."""
+    """Methods compared over data sets; `left_out` are the methods that some data set lacks."""
 
     found: OverDatasets
     metric: str
@@ -30,71 +31,77 @@ class OverTables:
 
     @property
     def lead(self) -> str:
-        """What was ranked, how, and what is missing."""
+        """What is ranked, how, and which methods are left out."""
         at = f"{100 * self.found.level:g} %"
         datasets = ", ".join(shorten(name, 60) for name in self.found.datasets)
         missing = f" Not on every data set, and left out: {', '.join(self.left_out)}." if self.left_out else ""
         return (
             f"By {heading(self.metric)} on {len(self.found.datasets)} data sets ({datasets}). Rank 1 is best; the "
-            f"intervals of all ranks hold at once at {at}, by drawing data sets and seeds again. Ranks say how often a "
-            f"method is ahead, mean differences by how much.{missing}"
+            f"intervals of all ranks hold at once at {at}, by resampling data sets and seeds. Ranks say how often "
+            f"a method is ahead, mean differences by how much.{missing}"
         )
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
         """Method, mean rank and interquartile mean, each with its interval, best rank first."""
-        return [(one.name, self._rank(one), self._iqm(one)) for one in self.found.aggregates]
+        return [(one.name, shown_rank(one), self._iqm(one)) for one in self.found.aggregates]
 
     @property
     def sentences(self) -> list[str]:
-        """The verdict on the mean difference of every pair, data sets being the repeats."""
+        """The verdict on the mean difference of every pair, with data sets as repeats."""
         return [sentence(pair, self.metric) for pair in self.found.improvement.pairs]
 
     def text(self) -> str:
-        """Return everything for a terminal."""
-        width = max(len(shorten(name, 48)) for name, _, _ in self.rows)
-        lines = [f"Over data sets. {self.lead}"]
-        lines += [
-            f"  {shorten(name, 48):<{width}}  rank {rank}  interquartile mean {iqm}" for name, rank, iqm in self.rows
-        ]
-        lines.append("Mean differences over data sets:")
-        return "\n".join([*lines, *(f"  {shorten(one, 1000)}" for one in self.sentences)]) + "\n"
+        return over_text(f"Over data sets. {self.lead}", self.rows, self.sentences)
 
     def plain(self) -> dict[str, Any]:
         """Return everything as JSON-ready data."""
-        found, pairs = self.found, self.found.improvement.pairs
+        pairs = zip(self.found.improvement.pairs, self.sentences, strict=True)
         return {
             "metric": self.metric,
-            "datasets": list(found.datasets),
-            "level": found.level,
+            **plain_aggregates(self.found),
             "left_out": list(self.left_out),
-            "methods": [{**vars(one), "profile": list(one.profile)} for one in found.aggregates],
-            "scores": list(found.scores),
-            "pairs": [plain_pair(pair, said) for pair, said in zip(pairs, self.sentences, strict=True)],
+            "pairs": [plain_pair(pair, said) for pair, said in pairs],
         }
 
-    @staticmethod
-    def _rank(one: Aggregate) -> str:
-        return f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
-
     def _iqm(self, one: Aggregate) -> str:
-        # A few data sets give wide intervals, and no share lies above 1 or, where its mean does not, below 0.
+        # Few data sets give wide intervals, but a share is at most 1 and, unless its mean is negative, at least 0.
         least, most = (min(0.0, one.iqm), 1.0) if unit(self.metric) else (-math.inf, math.inf)
         low, high = (show(self.metric, end) for end in (max(least, one.iqm_low), min(most, one.iqm_high)))
         return f"{show(self.metric, one.iqm)} [{low}, {high}]{unit(self.metric)}"
 
 
+def shown_rank(one: Aggregate) -> str:
+    return f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
+
+
+def over_text(lead: str, rows: Sequence[Sequence[str]], sentences: Iterable[str]) -> str:
+    """Return ranks, interquartile means and mean differences for a terminal."""
+    table = text_table([("method", "mean rank", "interquartile mean"), *rows])
+    verdicts = [f"  {shorten(one, 1000)}" for one in sentences]
+    return "\n".join([lead, table, "Mean differences over data sets:", *verdicts]) + "\n"
+
+
+def plain_aggregates(found: OverDatasets) -> dict[str, Any]:
+    return {
+        "datasets": list(found.datasets),
+        "level": found.level,
+        "methods": [{**vars(one), "profile": list(one.profile)} for one in found.aggregates],
+        "scores": list(found.scores),
+    }
+
+
 def over_tables(tables: Mapping[str, ResultTable], *, level: float = LEVEL, margin: float | None = None) -> OverTables:
-    """Return what tables of different data sets, by the data sets' names, say at once; refused where they cannot."""
+    """Compare the tables of several data sets, by their names; refused where they have too little in common."""
     require(len(tables) >= 2, f"comparing over data sets needs at least 2 of them; got {', '.join(tables) or 'none'}")
     metrics = dict.fromkeys(table.primary for table in tables.values())
     require(len(metrics) == 1, f"comparing over data sets needs one metric; the tables have {', '.join(metrics)}")
     (metric,) = metrics
     directions = {table.higher_is_better.get(metric) for table in tables.values()}
-    require(None not in directions, f"nobody says which way {metric} is better, so that it cannot be ranked")
+    require(None not in directions, f"{metric} does not declare a direction, so methods cannot be ranked by it")
     values = {dataset: table.values(metric) for dataset, table in tables.items()}
-    everybody = list(dict.fromkeys(label for found in values.values() for label in found))
-    common = [label for label in everybody if all(label in found for found in values.values())]
+    labels = list(dict.fromkeys(label for found in values.values() for label in found))
+    common = [label for label in labels if all(label in found for found in values.values())]
     names = "; ".join(f"{dataset} has {', '.join(found)}" for dataset, found in values.items())
     require(len(common) >= 2, f"comparing over data sets needs at least 2 methods that all of them have; {names}")
     is_higher = False not in directions
@@ -107,20 +114,20 @@ def over_tables(tables: Mapping[str, ResultTable], *, level: float = LEVEL, marg
     return OverTables(
         found=found,
         metric=metric,
-        left_out=tuple(label for label in everybody if label not in common),
+        left_out=tuple(label for label in labels if label not in common),
         figures=_figures(found, tables, common, metric),
     )
 
 
 def over_tables_if_any(tables: Sequence[tuple[str, ResultTable]]) -> OverTables | None:
-    """Return what the tables of a page say at once; None where they have too little in common."""
+    """Compare the tables of a page over data sets; None where they have too little in common."""
     by_dataset = dict(tables)
     if len(by_dataset) != len(tables) or len(tables) < 2:
         return None
     try:
         return over_tables(by_dataset)
     except InputError:
-        # A page of several data sets need not have methods or a metric in common; each has its own section anyway.
+        # Each data set has its own section anyway.
         return None
 
 

@@ -1,24 +1,24 @@
 """One self-contained page: the question, the headline, and everything a reader needs to check it.
 
-The file opens from a disk, a mail or a web server, asks no host for anything, and runs one short script that sorts
-and filters tables and answers to the pointer on maps. Names from data or specs only ever become text: the templates
-escape everything, and the page's own policy lets the browser run that one script and no other.
+The file opens from a disk, a mail or a web server, makes no requests, and runs one short script that sorts and filters
+tables and makes maps interactive. The templates escape every name, and the page's policy allows only that script.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairground.errors import DataError, require
+from fairground.files import read_json
 from fairground.records.record import RunRecord
-from fairground.reporting.audits import AuditCard
 from fairground.reporting.drawing import panels, write_figure
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures.learning_curves import learning_curves_of
 from fairground.reporting.figures.score_bars import score_bars_of
-from fairground.reporting.gallery import Gallery, read_gallery
 from fairground.reporting.headings import clean, duration, shorten
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
+from fairground.reporting.picture_pages import Gallery, read_gallery
 from fairground.reporting.rendering import render, write_page
 from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out
 from fairground.reporting.sections import Section, inputs_of, sections_of
@@ -26,13 +26,34 @@ from fairground.reporting.tables import UNFAIR, ResultTable
 
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
-#: runs listed under provenance; a table of more takes longer to open than to be looked up in the store
+#: runs listed under provenance; more would make the page slow to open
 MOST_LISTED = 1000
+
+#: names of an audit's numbers as they are shown
+_AUDIT_NAMES = {
+    "ratio": "largest/smallest",
+    "gini": "Gini",
+    "of_one_image": "classes of one image",
+    "shorter_side_smallest": "shorter side from",
+    "shorter_side_median": "median",
+    "longer_side_largest": "longer side up to",
+    "distinct_sizes": "different sizes",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditCard:
+    """`counts` by name; `failures` are sentences that forbid a conclusion, `notes` the rest."""
+
+    title: str
+    counts: Mapping[str, str]
+    failures: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunGallery:
-    """One run's gallery with the words around it."""
+    """The gallery of one run."""
 
     run: str
     label: str
@@ -94,7 +115,7 @@ def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str]
 
 
 def over_sections(sections: Sequence[Section]) -> OverTables | None:
-    """Return what sections of different data sets say at once, of the methods and metric that all of them share."""
+    """Compare the methods that all data sets share, by the metric that they share."""
     single = [section for section in sections if section.models != "concatenated"]
     is_fair = all(section.comparison is not None and section.comparison.is_fair for section in single)
     return over_tables_if_any([(section.dataset, section.table) for section in single]) if is_fair else None
@@ -156,3 +177,38 @@ def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
         for key, value in versions.items():
             found.setdefault(key, {})[value] = None
     return {key: " / ".join(dict.fromkeys(shorten(value, 120) for value in values)) for key, values in found.items()}
+
+
+def read_audit(path: Path) -> AuditCard:
+    """Return the card of the JSON that `fairground data check --json` prints."""
+    hint = f"{path} is not an audit: write one with `fairground data check --json`"
+    try:
+        data = read_json(path, error=DataError)
+    except DataError as error:
+        raise DataError(f"{hint} ({error})") from error
+    require("n_images" in data, hint, DataError)
+    return AuditCard(
+        title=clean(path.stem),
+        counts={name: shorten(text, 200) for name, text in _audit_counts(data)},
+        failures=tuple(shorten(str(text), 500) for text in data.get("failures") or ()),
+        notes=tuple(shorten(str(text), 500) for text in data.get("notes") or ()),
+    )
+
+
+def _audit_counts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "images", f"{data['n_images']}"
+    yield "classes", f"{data.get('n_classes', '?')}"
+    parts = data.get("parts")
+    for name, counts in parts.items() if isinstance(parts, dict) else ():
+        yield clean(str(name)), " / ".join(str(count) for count in counts) + " images / classes"
+    for key, word in (("class_sizes", "images per class"), ("image_sizes", "image sizes")):
+        if isinstance(data.get(key), dict):
+            shown = {name: f"{x:g}" if isinstance(x, int | float) else str(x) for name, x in data[key].items()}
+            yield word, ", ".join(f"{_AUDIT_NAMES.get(name, name)} {value}" for name, value in shown.items())
+    yield "unreadable", f"{data.get('unreadable', '?')}"
+    for key, word in (("duplicates", "exact copies"), ("near_duplicates", "near copies")):
+        if isinstance(data.get(key), dict):
+            numbers = {name: value for name, value in data[key].items() if isinstance(value, int)}
+            yield word, ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
+    if data.get("is_closed_set"):
+        yield "split", "closed set: the test classes were trained on"

@@ -1,20 +1,28 @@
-"""Pages of pictures, each self-contained and without a script: the results of queries, and images with suspect labels.
+"""Pictures on pages: galleries of a report, and the pages of query results and of suspect labels.
 
-Names come from other people's files: they only ever become text.
+Pages are self-contained and have no script; every name is escaped.
 """
 
 import base64
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from fairground.errors import require
+import numpy as np
+
+from fairground.errors import DataError, require
+from fairground.records.arrays import read_arrays
 from fairground.reporting.headings import clean, shorten
 from fairground.reporting.rendering import render, write_page
 
-#: queries per page at most: more would be too heavy for a phone
+#: most queries or suspects per page
 MOST = 200
+#: larger pictures of a gallery are made smaller, for phones and mail
+_LARGEST = 96
+#: pictures up to this size are kept exactly, as PNG
+_EXACT = 64
 _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 
 
@@ -76,7 +84,7 @@ class Searched(Shown):
 
 def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: Path) -> Path:
     """Write the page and return its path; `lead` says what is decided and how often that is wrong."""
-    require(len(searched) > 0, "there is nothing to show: there was no query")
+    require(len(searched) > 0, "nothing to show: there was no query")
     page = render(
         "answers.html",
         styles=("answers.css",),
@@ -90,7 +98,7 @@ def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: P
 
 def _uri(picture: bytes | None) -> str | None:
     kind = next((kind for mark, kind in _KINDS.items() if picture is not None and picture.startswith(mark)), None)
-    # Anything else in an index is not shown.
+    # Nothing else is shown as a picture.
     return None if kind is None or picture is None else f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
 
 
@@ -130,3 +138,95 @@ def write_suspects(suspects: Sequence[ShownSuspect], *, n_found: int, n_images: 
         n_left_out=max(0, n_found - min(len(suspects), MOST)),
     )
     return write_page(page, out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """One picture as a data URI; `is_right` tells whether a neighbour has the query's class, None for a query.
+
+    `row` is the picture's row in the data set.
+    """
+
+    uri: str
+    label: str
+    is_right: bool | None
+    row: int
+
+    @property
+    def alt(self) -> str:
+        """What a screen reader says."""
+        return {None: "query", True: "right", False: "wrong"}[self.is_right] + f": {self.label}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A query, its neighbours nearest first, and its average precision."""
+
+    picture: Tile
+    neighbours: tuple[Tile, ...]
+    average_precision: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gallery:
+    """The queries of one run."""
+
+    queries: tuple[Query, ...]
+    is_pixelated: bool
+
+    @property
+    def weight(self) -> int:
+        """How many characters its pictures add to a page."""
+        return sum(len(tile.uri) for query in self.queries for tile in (query.picture, *query.neighbours))
+
+
+def read_gallery(path: Path) -> Gallery:
+    """Read `images` (q, 1+k, h, w, c), `labels` and `rows` (q, 1+k), `right` (q, k) and `average_precision` (q,)."""
+    arrays = read_arrays(path, ("images", "labels", "right", "average_precision", "rows"))
+    images, labels, right, rows = (arrays[name] for name in ("images", "labels", "right", "rows"))
+    _check(path, arrays)
+    queries = []
+    for q in range(len(images)):
+        verdicts = [None, *(bool(verdict) for verdict in right[q])]
+        tiles = [
+            Tile(uri=_encoded(image), label=shorten(str(label), 60), is_right=verdict, row=int(row))
+            for image, label, verdict, row in zip(images[q], labels[q], verdicts, rows[q], strict=True)
+        ]
+        precision = float(arrays["average_precision"][q])
+        queries.append(Query(picture=tiles[0], neighbours=tuple(tiles[1:]), average_precision=precision))
+    return Gallery(queries=tuple(queries), is_pixelated=max(images.shape[2:4]) <= _EXACT)
+
+
+def _check(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    def check(condition: bool, complaint: str) -> None:
+        require(condition, f"{path} is not a gallery: {complaint}", DataError)
+
+    images, right = arrays["images"], arrays["right"]
+    check(images.ndim == 5 and images.shape[-1] in (1, 3), f"images must be (q, 1+k, h, w, 1 or 3); got {images.shape}")
+    check(images.dtype == np.uint8, f"images must be uint8; got {images.dtype}")
+    check(images.shape[1] >= 1 and min(images.shape[2:4]) >= 1, f"a picture is empty; images are {images.shape}")
+    for name in ("labels", "rows"):
+        shape = arrays[name].shape
+        check(shape == images.shape[:2], f"{name} must be {images.shape[:2]}; got {shape}")
+    wanted = (images.shape[0], images.shape[1] - 1)
+    check(right.shape == wanted, f"right must be {wanted}; got {right.shape}")
+    check(right.dtype == np.bool_, f"right must be true or false; got {right.dtype}")
+    precision = arrays["average_precision"]
+    check(precision.shape == images.shape[:1], f"average_precision must be {images.shape[:1]}; got {precision.shape}")
+    check(bool(np.isfinite(precision).all()), "average_precision must be finite")
+
+
+def _encoded(image: np.ndarray) -> str:
+    from PIL import Image
+
+    picture = Image.fromarray(image[:, :, 0] if image.shape[-1] == 1 else image)
+    is_small = max(picture.size) <= _EXACT
+    if not is_small:
+        picture.thumbnail((_LARGEST, _LARGEST))
+    out = io.BytesIO()
+    if is_small:
+        picture.save(out, "PNG", optimize=True)
+    else:
+        picture.save(out, "JPEG", quality=82)
+    kind = "png" if is_small else "jpeg"
+    return f"data:image/{kind};base64,{base64.b64encode(out.getvalue()).decode()}"

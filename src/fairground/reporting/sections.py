@@ -8,7 +8,6 @@ from fairground.comparison.run_scores import join_folds
 from fairground.papers.expected_runs import ensemble_protocol
 from fairground.papers.reproduction import PublishedComparison, compare_with_published, repeats_of
 from fairground.records.record import RunRecord, one_of_each_spec
-from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison import ComparisonResult, Confidence, confidence_of
 from fairground.reporting.drawing import panels, svg_for_page
 from fairground.reporting.figure import WIDTH, FigureInputs, ReportFigure, figures_of
@@ -16,6 +15,7 @@ from fairground.reporting.figures.embedding_map import EmbeddingMap, maps_of
 from fairground.reporting.figures.learning_curves import LearningCurves, learning_curves_of
 from fairground.reporting.figures.score_bars import ScoreBars, score_bars_of
 from fairground.reporting.headings import clean
+from fairground.reporting.methods import ClassScores
 from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined
 from fairground.reporting.sentences import Models, Note, caption, headline_of, notes_of, question_of
 from fairground.reporting.tables import ResultTable

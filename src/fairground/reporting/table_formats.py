@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import textwrap
+from collections.abc import Sequence
 
 from fairground.reporting.headings import clean, heading, shorten, show_interval
 from fairground.reporting.sentences import caption
@@ -14,9 +15,15 @@ LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$",
 
 
 def text(table: ResultTable, *, width: int | None = None) -> str:
-    """Return the table as plain aligned text; split into several tables where `width` is too small."""
-    grid = [_headings(table), *([shorten(row.label, 48), _count(row), *_cells(table, row)] for row in table.rows)]
-    widths = [max(len(line[column]) for line in grid) for column in range(len(grid[0]))]
+    """Return the table as plain aligned text with its caption."""
+    grid = [_headings(table), *([row.label, _count(row), *_cells(table, row)] for row in table.rows)]
+    return f"{text_table(grid, width=width)}\n{folded(caption(table), width)}\n"
+
+
+def text_table(grid: Sequence[Sequence[str]], *, width: int | None = None) -> str:
+    """Return a heading, a rule and rows, numbers to the right; in several tables where `width` is too small."""
+    grid = [[shorten(line[0], 48), *line[1:]] for line in grid]
+    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     parts = []
     for columns in _column_groups(widths, width):
         lines = [
@@ -24,15 +31,15 @@ def text(table: ResultTable, *, width: int | None = None) -> str:
         ]
         lines.insert(1, "  ".join("-" * widths[i] for i in columns))
         parts.append("\n".join(line.rstrip() for line in lines))
-    return "\n\n".join(parts) + f"\n{folded(caption(table), width)}\n"
+    return "\n\n".join(parts)
 
 
-def folded(words: str, width: int | None) -> str:
+def folded(lines: str, width: int | None) -> str:
     """Return lines of at most `width` characters; wrapped lines keep their indent."""
     if width is None:
-        return words
+        return lines
     found = []
-    for line in words.split("\n"):
+    for line in lines.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()))
         further = f"{indent}  " if indent else ""
         found += textwrap.wrap(line, width, subsequent_indent=further, break_on_hyphens=False) or [line]

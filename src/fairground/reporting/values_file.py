@@ -1,7 +1,7 @@
-"""Anyone's numbers compared: a CSV file of values by method and seed in, the verdicts of every pair out.
+"""Compare the values of a CSV file, by method and seed.
 
 Columns are `method, seed, value`, optionally `dataset` and `fold`. Folds are averaged within their repeat. Each data
-set is compared by itself; over data sets the methods are ranked.
+set is compared on its own; over data sets, methods are ranked.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,14 @@ from fairground.comparison.over_datasets import OverDatasets
 from fairground.comparison.run_scores import Values
 from fairground.errors import InputError, require
 from fairground.files import read_csv, shown
+from fairground.reporting import over_datasets
 from fairground.reporting.comparison import plain_pair
 from fairground.reporting.headings import clean, shorten
+from fairground.reporting.table_formats import text_table
 
 NEEDED = ("method", "seed", "value")
 OPTIONAL = ("dataset", "fold")
-#: more would be 20,000 pairs, which nobody reads
+#: this many methods are 20,000 pairs
 MAX_METHODS = 200
 #: values by seed and fold ("" for none) of each method of each data set
 _Read = dict[str, dict[str, dict[str, dict[str, float]]]]
@@ -36,9 +38,9 @@ def read_values(path: Path) -> dict[str, Values]:
     read: _Read = {}
     for cells, line in zip(table.rows, table.lines, strict=True):
         _take(read, dict(zip(table.columns, cells, strict=True)), f"{path}, line {line}")
-    require(len(read) > 0, f"{path} has a heading and no values")
+    require(len(read) > 0, f"{path} has no values below its heading")
     most = max(map(len, read.values()))
-    require(most <= MAX_METHODS, f"{path} has {most:,} methods; every pair is compared, of {MAX_METHODS} at most")
+    require(most <= MAX_METHODS, f"{path} has {most:,} methods; at most {MAX_METHODS} can be compared in pairs")
     return {
         dataset: {
             method: {seed: folds[""] if set(folds) == {""} else folds for seed, folds in seeds.items()}
@@ -49,17 +51,16 @@ def read_values(path: Path) -> dict[str, Values]:
 
 
 def comparison_text(comparison: Comparison, *, dataset: str = "") -> str:
-    """Return who is best, each method's mean, and the verdict on every pair, for a terminal."""
-    name = f"{clean(dataset)}: " if dataset else ""
-    lines = [f"{name}{shorten(comparison.sentence, 1000)}"]
-    width = max(len(shorten(method.name, 48)) for method in comparison.methods)
+    """Return the best method, each method's mean, and the verdict on every pair, for a terminal."""
+    rows = []
     for method in comparison.methods:
         half = "" if method.half_width is None else f" ± {method.half_width:.4g}"
-        seeds = f"{method.n} seed{'s' if method.n != 1 else ''}"
-        lines.append(f"  {shorten(method.name, 48):<{width}}  {method.mean:.4g}{half}  {seeds}")
+        rows.append((method.name, str(method.n), f"{method.mean:.4g}{half}"))
+    name = f"{clean(dataset)}: " if dataset else ""
+    lines = [f"{name}{shorten(comparison.sentence, 1000)}", text_table([("method", "n", "value"), *rows])]
     if comparison.pairs:
-        held = f"hold at once at {100 * comparison.level:g} %"
-        lines.append(f"Intervals of differences {held}; equivalent is within ±{comparison.margin:g}:")
+        at = f"{100 * comparison.level:g} %"
+        lines.append(f"Intervals of differences hold at once at {at}; equivalent is within ±{comparison.margin:g}:")
     lines += [f"  {shorten(pair.sentence, 1000)}" for pair in comparison.pairs]
     return "\n".join(lines) + "\n"
 
@@ -79,41 +80,32 @@ def comparison_plain(comparison: Comparison) -> dict[str, Any]:
 
 
 def over_text(found: OverDatasets) -> str:
-    """Return mean ranks and interquartile means over data sets with their intervals, then the mean differences."""
+    """Return ranks and interquartile means over data sets with their intervals, then the mean differences."""
+    rows = [
+        (one.name, over_datasets.shown_rank(one), f"{one.iqm:.4g} [{one.iqm_low:.4g}, {one.iqm_high:.4g}]")
+        for one in found.aggregates
+    ]
     at = f"{100 * found.level:g} %"
-    lines = [f"Over {len(found.datasets)} data sets, ranks with intervals that hold at once at {at}, 1 being best:"]
-    width = max(len(shorten(one.name, 48)) for one in found.aggregates)
-    for one in found.aggregates:
-        rank = f"rank {one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
-        iqm = f"interquartile mean {one.iqm:.4g} [{one.iqm_low:.4g}, {one.iqm_high:.4g}]"
-        lines.append(f"  {shorten(one.name, 48):<{width}}  {rank}  {iqm}")
-    lines.append("Mean differences over data sets:")
-    lines += [f"  {shorten(pair.sentence, 1000)}" for pair in found.improvement.pairs]
-    return "\n".join(lines) + "\n"
+    lead = f"Over {len(found.datasets)} data sets. Rank 1 is best; the intervals of all ranks hold at once at {at}:"
+    return over_datasets.over_text(lead, rows, (pair.sentence for pair in found.improvement.pairs))
 
 
 def over_plain(found: OverDatasets) -> dict[str, Any]:
     """Return the aggregates over data sets as JSON-ready data."""
-    return {
-        "datasets": list(found.datasets),
-        "level": found.level,
-        "methods": [{**vars(one), "profile": list(one.profile)} for one in found.aggregates],
-        "scores": list(found.scores),
-        "improvement": comparison_plain(found.improvement),
-    }
+    return {**over_datasets.plain_aggregates(found), "improvement": comparison_plain(found.improvement)}
 
 
 def _take(read: _Read, row: Mapping[str, str], where: str) -> None:
-    """Put one line where it belongs; a value given twice is refused."""
-    words = {name: row.get(name, "").strip() for name in (*NEEDED, *OPTIONAL)}
+    """Add one line; a value given twice is refused."""
+    cell = {name: row.get(name, "").strip() for name in (*NEEDED, *OPTIONAL)}
     for name in NEEDED:
-        require(words[name] != "", f"{where}: {name} is empty")
+        require(cell[name] != "", f"{where}: {name} is empty")
     try:
-        value = float(words["value"])
+        value = float(cell["value"])
     except ValueError as error:
-        raise InputError(f"{where}: value must be a number; got {shown(words['value'])}") from error
-    folds = read.setdefault(words["dataset"], {}).setdefault(words["method"], {}).setdefault(words["seed"], {})
-    fold = f", fold {words['fold']}" if words["fold"] else ""
-    complaint = f"{where}: method '{words['method']}', seed {words['seed']}{fold} is there twice"
-    require(words["fold"] not in folds, clean(complaint))
-    folds[words["fold"]] = value
+        raise InputError(f"{where}: value must be a number; got {shown(cell['value'])}") from error
+    folds = read.setdefault(cell["dataset"], {}).setdefault(cell["method"], {}).setdefault(cell["seed"], {})
+    fold = f", fold {cell['fold']}" if cell["fold"] else ""
+    complaint = f"{where}: method '{cell['method']}', seed {cell['seed']}{fold} is given twice"
+    require(cell["fold"] not in folds, clean(complaint))
+    folds[cell["fold"]] = value

@@ -1,7 +1,7 @@
 """The live pages of `fairground watch`: an overview of studies and runs, and their reports, served read-only.
 
-A page is rebuilt when it is asked for, at most every few seconds, and less often if it takes long. Requests under
-another machine's name are refused, so that no other page in the browser can read these by DNS rebinding.
+A page is rebuilt on request, at most every few seconds, and less often if that takes long. Requests for another host
+name are refused, so that no other page in the browser can read these by DNS rebinding.
 """
 
 import errno
@@ -10,8 +10,9 @@ import ipaddress
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,19 +29,18 @@ from fairground.reporting.headings import clean, heading, show
 from fairground.reporting.page import page_text
 from fairground.reporting.rendering import render
 from fairground.spec.identity import flatten
-from fairground.spec.space import Range
 from fairground.spec.study import StudySpec, study_hash
 from fairground.studies.folder import begun_hint, begun_studies, find_begun, folder_of
 from fairground.studies.status import JobStatus, status_of
 from fairground.studies.trials import ENDED
 
-#: least seconds between two builds of a page, and how many times longer than building it the rest is
+#: least seconds between two builds of a page, and the pause after a build as a multiple of its time
 PAUSE, REST = 2.0, 3.0
 #: runs listed as cards and in the table of an overview; the reports have all
 MOST_CARDS, MOST_FINISHED = 48, 200
 #: the drawing of a run's curve, in its own units
 _WIDTH, _HEIGHT, _EDGE = 240.0, 60.0, 4.0
-_SEALED = "The report begins when the search is over: until then the test split is sealed."
+_SEALED = "The report starts when the search is over; until then the test split is sealed."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,62 +75,54 @@ def choose(names: Sequence[str], home: Path) -> Chosen:
 
 @dataclass(frozen=True, kw_only=True)
 class RunCard:
-    """One run: from its record, or from its newest checkpoint while it has none.
-
-    `score` is of the test split where the run has opened it, otherwise the newest on validation.
-    """
+    """One run, from its record or its newest checkpoint; `score` is on test if that split was opened."""
 
     name: str
     spec: Mapping[str, Any]
     rows: Sequence[EpochRow]
     state: str
-    score: float | None
-    split: str
+    test_score: float | None
     seconds: float
     started: str
-    seconds_left: float | None = None
     failure: str = ""
 
     @classmethod
     def from_record(cls, record: RunRecord) -> "RunCard":
-        metric = _metric(record.spec, record.epochs)
-        test, validation = record.score(metric), record.score(metric, "validation")
-        return cls(
+        card = cls(
             name=record.name,
             spec=record.spec,
             rows=record.epochs,
             state=record.state,
-            score=validation if test is None else test,
-            split="validation" if test is None else "test",
+            test_score=None,
             seconds=record.provenance.wall_seconds,
             started=record.provenance.started,
             failure=record.failure or "",
         )
+        return replace(card, test_score=record.score(card.metric))
 
     @classmethod
     def from_folder(cls, folder: RunFolder) -> "RunCard | None":
-        """Return a run without a record; None where the folder cannot be read just now."""
+        """Return a run without a record; None where its files cannot be read at the moment."""
         seen = run_in_progress(folder)
         if seen is None:
             return None
-        metric, done = _metric(seen.spec, seen.rows), seen.rows[-1].epoch if seen.rows else 0
-        scores = [row.validation[metric] for row in seen.rows if metric in row.validation]
-        card = cls(
+        return cls(
             name=seen.name,
             spec=seen.spec,
             rows=seen.rows,
             state="running" if seen.is_at_work else "stopped",
-            score=scores[-1] if scores else None,
-            split="validation",
+            test_score=None,
             seconds=seen.seconds,
             started=seen.started,
         )
-        is_going = done > 0 and seen.is_at_work
-        return replace(card, seconds_left=seen.seconds / done * max(0, card.n_epochs - done) if is_going else None)
+
+    @cached_property
+    def flat(self) -> dict[str, str]:
+        return {key: clean(value) for key, value in flatten(self.spec).items()}
 
     @property
     def metric(self) -> str:
-        return _metric(self.spec, self.rows)
+        return self.flat.get("evaluation.select_by", "map@r")
 
     @property
     def heading(self) -> str:
@@ -138,27 +130,25 @@ class RunCard:
 
     @property
     def label(self) -> str:
-        flat = flatten(self.spec)
-        parts = [flat[part] for part in ("miner", "regulariser") if flat.get(part, "none") != "none"]
-        return clean(" + ".join([flat.get("loss", "?"), *parts]))
+        parts = [self.flat[part] for part in ("miner", "regulariser") if self.flat.get(part, "none") != "none"]
+        return " + ".join([self.flat.get("loss", "?"), *parts])
 
     @property
     def data(self) -> str:
-        return clean(flatten(self.spec).get("data", "?"))
+        return self.flat.get("data", "?")
 
     @property
     def seed(self) -> str:
-        fold = flatten(self.spec).get("split.fold")
+        fold = self.flat.get("split.fold")
         return clean(f"{self.spec.get('seed', '?')}{'' if fold is None else f' · fold {fold}'}")
 
     @property
     def is_trial(self) -> bool:
-        return _section(self.spec, "evaluation").get("test") is False
+        return self.flat.get("evaluation.test") == "false"
 
     @property
     def n_epochs(self) -> int:
-        found = _section(self.spec, "training").get("epochs")
-        return found if isinstance(found, int) else 0
+        return int(self.flat.get("training.epochs", "0"))
 
     @property
     def epoch(self) -> int:
@@ -170,16 +160,26 @@ class RunCard:
         return min(1.0, self.epoch / self.n_epochs) if self.n_epochs else 0.0
 
     @property
+    def seconds_left(self) -> float | None:
+        is_going = self.state == "running" and self.epoch > 0
+        return self.seconds / self.epoch * max(0, self.n_epochs - self.epoch) if is_going else None
+
+    @property
     def loss(self) -> float | None:
         return next((row.loss for row in reversed(self.rows) if row.loss is not None), None)
 
     @property
-    def shown_score(self) -> str:
-        return "-" if self.score is None else show(self.metric, self.score)
-
-    @property
     def curve(self) -> list[tuple[int, float]]:
         return [(row.epoch, row.validation[self.metric]) for row in self.rows if self.metric in row.validation]
+
+    @property
+    def score(self) -> float | None:
+        """The test score; while the test split is sealed, the newest validation score."""
+        return self.test_score if self.test_score is not None or not self.curve else self.curve[-1][1]
+
+    @property
+    def shown_score(self) -> str:
+        return "-" if self.score is None else show(self.metric, self.score)
 
     @property
     def span(self) -> tuple[str, str] | None:
@@ -189,7 +189,7 @@ class RunCard:
 
     @property
     def places(self) -> list[tuple[float, float]]:
-        """The curve as places of an SVG line; its full width is the planned number of epochs."""
+        """The points of the SVG line; its full width is the planned number of epochs."""
         values = [value for _, value in self.curve]
         low, high = min(values, default=0), max(values, default=0)
         last = max(self.n_epochs, self.epoch, 1)
@@ -204,75 +204,48 @@ class RunCard:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyCard:
-    """One study: how far its search and its final runs are, job by job."""
+    """One study: the progress of its search and its final runs; `share` is of all its runs."""
 
     hash: str
-    study: StudySpec
-    is_at_work: bool
+    name: str
+    question: str
+    state: str
+    is_sealed: bool
+    n_ended: int
+    n_trials: int
+    n_final_done: int
+    n_final: int
+    share: float
     jobs: Sequence[JobStatus]
 
     @classmethod
     def from_study(cls, study: StudySpec, home: Path) -> "StudyCard":
-        lock = folder_of(study, home).path / "driver.lock"
         jobs = status_of(study, home=home)
-        return cls(hash=study_hash(study), study=study, is_at_work=is_at_work(lock), jobs=jobs)
-
-    @property
-    def name(self) -> str:
-        return clean(self.study.name)
-
-    @property
-    def question(self) -> str:
-        return clean(self.study.question)
-
-    @property
-    def is_sealed(self) -> bool:
-        """Whether nothing has been selected yet, so that no run may open the test split."""
-        return not any(job.is_selected for job in self.jobs)
-
-    @property
-    def n_ended(self) -> int:
-        return sum(job.trials.get(state, 0) for job in self.jobs for state in ENDED)
-
-    @property
-    def n_trials(self) -> int:
-        return sum(job.n_trials for job in self.jobs) if self.study.search.trials else 0
-
-    @property
-    def n_final_done(self) -> int:
-        return sum(job.final_done for job in self.jobs)
-
-    @property
-    def n_final(self) -> int:
-        return sum(job.final_wanted for job in self.jobs)
-
-    @property
-    def share(self) -> float:
-        """The share of the study's runs that are done."""
-        n_folds = len(self.study.folds.used)
-        total = self.n_trials * n_folds + self.n_final
-        return (self.n_ended * n_folds + self.n_final_done) / total if total else 0.0
-
-    @property
-    def state(self) -> str:
-        if self.n_final_done == self.n_final and not self.is_sealed:
-            return "done"
-        return "running" if self.is_at_work else "stopped"
-
-
-def _metric(spec: Mapping[str, Any], rows: Sequence[EpochRow]) -> str:
-    found = _section(spec, "evaluation").get("select_by")
-    return found if isinstance(found, str) else next((name for row in rows for name in row.validation), "map@r")
-
-
-def _section(spec: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = spec.get(name)
-    return found if isinstance(found, Mapping) else {}
+        is_sealed = not any(job.is_selected for job in jobs)
+        n_ended = sum(job.trials.get(state, 0) for job in jobs for state in ENDED)
+        n_trials = sum(job.n_trials for job in jobs) if study.search.trials else 0
+        n_final_done, n_final = sum(job.final_done for job in jobs), sum(job.final_wanted for job in jobs)
+        n_folds = len(study.folds.used)
+        total = n_trials * n_folds + n_final
+        at_work = is_at_work(folder_of(study, home).path / "driver.lock")
+        return cls(
+            hash=study_hash(study),
+            name=clean(study.name),
+            question=clean(study.question),
+            state="done" if n_final_done == n_final and not is_sealed else "running" if at_work else "stopped",
+            is_sealed=is_sealed,
+            n_ended=n_ended,
+            n_trials=n_trials,
+            n_final_done=n_final_done,
+            n_final=n_final,
+            share=(n_ended * n_folds + n_final_done) / total if total else 0.0,
+            jobs=jobs,
+        )
 
 
 @dataclass
 class _Page:
-    """One page as built last: `key` is what it was built from, `due` when it may be built again."""
+    """A page as last built: `key` is what it was built from, `due` when it may be built again."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     html: str = ""
@@ -281,64 +254,45 @@ class _Page:
 
 
 class Watch:
-    """Builds the pages of a run directory; `ranges_of` gives the searched ranges of some runs."""
+    """Builds the pages of a run directory."""
 
-    def __init__(
-        self,
-        home: Path,
-        chosen: Chosen | None = None,
-        *,
-        ranges_of: Callable[[Sequence[RunRecord]], Mapping[str, Range]] = lambda _: {},
-        pause: float = PAUSE,
-    ) -> None:
-        self.home, self.chosen = home, chosen or Chosen()
-        self._ranges_of, self._pause = ranges_of, pause
+    def __init__(self, home: Path, chosen: Chosen | None = None, *, pause: float = PAUSE) -> None:
+        self.home, self.chosen, self._pause = home, chosen or Chosen(), pause
         self._pages: dict[str, _Page] = {}
 
     def page(self, slug: str) -> str | None:
-        """Return a page of a name ('' for the overview), built again if that is due; None for an unknown name."""
+        """Return the page of a path ('' for the overview), rebuilt if that is due; None for an unknown path."""
         kind, _, study = slug.partition("/")
-        is_known = (
-            slug == ""
-            or (slug == "runs" and (bool(self.chosen.runs) or self.chosen == Chosen()))
-            or (kind == "study" and study in self._studies())
-        )
-        if not is_known:
+        has_runs = bool(self.chosen.runs) or self.chosen == Chosen()
+        if slug and not (slug == "runs" and has_runs) and not (kind == "study" and study in self._studies()):
             return None
         page = self._pages.setdefault(slug, _Page())
         with page.lock:
             started = time.monotonic()
             if started >= page.due:
-                self._build(page, study if kind == "study" else None, is_overview=slug == "")
+                try:
+                    if slug:
+                        self._build_report(page, study)
+                    else:
+                        page.html = self._overview()
+                except Exception as error:  # a page that cannot be built must not end the server
+                    what = "" if isinstance(error, FairgroundError) else f"{type(error).__name__}: "
+                    page.html, page.key = _notice("This page could not be made", clean(f"{what}{error}")), None
                 now = time.monotonic()
                 page.due = now + max(self._pause, REST * (now - started))
             return page.html
 
     def _studies(self) -> dict[str, StudySpec]:
-        begun = begun_studies(self.home)
-        if self.chosen == Chosen():
-            return begun
-        return {hash_: study for hash_, study in begun.items() if hash_ in self.chosen.studies}
+        is_all = self.chosen == Chosen()
+        return {key: study for key, study in begun_studies(self.home).items() if is_all or key in self.chosen.studies}
 
-    def _build(self, page: _Page, study: str | None, *, is_overview: bool) -> None:
+    def _build_report(self, page: _Page, study: str) -> None:
+        """Build the report of a study, or of the chosen runs; drawn again only if a record has changed."""
+        cards = [StudyCard.from_study(self._studies()[study], self.home)] if study else []
         try:
-            if is_overview:
-                page.html = self._overview()
-            else:
-                self._build_report(page, study)
-        except Exception as error:  # a page that cannot be built must not end the server
-            kind = "" if isinstance(error, FairgroundError) else f"{type(error).__name__}: "
-            page.html, page.key = _notice("This page could not be made", clean(f"{kind}{error}"), []), None
-
-    def _build_report(self, page: _Page, study: str | None) -> None:
-        card = None if study is None else StudyCard.from_study(self._studies()[study], self.home)
-        cards = [] if card is None else [card]
-        if card is not None and card.is_sealed:
-            page.html = _notice("Nothing to report yet", _SEALED, cards)
-            return
-        done = set(Store(self.home).names())
-        names = [name for name in self.chosen.runs if name in done] if study is None else [study]
-        try:
+            require(not any(card.is_sealed for card in cards), _SEALED)
+            done = set(Store(self.home).names())
+            names = [study] if study else [name for name in self.chosen.runs if name in done]
             require(bool(names) or not self.chosen.runs, "None of these runs has finished.")
             runs = find_runs(names, self.home)
         except InputError as error:
@@ -346,8 +300,7 @@ class Watch:
             return
         key = [(record.name, record.state, record.provenance.started) for record in runs.records]
         if key != page.key:
-            page.html = page_text(replace(runs, ranges=self._ranges_of(runs.records)), live=True)
-            page.key = key
+            page.html, page.key = page_text(runs, live=True), key
 
     def _overview(self) -> str:
         complaints: list[str] = []
@@ -365,39 +318,48 @@ class Watch:
         cards = sorted((one for one in found if one is not None), key=lambda one: (one.state, one.started, one.name))
         states = [run.state for run in (*finished, *cards)]
         has_report = bool(finished) and (bool(wanted) or self.chosen == Chosen())
-        return render(
-            "overview.html",
+        return _render_overview(
             title=f"Running in {self.home.name or self.home}",
-            styles=("page.css", "overview.css"),
-            live=True,
-            notice=None,
             studies=studies,
             report=("" if not has_report else f"{len(wanted)} runs" if wanted else "all runs"),
-            cards=cards[:MOST_CARDS],
-            n_more_cards=max(0, len(cards) - MOST_CARDS),
-            finished=finished[:MOST_FINISHED],
-            n_more_finished=max(0, len(finished) - MOST_FINISHED),
+            cards=cards,
+            finished=finished,
             counts={state: states.count(state) for state in dict.fromkeys(("running", "done", *sorted(states)))},
             complaints=complaints,
         )
 
 
-def _notice(title: str, sentence: str, studies: Sequence[StudyCard]) -> str:
+def _notice(title: str, sentence: str, studies: Sequence[StudyCard] = ()) -> str:
     """Return a page that says why there is no report."""
+    shown = studies[0].question or studies[0].name if studies else title
+    return _render_overview(title=shown, notice=(title, sentence), studies=studies)
+
+
+def _render_overview(
+    *,
+    title: str,
+    studies: Sequence[StudyCard],
+    notice: tuple[str, str] | None = None,
+    report: str = "",
+    cards: Sequence[RunCard] = (),
+    finished: Sequence[RunCard] = (),
+    counts: Mapping[str, int] | None = None,
+    complaints: Sequence[str] = (),
+) -> str:
     return render(
         "overview.html",
-        title=studies[0].question or studies[0].name if studies else title,
+        title=title,
         styles=("page.css", "overview.css"),
         live=True,
-        notice=(title, sentence),
+        notice=notice,
         studies=studies,
-        report="",
-        cards=[],
-        n_more_cards=0,
-        finished=[],
-        n_more_finished=0,
-        counts={},
-        complaints=[],
+        report=report,
+        cards=cards[:MOST_CARDS],
+        n_more_cards=max(0, len(cards) - MOST_CARDS),
+        finished=finished[:MOST_FINISHED],
+        n_more_finished=max(0, len(finished) - MOST_FINISHED),
+        counts=counts or {},
+        complaints=complaints,
     )
 
 
@@ -427,15 +389,18 @@ class WatchServer(ThreadingHTTPServer):
         return ipaddress.ip_address(str(self.server_address[0]).partition("%")[0]).is_loopback
 
     def knows(self, header: str) -> bool:
-        """Tell whether a Host header names this machine; a number cannot be made to point here by others."""
+        """Tell whether a Host header names this machine; a numeric address cannot be rebound."""
         try:
             name = urlsplit(f"//{header}").hostname or ""
+            if name in ("localhost", self.host.lower(), socket.gethostname().lower()):
+                return True
+            ipaddress.ip_address(name.partition("%")[0])
         except ValueError:
             return False
-        return _is_address(name) or name in {"localhost", self.host.lower(), socket.gethostname().lower()}
+        return True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a reader may close the window in the middle of a page."""
+        """Ignore it: a reader may close the window while a page is being sent."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -446,11 +411,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if not self.server.knows(self.headers.get("Host", "")):
-            self._send(HTTPStatus.MISDIRECTED_REQUEST, f"This is not the server you asked for. Open {self.server.url}")
+            self._send(HTTPStatus.MISDIRECTED_REQUEST, f"Unknown host name. Open {self.server.url}")
             return
         page = self.server.watch.page(self.path.partition("?")[0].removeprefix("/"))
         if page is None:
-            self._send(HTTPStatus.NOT_FOUND, "There is no such page. All pages are listed on the first: /")
+            self._send(HTTPStatus.NOT_FOUND, "There is no such page. The overview at / lists all.")
         else:
             self._send(HTTPStatus.OK, page, kind="text/html")
 
@@ -475,12 +440,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server gives it
-        """Keep the terminal for what matters."""
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.partition("%")[0])
-    except ValueError:
-        return False
-    return True
+        """Print nothing per request."""

@@ -27,10 +27,7 @@ class HierarchicalSampler(ClassSampler):
     """`super_per_batch` super-classes share a batch equally; `super_labels` (n,) is the super-class of every image."""
 
     reference: ClassVar[Reference] = Reference(
-        authors="Cakir et al.",
-        title="Deep Metric Learning to Rank",
-        venue="CVPR",
-        year=2019,
+        authors="Cakir et al.", title="Deep Metric Learning to Rank", venue="CVPR", year=2019
     )
 
     def __init__(
@@ -61,7 +58,7 @@ class HierarchicalSampler(ClassSampler):
         super_of_class = super_labels[self._classes.rows[self._classes.starts]]
         is_split = super_of_class[self._classes.group] != super_labels
         require(
-            not is_split.any(), f"{int(is_split.sum())} images lie in another super-class than their class", DataError
+            not is_split.any(), f"{int(is_split.sum())} images are in another super-class than their class", DataError
         )
         self._supers = ClassRows(super_of_class)
         require(

@@ -20,13 +20,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import Labels
-from fairground.samplers._class_draws import (
-    BLOCK,
-    ClassSampler,
-    draw_distinct_rows,
-    n_class_slots,
-    require_classes,
-)
+from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows, n_class_slots, require_classes
 from fairground.spec.reference import Reference
 from fairground.spec.space import Choice
 

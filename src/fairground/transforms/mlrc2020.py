@@ -20,8 +20,7 @@ from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.loading.csv_columns import random_flips, random_resized_boxes
-from fairground.loading.transform_steps import centre_crops, mirror, require_sides
+from fairground.loading.transform_steps import centre_crops, mirror, random_flips, random_resized_boxes, require_sides
 
 
 class Mlrc2020Transform(PlannedTransform):

@@ -21,8 +21,16 @@ from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.loading.csv_columns import random_flips, random_resized_boxes
-from fairground.loading.transform_steps import centre_crops, jitter, jitter_draws, lose_colour, mirror, require_sides
+from fairground.loading.transform_steps import (
+    centre_crops,
+    jitter,
+    jitter_draws,
+    lose_colour,
+    mirror,
+    random_flips,
+    random_resized_boxes,
+    require_sides,
+)
 
 
 class PhotographsTransform(PlannedTransform):

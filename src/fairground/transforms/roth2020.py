@@ -25,8 +25,17 @@ from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.loading.csv_columns import random_boxes, random_flips, random_resized_boxes
-from fairground.loading.transform_steps import centre_crops, jitter, jitter_draws, lose_colour, mirror, require_sides
+from fairground.loading.transform_steps import (
+    centre_crops,
+    jitter,
+    jitter_draws,
+    lose_colour,
+    mirror,
+    random_boxes,
+    random_flips,
+    random_resized_boxes,
+    require_sides,
+)
 
 _AREA, _RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
 _GRAY, _JITTER, _FLIP = 0.2, (0.2, 0.2, 0.2, 0.2), 0.5

@@ -28,24 +28,23 @@ def stripped(name: str) -> str:
 
 def load_weights(
     trunk: Trunk,
-    *,
-    name: str,
     weights: str | None,
     sha256: str = "",
-    published: Sequence[PublishedWeights] = (),
+    *,
     dropped: tuple[str, ...] = (),
     rename: Callable[[str], str] = stripped,
 ) -> str:
     """Fill the trunk with `weights` and return their fingerprint; nothing for None, the weights drawn at random.
 
-    `weights` is "imagenet", meaning one of the `published` files, or a path. Names beginning with one of `dropped`
-    belong to classifiers and are left out knowingly; every other name must fit. `rename` turns our name of a weight
+    `weights` is "imagenet", meaning one of the files the trunk has `published`, or a path. Names beginning with one of
+    `dropped` belong to classifiers and are left out; every other name must fit. `rename` turns our name of a weight
     into the published one.
     """
+    name = type(trunk).__module__.rpartition(".")[2]
     if weights is None or weights == "none":
         require(not sha256, f"trunk.weights_sha256 was set, but trunk.weights of {name} is none")
         return ""
-    path, wanted = _locate(name, weights, sha256, published)
+    path, wanted = _locate(name, weights, sha256, trunk.published)
     data = read_bytes(path)
     found = hashlib.sha256(data).hexdigest()
     require(

@@ -80,13 +80,7 @@ class BnInceptionTrunk(Trunk):
         self.stages = nn.ModuleList(Chain(OrderedDict(group)) for group in (first, second, *groups.values()))
         self.n_features = before
         self.weights_fingerprint = load_weights(
-            self,
-            name="bn_inception",
-            weights=weights,
-            sha256=weights_sha256,
-            published=self.published,
-            dropped=("last_linear.", "fc."),
-            rename=_published_name,
+            self, weights, weights_sha256, dropped=("last_linear.", "fc."), rename=_published_name
         )
 
 

@@ -66,14 +66,7 @@ class EfficientnetLite0Trunk(Trunk):
         stages.append({"_conv_head": top, "_bn1": _norm(1280), "relu": nn.ReLU6(inplace=True)})
         self.stages = nn.ModuleList(Chain(OrderedDict(stage)) for stage in stages)
         self.n_features = 1280
-        self.weights_fingerprint = load_weights(
-            self,
-            name="efficientnet_lite0",
-            weights=weights,
-            sha256=weights_sha256,
-            published=self.published,
-            dropped=("_fc.",),
-        )
+        self.weights_fingerprint = load_weights(self, weights, weights_sha256, dropped=("_fc.",))
 
 
 class _Block(nn.Module):

@@ -77,12 +77,7 @@ class GooglenetTrunk(Trunk):
         self.stages = nn.ModuleList(nn.Sequential(OrderedDict(group)) for group in (first, second, *groups.values()))
         self.n_features = before
         self.weights_fingerprint = load_weights(
-            self,
-            name="googlenet",
-            weights=weights,
-            sha256=weights_sha256,
-            published=self.published,
-            dropped=("fc.", "last_linear.", "aux1.", "aux2."),
+            self, weights, weights_sha256, dropped=("fc.", "last_linear.", "aux1.", "aux2.")
         )
 
 

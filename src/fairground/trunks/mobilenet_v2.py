@@ -58,14 +58,7 @@ class MobilenetV2Trunk(Trunk):
         stages.append(nn.Sequential(OrderedDict(features=_numbered(number, [top]))))
         self.stages = nn.ModuleList(stages)
         self.n_features = 1280
-        self.weights_fingerprint = load_weights(
-            self,
-            name="mobilenet_v2",
-            weights=weights,
-            sha256=weights_sha256,
-            published=self.published,
-            dropped=("classifier.",),
-        )
+        self.weights_fingerprint = load_weights(self, weights, weights_sha256, dropped=("classifier.",))
 
 
 class _Block(nn.Module):

@@ -46,11 +46,4 @@ class Resnet50Trunk(Trunk):
         require_photographs("resnet50", channels)
         self.stages = resnet50_stages(has_stride_first=False)
         self.n_features = 2048
-        self.weights_fingerprint = load_weights(
-            self,
-            name="resnet50",
-            weights=weights,
-            sha256=weights_sha256,
-            published=self.published,
-            dropped=("fc.", "last_linear."),
-        )
+        self.weights_fingerprint = load_weights(self, weights, weights_sha256, dropped=("fc.", "last_linear."))

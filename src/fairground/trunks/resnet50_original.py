@@ -40,11 +40,4 @@ class Resnet50OriginalTrunk(Trunk):
         require_photographs("resnet50_original", channels)
         self.stages = resnet50_stages(has_stride_first=True)
         self.n_features = 2048
-        self.weights_fingerprint = load_weights(
-            self,
-            name="resnet50_original",
-            weights=weights,
-            sha256=weights_sha256,
-            published=self.published,
-            dropped=("fc.",),
-        )
+        self.weights_fingerprint = load_weights(self, weights, weights_sha256, dropped=("fc.",))

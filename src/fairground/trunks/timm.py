@@ -49,9 +49,8 @@ class TimmTrunk(Trunk):
         classifiers = (classifiers,) if isinstance(classifiers, str) else tuple(classifiers)
         self.weights_fingerprint = load_weights(
             self,
-            name="timm",
-            weights=weights,
-            sha256=weights_sha256,
+            weights,
+            weights_sha256,
             dropped=tuple(f"{name}." for name in classifiers),
             rename=lambda name: name.removeprefix("stages.0.network."),
         )
@@ -75,5 +74,5 @@ def _width(network: nn.Module, size: tuple[int, int, int]) -> int:
     with torch.no_grad():
         features = network.eval()(torch.zeros(1, *size))
     network.train(was_training)
-    require(features.ndim == 2, f"timm.model gives features of shape {tuple(features.shape)}, not one vector an image")
+    require(features.ndim == 2, f"timm.model gives features of shape {tuple(features.shape)}, not one vector per image")
     return int(features.shape[1])

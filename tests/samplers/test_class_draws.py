@@ -1,0 +1,156 @@
+"""Draws of rows by class: the right ones, without repeats, each as often as it should be."""
+
+from collections import Counter
+from itertools import permutations
+
+import pytest
+import torch
+
+from fairground.errors import DataError
+from fairground.samplers._class_draws import (
+    ClassRows,
+    draw_candidates,
+    draw_distinct,
+    draw_distinct_rows,
+    draw_subsets,
+    mark_repeats,
+)
+from tests.samplers.splits import class_counts, even_split, seeded, uneven_split
+
+LABELS = torch.tensor([7, -2, 7, 9, 7, -2])
+
+
+def test_classes_are_numbered_in_order_of_label():
+    classes = ClassRows(LABELS)
+    assert classes.n_classes == 3
+    assert classes.sizes.tolist() == [2, 3, 1]
+    assert classes.group.tolist() == [1, 0, 1, 2, 1, 0]
+    assert classes.rows.tolist() == [1, 5, 0, 2, 4, 3]
+
+
+def test_drawn_rows_are_of_their_class_and_differ():
+    classes = ClassRows(LABELS)
+    for seed in range(20):
+        rows = classes.draw(torch.tensor([1, 0, 2, 1]), 2, seeded(seed)).tolist()
+        assert set(rows[0]) < {0, 2, 4}
+        assert set(rows[1]) == {1, 5}
+        assert rows[2] == [3, 3]
+        assert all(len(set(row)) == 2 for row in (rows[0], rows[1], rows[3]))
+
+
+def test_partners_differ_from_all_picks_and_from_each_other_while_there_are_enough():
+    labels = torch.tensor([0] * 8 + [1] * 3 + [2])
+    classes = ClassRows(labels)
+    picks = torch.tensor([0, 8, 5, 11])
+    for seed in range(50):
+        partners = classes.draw_partners(picks, 2, seeded(seed)).tolist()
+        of_zero = [*partners[0], *partners[2], 0, 5]
+        assert len(set(of_zero)) == 6
+        assert set(of_zero) <= set(range(8))
+        assert set(partners[1]) == {9, 10}
+        assert partners[3] == [11, 11]
+
+
+def test_partners_are_uniform_over_the_rest_of_the_class():
+    classes = ClassRows(torch.tensor([0] * 5 + [1] * 4))
+    generator = seeded()
+    counts = Counter(classes.draw_partners(torch.tensor([2, 6]), 1, generator)[0, 0].item() for _ in range(1_200))
+    assert set(counts) == {0, 1, 3, 4}
+    assert all(abs(count - 300) < 5 * 225**0.5 for count in counts.values())
+
+
+@pytest.mark.parametrize("labels", [torch.empty(0, dtype=torch.long), torch.zeros(3), torch.zeros(2, 2).long()])
+def test_what_is_not_one_whole_number_an_image_is_refused(labels):
+    with pytest.raises(DataError, match="a sampler takes one integer label per training image; got"):
+        ClassRows(labels)
+
+
+def drawn_from(labels, pool, replace_classes=False, n_slots=4, per_class=2, seed=0):
+    return draw_candidates(
+        ClassRows(labels),
+        pool=pool,
+        n_candidates=5,
+        n_slots=n_slots,
+        per_class=per_class,
+        replace_classes=replace_classes,
+        generator=seeded(seed),
+    )
+
+
+@pytest.mark.parametrize("pool", [8, 20, 40, 48, 100])
+def test_without_replacement_classes_are_even_and_rows_differ(pool):
+    labels = even_split(n_classes=20, size=30)
+    for seed in range(5):
+        rows, batches = drawn_from(labels, pool, seed=seed)
+        assert len(set(rows.tolist())) == len(rows) == pool
+        counts = class_counts(labels, rows)
+        assert max(counts.values()) - min(counts.get(c, 0) for c in range(20)) <= 2
+        for batch in batches:
+            assert list(class_counts(labels, rows[batch]).values()) == [2, 2, 2, 2]
+            assert len(set(batch.tolist())) == 8
+
+
+def test_with_replacement_a_class_may_come_up_again():
+    labels = even_split(n_classes=6, size=30)
+    repeats = 0
+    for seed in range(10):
+        rows, batches = drawn_from(labels, 24, replace_classes=True, seed=seed)
+        assert len(set(rows.tolist())) == len(rows) <= 24
+        repeats += sum(max(class_counts(labels, rows[batch]).values()) > 2 for batch in batches)
+    assert repeats > 0
+
+
+def test_small_classes_give_what_they_have():
+    labels = uneven_split()
+    rows, batches = drawn_from(labels, 200, n_slots=10, per_class=4)
+    assert len(set(rows.tolist())) == len(rows)
+    assert batches.shape == (5, 40)
+    assert class_counts(labels, rows[batches[0]]) == dict.fromkeys(range(10), 4)
+
+
+def close_to_uniform(counts, outcomes, n_draws):
+    """Every outcome within five standard deviations of its share; the seeds are fixed, so this never flickers."""
+    share = n_draws / len(outcomes)
+    return set(counts) <= set(outcomes) and all(abs(counts[o] - share) < 5 * share**0.5 for o in outcomes)
+
+
+def test_every_ordered_choice_is_equally_likely_when_everything_is_shuffled():
+    rows = draw_distinct_rows(4, 2, 12_000, seeded())
+    assert close_to_uniform(Counter(map(tuple, rows.tolist())), list(permutations(range(4), 2)), 12_000)
+
+
+def test_every_ordered_choice_is_equally_likely_when_repeats_are_drawn_anew(monkeypatch):
+    monkeypatch.setattr("fairground.samplers._class_draws._SHUFFLE_WITHIN", 0)
+    rows = draw_distinct_rows(4, 3, 24_000, seeded())
+    assert close_to_uniform(Counter(map(tuple, rows.tolist())), list(permutations(range(4), 3)), 24_000)
+
+
+@pytest.mark.parametrize("many", [0, 16])
+def test_every_ordered_subset_is_equally_likely(many, monkeypatch):
+    monkeypatch.setattr("fairground.samplers._class_draws._MANY", many)
+    rows = draw_subsets(torch.full((24_000,), 4), 3, seeded())
+    assert close_to_uniform(Counter(map(tuple, rows.tolist())), list(permutations(range(4), 3)), 24_000)
+
+
+@pytest.mark.parametrize("many", [0, 16])
+def test_too_few_give_all_there_are_and_then_repeats(many, monkeypatch):
+    monkeypatch.setattr("fairground.samplers._class_draws._MANY", many)
+    limits = torch.tensor([1, 2, 3, 4, 5, 50])
+    for seed in range(20):
+        rows = draw_subsets(limits, 4, seeded(seed)).tolist()
+        assert [len(set(row)) for row in rows] == [1, 2, 3, 4, 4, 4]
+        assert all(0 <= number < limit for row, limit in zip(rows, limits.tolist(), strict=True) for number in row)
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 5), (100, 7), (100_000, 56), (3, 0)])
+def test_distinct_numbers_are_distinct(n, k):
+    drawn = draw_distinct(n, k, seeded()).tolist()
+    assert len(drawn) == len(set(drawn)) == k
+    assert all(0 <= number < n for number in drawn)
+    for row in draw_distinct_rows(n, k, 50, seeded()).tolist():
+        assert len(set(row)) == k
+
+
+def test_repeats_are_marked_from_the_second_on():
+    marks = mark_repeats(torch.tensor([[3, 1, 3, 3, 1], [1, 2, 3, 4, 5]]))
+    assert marks.tolist() == [[False, False, True, True, True], [False] * 5]
