@@ -73,7 +73,7 @@ def test_boxes_cut_each_image_before_anything_else(tmp_path: Path) -> None:
         DataError, match=r"box \(0, 0, 61, 40\) does not lie within image .*000\.jpg', which is 60 wide"
     ):
         files(tmp_path, boxes=np.array([[0, 0, 61, 40], *boxes[1:]])).sizes(np.arange(4))
-    with pytest.raises(DataError, match="boxes need four edges an image"):
+    with pytest.raises(DataError, match="boxes need four edges per image"):
         files(tmp_path, boxes=boxes[:2])
 
 

@@ -52,7 +52,7 @@ def test_draws_the_centres_of_a_class_together():
 @pytest.mark.parametrize("kind", [NormalisedSoftmaxLoss, CentreLoss])
 def test_losses_without_several_centres_are_refused(kind):
     loss = kind(n_classes=3, embedding_dim=4)
-    with pytest.raises(InputError, match=rf"needs a loss with several centres a class.*{kind.__name__} has none"):
+    with pytest.raises(InputError, match=rf"needs a loss with several centres per class.*{kind.__name__} has none"):
         SoftTripleCentresRegulariser().check_loss(loss)
     with pytest.raises(InputError, match=rf"{kind.__name__} has none"):
         SoftTripleCentresRegulariser().penalty(X, F8, loss)

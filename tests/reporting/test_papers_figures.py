@@ -11,6 +11,7 @@ from fairground.records.record import Score
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
 from fairground.reporting.figures import (
+    class_spectra,
     correlations,
     cost,
     critical_difference,
@@ -18,6 +19,7 @@ from fairground.reporting.figures import (
     embedding_map,
     improvement,
     metrics_apart,
+    mixup,
     over_time,
     p_switch,
     regularised,
@@ -28,7 +30,7 @@ from fairground.reporting.figures import (
 )
 from fairground.reporting.sections import inputs_of
 from fairground.studies.trials import Trial
-from tests.records.factory import hashed, make_record
+from tests.records.factory import make_record
 from tests.reporting.figure_runs import KEY, changed, inputs, run
 from tests.reporting.fixtures import make_rich_study, make_study, write_files
 
@@ -74,33 +76,6 @@ def test_one_poor_run_has_no_figure_at_all():
     assert figures_of(inputs([make_record(state="failed")])) == []
 
 
-def test_each_switched_method_is_set_beside_the_method_most_like_it():
-    found = regularised.pairs_of(
-        inputs(
-            [
-                run("triplet", 0.50),
-                run("triplet", 0.45, miner="semihard"),
-                run("triplet", 0.55, miner="rho_distance", p=0.2),
-                run("triplet", 0.53, miner="rho_distance", p=0.4),
-                run("margin", 0.60),
-            ]
-        )
-    )
-    # Of two strengths the better one; of two plain methods the one that mines by distance, too.
-    assert found == {"triplet + distance_weighted": ([50.0], [pytest.approx(55.0)])}
-
-
-def test_with_and_without_holds_its_error_bars_and_says_which_strength_is_shown():
-    records = [run("triplet", value, seed=seed) for seed, value in enumerate((0.5, 0.6))]
-    records += [run("triplet", value, miner="rho_distance", p=0.2, seed=seed) for seed, value in enumerate((0.4, 0.7))]
-    ((_, with_it),) = regularised.pairs_of(inputs(records)).values()
-    ends = regularised.ends_of(with_it)
-    assert (min(ends), max(ends)) == pytest.approx((55 - 450**0.5, 55 + 450**0.5))
-    assert "strengths" not in regularised.figure_of(inputs(records)).sentence
-    records += [run("triplet", 0.3, miner="rho_distance", p=0.4, seed=seed) for seed in (0, 1)]
-    assert "switched tuples, of several strengths the best (4 runs)" in regularised.figure_of(inputs(records)).sentence
-
-
 def test_a_level_is_called_by_what_varies_under_its_name():
     plain = changed(run("a", 0.5), miner={"name": "distance_weighted", "per_anchor_cap": None})
     switched = [run("a", 0.4, miner="rho_distance", p=p) for p in (0.1, 0.2)]
@@ -143,127 +118,10 @@ def test_relative_performance_by_hand():
     assert set(told) == {"miner"}
 
 
-def test_correlations_against_numpy_and_not_from_few_runs():
-    random = np.random.default_rng(0)
-    values = random.uniform(0.2, 0.8, size=(6, 3))
-    records = [run("a", x, seed=seed, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
-    found = correlations.correlations_of(inputs(records))
-    assert found.metrics == ("recall@1", "nmi", "f1")
-    assert found.matrix == pytest.approx(np.corrcoef(values.T))
-    assert correlations.correlations_of(inputs(records[:4])) is None
-    constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
-    assert "-" in correlations.figure_of(inputs(constant)).numbers[2]
-
-
-def test_structure_is_read_from_the_training_split():
-    records = [run("a", 0.5 + 0.1 * x, seed=x, train_rho=2.0 - x, train_pi_inter=0.3) for x in range(4)]
-    rho = next(cloud for cloud in structure.clouds_of(inputs(records)) if cloud.measure == "rho")
-    assert rho.r == pytest.approx(-1)
-    assert rho.y.tolist() == pytest.approx([50, 60, 70, 80])
-    told = structure.figure_of(inputs(records)).sentence
-    assert "π inter none" in told
-    assert "-1.00" in told
-    assert structure.figure_of(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
-
-
-def test_p_switch_curves_by_hand():
-    records = [run("margin", 0.6, seed=0)]
-    records += [run("margin", 0.6 + p, miner="rho_distance", p=p, seed=s) for p in (0.1, 0.3) for s in (0, 1)]
-    (found,) = p_switch.switch_curves_of(inputs(records))
-    assert found.without == [60.0]
-    assert {p: len(values) for p, values in found.at.items()} == {0.1: 2, 0.3: 2}
-    assert found.at[0.3][0] == pytest.approx(90)
-
-
-def test_p_switch_curves_are_called_as_the_method_without_and_compared_with_it_alone():
-    plain, other = run("triplet", 0.6), run("triplet", 0.2, miner="semihard")
-    switched = [run("triplet", 0.7, miner="rho_distance", p=p) for p in (0.1, 0.3)]
-    made = inputs([plain, other, *switched])
-    named = replace(made, runs=replace(made.runs, names={plain.method: "Triplet (D)"}))
-    (found,) = p_switch.switch_curves_of(named)
-    assert (found.loss, found.without) == ("Triplet (D)", [60.0])
-    (nameless,) = p_switch.switch_curves_of(made)
-    assert (nameless.loss, nameless.without) == ("triplet", [60.0])
-
-
-def test_p_switch_curves_of_two_betas_stay_apart():
-    def at(beta: float, value: float, **where):
-        made = run("margin", value, **where)
-        spec = {**made.spec, "loss": {"name": "margin", "beta": beta}}
-        return replace(made, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))
-
-    records = [at(beta, beta / 2, seed=0) for beta in (0.6, 1.2)]
-    records += [
-        at(beta, beta / 2 + p / 10, miner="rho_distance", p=p, seed=0) for beta in (0.6, 1.2) for p in (0.1, 0.3)
-    ]
-    found = {curve.loss: curve for curve in p_switch.switch_curves_of(inputs(records))}
-    assert set(found) == {"margin, beta 0.6", "margin, beta 1.2"}
-    assert found["margin, beta 0.6"].without == [30.0]
-    assert found["margin, beta 1.2"].at[0.3] == [pytest.approx(63)]
-
-
-def with_spectra(records, home, shares=(0.7, 0.3)) -> FigureInputs:
-    folders = {}
-    for record in records:
-        folders[record.name] = RunFolder(home, record.name).make()
-        write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array(shares)})
-    return inputs(records, folders=folders)
-
-
-def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
-    losses = ["contrastive", "margin", "snr", "triplet", "n_pair", "lifted", "histogram", "ranked_list", "angular"]
-    records = [run(loss, 0.5, seed=0) for loss in losses]
-    records += [run(loss, 0.6, miner="rho_distance", p=0.3, seed=0) for loss in losses]
-    made = with_spectra([*records, run("soft_triple", 0.4)], tmp_path)
-    found = spectra.spectra_of(made)
-    assert len(found) == 19
-    pairs = spectra.pairs_of_spectra(found)
-    assert len(pairs) == 9
-    for label, (without, switched) in pairs.items():
-        assert (without.label, switched.base) == (label, label)
-        assert (without.is_changed, switched.is_changed) == (False, True)
-    figure = spectra.figure_of(made)
-    said = "9 methods without (blue) and with (red) switched tuples; 1 method without a pair is in the"
-    assert said in figure.sentence
-    assert len(figure.numbers) == 19
-    assert all(f">{loss} + distance" in figure.svg("here") for loss in losses)
-    assert "soft_triple" not in figure.svg("here")
-
-
-def test_spectra_of_a_sweep_are_told_apart_in_one_panel(tmp_path):
-    switched = [run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3)]
-    made = with_spectra([run("margin", 0.5), *switched], tmp_path)
-    assert spectra.pairs_of_spectra(spectra.spectra_of(made)) == {}
-    figure = spectra.figure_of(made)
-    assert "blue" not in figure.sentence
-    assert all(f"p_switch={p}" in figure.svg("here") for p in (0.1, 0.3))
-
-
-def test_spectra_end_where_the_rest_is_rounding(tmp_path):
-    made = with_spectra([run("a", 0.5)], tmp_path, shares=(0.9, 0.1, 3e-9))
-    (found,) = spectra.spectra_of(made)
-    assert found.used.tolist() == [0.9, 0.1]
-    assert "Lines end where the rest is rounding of zero." in spectra.figure_of(made).sentence
-    assert "rounding" not in spectra.figure_of(with_spectra([run("a", 0.5)], tmp_path)).sentence
-
-
-def test_spectra_are_averaged_over_the_runs_that_kept_them(tmp_path):
-    records = [run("a", 0.5, seed=seed) for seed in range(3)]
-    folders = {}
-    for record, shares in zip(records, ([0.8, 0.2], [0.6, 0.4, 0.0]), strict=False):
-        folders[record.name] = RunFolder(tmp_path, record.name).make()
-        write_arrays(folders[record.name].analyses, {"spectrum/spectrum": np.array(shares)})
-    (found,) = spectra.spectra_of(inputs(records, folders=folders))
-    assert (found.shares.tolist(), found.n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
-    assert spectra.figure_of(inputs(records)) is None
-
-
 def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
     found = [over_time.year_of(loss) for loss in ("triplet", "nt_xent", "normalised_softmax", "sup_con")]
     assert found == [2006, 2016, 2017, 2020]
     assert over_time.year_of("no_such_loss") is None
-    assert over_time.year_of("../cli/main") is None
-    assert over_time.year_of("x" * 10_000) is None
     records = [run("contrastive", 0.5), run("triplet", 0.4), run("triplet", 0.6, miner="semihard"), run("margin", 0.7)]
     found = over_time.dated_of(inputs(records), "recall@1")
     assert [(one.loss, one.year, round(one.score)) for one in found] == [
@@ -338,28 +196,6 @@ def test_the_diagram_says_what_its_blocks_are():
     assert critical_difference.figure_over({"a": [0.9], "b": [0.5], "c": [0.1]}, metric="r") is None
 
 
-def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich):
-    drawn = embedding_map.maps_of(rich)
-    assert len(drawn) == 4
-    one = drawn[0]
-    assert len(one.points) == one.n_images == 120
-    assert (one.name(0), one.name(5)) == ("anchor", "class 5")
-    assert {round(max(point.x for point in one.points), 6), round(max(point.y for point in one.points), 6)} & {1.0}
-    assert all(-1e-9 <= value <= 1 + 1e-9 for point in one.points for value in (point.x, point.y))
-
-
-def test_a_gallery_that_lists_all_classes_names_every_point(tmp_path):
-    record = run("a", 0.5)
-    folder = write_files(tmp_path, record.name)
-    with np.load(folder.gallery) as file:
-        arrays = {name: file[name] for name in file.files}
-    write_arrays(folder.gallery, {**arrays, "class_names": np.array([f"kind {i}" for i in range(9)])})
-    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
-    assert one.names == {i: f"kind {i}" for i in range(6)}
-    # The nine with a picture come last, to lie on top.
-    assert {point.row for point in one.points[-9:]} == {1000, 1001, 1002, 1003, 1004, 1020, 1021, 1022, 1040}
-
-
 def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path):
     record = run("a", 0.5)
     folder = RunFolder(tmp_path, record.name).make()
@@ -374,32 +210,175 @@ def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path)
     assert spans == pytest.approx([0.5, 1.0], abs=1e-3)
 
 
-def test_the_same_runs_draw_the_same_bytes(rich):
-    figure = figures_of(rich)[0]
-    assert figure.svg("a") == figure.svg("a")
+def test_each_switched_method_is_set_beside_the_method_most_like_it():
+    plain = [run("triplet", 0.50), run("triplet", 0.45, miner="semihard"), run("margin", 0.60)]
+    switched = [run("triplet", value, miner="rho_distance", p=p) for p, value in ((0.2, 0.55), (0.4, 0.53))]
+    # Of two strengths the better one; of two plain methods the one that mines by distance, too.
+    found = regularised.pairs_of(inputs([*plain, *switched]))
+    assert found == {"triplet + distance_weighted": ([50.0], [pytest.approx(55.0)])}
+    figure = regularised.figure_of(inputs([*plain, *switched]))
+    assert "switched tuples, of several strengths the best (2 runs); mean difference +5.00" in figure.sentence
+    assert figure.numbers == (("triplet + distance_weighted", "50.00", "55.00"),)
+    assert "strengths" not in regularised.figure_of(inputs([*plain, switched[0]])).sentence
+    assert min(regularised.ends_of([40.0, 70.0])) == pytest.approx(55 - 450**0.5)
+
+
+def test_correlations_against_numpy_and_not_from_few_runs():
+    values = np.random.default_rng(0).uniform(0.2, 0.8, size=(6, 3))
+    records = [run("a", x, seed=seed, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
+    figure = correlations.figure_of(inputs(records))
+    assert figure.columns == ("metric", "Recall@1", "NMI", "F1")
+    assert [list(map(float, row[1:])) for row in figure.numbers] == pytest.approx(np.corrcoef(values.T), abs=0.005)
+    assert correlations.figure_of(inputs(records[:4])) is None
+    constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
+    assert "-" in correlations.figure_of(inputs(constant)).numbers[2]
+
+
+def test_structure_is_read_from_the_training_split():
+    records = [run("a", 0.5 + 0.1 * x, seed=x, train_rho=2.0 - x, train_pi_inter=0.3) for x in range(4)]
+    pi_inter, rho = structure.clouds_of(inputs(records))
+    assert (rho.r, rho.y.tolist()) == (pytest.approx(-1), pytest.approx([50, 60, 70, 80]))
+    assert pi_inter.r is None
+    assert structure.figure_of(inputs(records)).numbers == (("π inter", "none", "4"), ("\u03c1", "-1.00", "4"))
+    assert structure.figure_of(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
+
+
+def test_p_switch_curves_are_called_as_the_method_without_and_compared_with_it_alone():
+    plain, other = run("triplet", 0.6), run("triplet", 0.2, miner="semihard")
+    switched = [run("triplet", 0.6 + p, miner="rho_distance", p=p, seed=s) for p in (0.1, 0.3) for s in (0, 1)]
+    made = inputs([plain, other, *switched])
+    (found,) = p_switch.switch_curves_of(made)
+    assert (found.loss, found.without) == ("triplet", [60.0])
+    assert found.at == {0.1: pytest.approx([70, 70]), 0.3: pytest.approx([90, 90])}
+    (named,) = p_switch.switch_curves_of(replace(made, runs=replace(made.runs, names={plain.method: "Triplet (D)"})))
+    assert named.loss == "Triplet (D)"
+
+
+def test_p_switch_curves_of_two_betas_stay_apart():
+    def at(beta: float, value: float, **where):
+        return changed(run("margin", value, **where), loss={"name": "margin", "beta": beta})
+
+    records = [at(beta, beta / 2) for beta in (0.6, 1.2)]
+    records += [at(beta, beta / 2 + p / 10, miner="rho_distance", p=p) for beta in (0.6, 1.2) for p in (0.1, 0.3)]
+    found = {curve.loss: curve for curve in p_switch.switch_curves_of(inputs(records))}
+    assert found["margin, beta 0.6"].without == [30.0]
+    assert found["margin, beta 1.2"].at[0.3] == [pytest.approx(63)]
+
+
+def with_analyses(records, home, *shares, array: str = "spectrum/spectrum") -> FigureInputs:
+    """The runs with these shares each in the file of their analyses; the last shares for all further runs."""
+    folders = {}
+    for i, record in enumerate(records):
+        folders[record.name] = RunFolder(home, record.name).make()
+        write_arrays(folders[record.name].analyses, {array: np.array(shares[min(i, len(shares) - 1)])})
+    return inputs(records, folders=folders)
+
+
+def mixed(record):
+    return changed(record, regulariser={"name": "manifold_mixup", "alpha": 2.0})
+
+
+def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
+    losses = ["contrastive", "margin", "snr", "triplet"]
+    records = [run(loss, 0.5) for loss in losses] + [run(loss, 0.6, miner="rho_distance", p=0.3) for loss in losses]
+    made = with_analyses([*records, run("soft_triple", 0.4)], tmp_path, (0.7, 0.3))
+    pairs = spectra.pairs_of_spectra(spectra.spectra_of(made))
+    assert len(pairs) == 4
+    assert all((without.label, switched.base) == (label, label) for label, (without, switched) in pairs.items())
+    figure = spectra.figure_of(made)
+    drawn = "4 methods without (blue) and with (red) switched tuples; 1 method without a pair is in the"
+    assert drawn in figure.sentence
+    assert len(figure.numbers) == 9
+    assert all(f">{loss} + distance" in figure.svg("here") for loss in losses)
+    assert "soft_triple" not in figure.svg("here")
+    again = with_analyses([run("margin", 0.6), mixed(run("margin", 0.5))], tmp_path, (0.7, 0.3))
+    ((without, other),) = spectra.pairs_of_spectra(spectra.spectra_of(again)).values()
+    assert (without.is_changed, other.change) == (False, "manifold mixup")
+
+
+def test_spectra_of_a_sweep_share_one_panel(tmp_path):
+    switched = [run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3)]
+    made = with_analyses([run("margin", 0.5), *switched], tmp_path, (0.7, 0.3))
+    assert spectra.pairs_of_spectra(spectra.spectra_of(made)) == {}
+    figure = spectra.figure_of(made)
+    assert "blue" not in figure.sentence
+    assert all(f"p_switch={p}" in figure.svg("here") for p in (0.1, 0.3))
+
+
+def test_spectra_are_averaged_over_runs_and_end_where_the_rest_is_rounding(tmp_path):
+    records = [run("a", 0.5, seed=seed) for seed in range(2)]
+    (found,) = spectra.spectra_of(with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]))
+    assert (found.shares.tolist(), found.n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
+    assert spectra.figure_of(inputs(records)) is None
+    made = with_analyses(records, tmp_path, (0.9, 0.1, 3e-9))
+    (found,) = spectra.spectra_of(made)
+    assert found.used.tolist() == [0.9, 0.1]
+    assert "Lines end where the rest is rounding of zero." in spectra.figure_of(made).sentence
+
+
+def test_class_spectra_are_read_apart_from_the_others(tmp_path):
+    records = [run("margin", 0.5), run("margin", 0.6, miner="rho_distance", p=0.3)]
+    made = with_analyses(records, tmp_path, [0.9, 0.1], [0.6, 0.4], array=class_spectra.ARRAY)
+    figure = class_spectra.figure_of(made)
+    assert "within classes" in figure.title
+    assert [row[1] for row in figure.numbers] == ["60.000 %", "90.000 %"]
+    assert spectra.figure_of(made) is None
+
+
+def test_each_objective_is_paired_with_itself_under_mixup():
+    def with_decay(loss: str, value: float, rho: float):
+        return run(loss, value, train_rho=rho, train_class_rho=2 * rho)
+
+    records = [
+        with_decay("margin", 0.6, 0.3),
+        mixed(with_decay("margin", 0.5, 0.7)),
+        with_decay("triplet", 0.4, 0.2),
+        mixed(with_decay("triplet", 0.35, 0.4)),
+        with_decay("contrastive", 0.9, 0.1),
+    ]
+    figure = mixup.figure_of(inputs(records))
+    quantities = ("Recall@1 %", "\u03c1", "\u03c1 within classes")
+    assert figure.columns[1:] == tuple(f"{name}, {how}" for name in quantities for how in ("without", "with"))
+    assert figure.numbers[0][1:] == ("60.00", "50.00", "0.30", "0.70", "0.60", "1.40")
+    assert len(figure.numbers) == 2
+    assert figure.svg("here").count("<svg") == 1
+    # Mixup is not rho-regularisation, and not a plain method to compare with.
+    assert regularised.pairs_of(inputs(records)) == {}
+    assert mixup.figure_of(inputs(records[::2])) is None
+
+
+def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich, tmp_path):
+    drawn = embedding_map.maps_of(rich)
+    assert len(drawn) == 4
+    one = drawn[0]
+    assert len(one.points) == one.n_images == 120
+    assert one.names[0] == "anchor"
+    assert 1.0 in {round(max(point[axis] for point in one.points), 6) for axis in (0, 1)}
+    assert all(-1e-9 <= value <= 1 + 1e-9 for point in one.points for value in point[:2])
+    # A gallery may list all classes.
+    record = run("a", 0.5)
+    folder = write_files(tmp_path, record.name)
+    with np.load(folder.gallery) as file:
+        arrays = {name: file[name] for name in file.files}
+    write_arrays(folder.gallery, {**arrays, "class_names": np.array([f"kind {i}" for i in range(9)])})
+    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
+    assert one.names == {i: f"kind {i}" for i in range(6)}
+    # The nine with a picture come last, on top.
+    assert {point.row for point in one.points[-9:]} == {1000, 1001, 1002, 1003, 1004, 1020, 1021, 1022, 1040}
 
 
 def test_a_level_holds_runs_that_differ_in_one_factor_alone():
-    def at(value: float, **changes):
-        made = run("margin", value)
-        spec = {key: dict(part) if isinstance(part, dict) else part for key, part in made.spec.items()}
-        for dotted, new in changes.items():
-            part, _, inner = dotted.partition("__")
-            spec[part][inner] = new
-        return replace(made, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))
-
     records = [
-        at(0.5),
-        at(0.6, training__batch_size=56),
-        at(0.7, head__embedding_dim=512),
-        at(0.8, head__embedding_dim=512, trunk__name="googlenet", transform__side=227),
-        at(0.4, sampler__per_class=2),
-        at(0.3, sampler__per_class=8),
-        at(1.0, training__batch_size=28, optimiser__lr=0.5),
+        run("margin", 0.5),
+        changed(run("margin", 0.6), training__batch_size=56),
+        changed(run("margin", 0.7), head__embedding_dim=512),
+        changed(run("margin", 0.8), head__embedding_dim=512, trunk__name="googlenet", transform__side=227),
+        changed(run("margin", 0.4), sampler__per_class=2),
+        changed(run("margin", 0.3), sampler__per_class=8),
+        changed(run("margin", 1.0), training__batch_size=28, optimiser__lr=0.5),
     ]
     found = distributions.distributions_of(inputs(records))
-    shown = {factor: {level: list(values) for level, values in levels.items()} for factor, levels in found.items()}
-    assert shown == {
+    assert {factor: {level: list(values) for level, values in levels.items()} for factor, levels in found.items()} == {
         "training.batch_size": {"128": [50], "56": [60]},
         "head.embedding_dim": {"128": [50], "512": [70]},
         "trunk": {"small_conv": [70], "googlenet, side 227": [80]},

@@ -49,7 +49,7 @@ def write(tmp_path, name, text):
         ("t.csv", "0,1,x\n", "cannot be read as tuples of whole numbers"),
         ("t.txt", "0.5 1 2\n", "cannot be read as tuples of whole numbers"),
         ("t.npz", "not an archive", "cannot be read as tuples of whole numbers"),
-        ("t.csv", "", "must list tuples of whole numbers, one a row"),
+        ("t.csv", "", "must list tuples of whole numbers, one per row"),
         ("t.json", "[]", r"sampler\.file must end in \.csv, \.txt or \.npz; got 't\.json'"),
         ("t.csv", "0,1,50\n" * 5, r"must list rows in 0\.\.49, the training split; got 0\.\.50"),
         ("t.csv", "0,1,-1\n" * 5, r"must list rows in 0\.\.49, the training split; got -1\.\.1"),
@@ -69,5 +69,5 @@ def test_a_missing_file_and_pickled_arrays_are_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be read as tuples of whole numbers"):
         FixedTuplesSampler(labels=LABELS, batch_size=12, file=str(tmp_path / "pickled.npz"))
     np.savez(tmp_path / "floats.npz", tuples=np.ones((5, 3)))
-    with pytest.raises(DataError, match="must list tuples of whole numbers, one a row; got float64"):
+    with pytest.raises(DataError, match="must list tuples of whole numbers, one per row; got float64"):
         FixedTuplesSampler(labels=LABELS, batch_size=12, file=str(tmp_path / "floats.npz"))

@@ -41,7 +41,7 @@ def test_refusals():
         HierarchicalSampler(labels=LABELS, super_labels=None, batch_size=16)
     with pytest.raises(DataError, match="one super-class per image; got 3 for 144 images"):
         HierarchicalSampler(labels=LABELS, super_labels=SUPERS[:3], batch_size=16)
-    with pytest.raises(DataError, match="images lie in another super-class than their class"):
+    with pytest.raises(DataError, match="images are in another super-class than their class"):
         HierarchicalSampler(labels=LABELS, super_labels=torch.arange(144) % 2, batch_size=16)
     with pytest.raises(InputError, match=r"sampler\.super_per_batch must divide the 4 classes of a batch; got 3"):
         HierarchicalSampler(labels=LABELS, super_labels=SUPERS, batch_size=16, super_per_batch=3)

@@ -93,13 +93,13 @@ def _table(columns: dict[str, np.ndarray], origin: str) -> ImageTable:
 
 def _classes(labels: np.ndarray, names: np.ndarray | None, origin: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return labels as 0..C-1 and the class names."""
-    require(labels.ndim == 1, f"labels must be one an item, (n,); {origin} has shape {labels.shape}", DataError)
+    require(labels.ndim == 1, f"labels must be one per item, (n,); {origin} has shape {labels.shape}", DataError)
     require(
         labels.dtype.kind in "iuUS", f"labels must be whole numbers or text; {origin} has {labels.dtype}", DataError
     )
     if names is not None and labels.dtype.kind in "iu":
         is_within = len(labels) > 0 and labels.min() >= 0 and labels.max() < len(names)
-        require(is_within, f"{origin}: labels must lie in 0..{len(names) - 1}, the {len(names)} class names", DataError)
+        require(is_within, f"{origin}: labels must be in 0..{len(names) - 1}, the {len(names)} class names", DataError)
         return labels.astype(np.int64), tuple(str(name) for name in names.tolist())
     found, numbers = np.unique(labels, return_inverse=True)
     return numbers.astype(np.int64), tuple(str(name) for name in found.tolist())

@@ -47,10 +47,10 @@ class IconsDataset(Dataset):
 
 
 def _check_shipped(path: Path) -> None:
-    require(path.is_file(), f"{path} is missing: install fairground anew", DataError)
+    require(path.is_file(), f"{path} is missing: reinstall fairground", DataError)
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     require(
         found == SHA256,
-        f"{path} is damaged: its SHA-256 is {found[:12]}... instead of {SHA256[:12]}...; install fairground anew",
+        f"{path} is damaged: its SHA-256 is {found[:12]}... instead of {SHA256[:12]}...; reinstall fairground",
         DataError,
     )

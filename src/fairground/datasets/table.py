@@ -1,7 +1,7 @@
 """A table of your own: a CSV or Parquet file with a path and a label for each image, and whatever else is known.
 
 Formula
-    path, label [, split, query, gallery, group, category, x1, y1, x2, y2]: one row an image
+    path, label [, split, query, gallery, group, category, x1, y1, x2, y2]: one row per image
     split is train, validation (val) or test; query and gallery are true or false; pairs of one group are never
     compared; category is a super-class; the box x1, y1, x2, y2 is cut out, in pixels, right and bottom edge left out
 

@@ -1,4 +1,4 @@
-"""Sums over blocks of rows that are worked out anew for the gradient, so that memory stays that of one block."""
+"""Sums over blocks of rows that are recomputed for the gradient, so that memory stays that of one block."""
 
 from collections.abc import Callable
 

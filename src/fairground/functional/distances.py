@@ -55,7 +55,7 @@ def _in_range(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return rows whose squares can be summed, by what they were multiplied (..., 1), and which are too short.
 
     The squares of float32 numbers above 2e19 are infinite: rows that long are made shorter. A length of 0 has no
-    derivative: short rows become ones, which keeps finite what whoever asks then leaves out.
+    derivative: short rows become ones, which keeps finite what the caller then leaves out.
     """
     lengths = torch.linalg.vector_norm(vectors.detach(), dim=-1, keepdim=True)
     is_short = lengths < SHORTEST

@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 class ActiveCounts(NamedTuple):
-    """`below`: how many values lie below each threshold. `above`: how many thresholds lie above each value."""
+    """`below`: how many values are below each threshold. `above`: how many thresholds are above each value."""
 
     below: Tensor
     above: Tensor

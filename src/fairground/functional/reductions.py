@@ -17,7 +17,7 @@ def log_one_plus_sum_exp(values: Tensor, dim: int) -> Tensor:
 
 
 def softplus(values: Tensor) -> Tensor:
-    """Return log(1 + exp(values)) to the last digit: torch switches to the identity above 20 unless told to wait."""
+    """Return log(1 + exp(values)) exactly: torch switches to the identity above 20 by default."""
     return functional.softplus(values, threshold=80)
 
 

@@ -1,18 +1,15 @@
 """The features themselves, less their mean, plus a linear correction of low rank that starts at nothing.
 
 Formula
-    x = (f - m) + B A (f - m),  A (rank, d) drawn at random, B (d, rank) = 0 at first, m the training split's mean
-    feature
+    x = (f - m) + B A (f - m),  A (rank, d) drawn at random, B (d, rank) = 0 at first, m the mean training feature
 
 Paper
     Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022, section 4.1: an update of rank r
-    beside a
-    matrix that stays as it is, here the identity.
+    beside a matrix that stays as it is, here the identity.
 
 Departures from the paper
-    The correction stands beside the identity and not beside a weight of the network. With `centre` the mean is taken
-    off
-    first, which cosines of features that are never negative need.
+    The correction stands beside the identity and not beside a weight of the network. With `centre` the mean is
+    subtracted first, which cosines of features that are never negative need.
 """
 
 from collections.abc import Iterable

@@ -2,8 +2,7 @@
 
 Formula
     x = W f + b;  at first W = diag(s)^(-power) A, b = -W m: A the principal axes of the training split's features, m
-    their
-    mean and s the deviation along each axis. power 1 whitens, power 1/2 halves the way there, power 0 is `pca`.
+    their mean and s the deviation along each axis. power 1 whitens, power 1/2 halves the way there, power 0 is `pca`.
 
 Paper
     Jegou and Chum, "Negative Evidences and Co-occurrences in Image Retrieval: the Benefit of PCA and Whitening",

@@ -64,7 +64,7 @@ def _sort(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 class BatchPairs(NamedTuple):
     """`anchor`, `positive` (k,): ordered positive pairs. `place` (k,): where each stands in the flattened matrix.
 
-    `own` holds the places of all that are no negatives: the diagonal and all pairs of one class, also of those that
+    `own` holds the places of all that are not negatives: the diagonal and all pairs of one class, also of those that
     `where` has left out.
     `log_counts` (n, n) holds, for pairs chosen by a miner, the logarithm of how often each negative pair was chosen,
     minus infinity for never; None when every sample of another class is a negative. Of a block of the batch's rows,

@@ -79,7 +79,7 @@ class Tuplets(NamedTuple):
     def gradient_(self, push: Tensor, pull: Tensor) -> Tensor:
         """Return (n, n): `push` (k,) shared out over the negatives of each pair's anchor, less `pull` (k,) at the pair.
 
-        It lies in the memory of the logits, and can be asked for once.
+        It reuses the memory of the logits, so it can be asked for once.
         """
         gradient = self.negatives.shares_(self.pairs.per_anchor(push))
         return gradient.put_(self.pairs.place, -pull, accumulate=True)

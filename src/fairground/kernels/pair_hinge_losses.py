@@ -37,7 +37,7 @@ class RowHinges(NamedTuple):
 
 
 def row_hinges(matrix: np.ndarray, order: ClassOrder, upper: np.ndarray, lower: np.ndarray) -> RowHinges:
-    """Return the hinges of a matrix (n, n), with one border (n,) of each kind a row."""
+    """Return the hinges of a matrix (n, n), with one border (n,) of each kind per row."""
     return RowHinges(*_sum(matrix, *order, upper, lower))
 
 
@@ -152,7 +152,7 @@ def _in_blocks(embeddings: Tensor, labels: Tensor, upper: float, lower: float, o
 
     def far(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
         distances = _distances_(cosines)
-        # Pairs of one class lie infinitely far apart here.
+        # Pairs of one class are infinitely far apart here.
         distances.view(-1).index_fill_(0, pairs.own, torch.inf)
         hinges = (lower - distances).relu_()
         n_hinges = (hinges > 0).sum() if over_active else hinges.new_tensor(hinges.numel() - len(pairs.own))

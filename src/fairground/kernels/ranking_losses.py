@@ -243,7 +243,7 @@ def _add(histogram: np.ndarray, cosine: float, lower: np.ndarray, upper: np.ndar
 
 @numba.njit(nogil=True, cache=True)
 def _bin_of(cosine: float, bins: int) -> tuple[int, float]:
-    """Return the interval a cosine lies in, and how far in; one that is not a number is in the first, nowhere in it."""
+    """Return the interval a cosine is in, and how far in; one that is not a number is in the first, nowhere in it."""
     position = min(max((cosine + 1) * (bins / 2), 0.0), float(bins))
     place = 0 if np.isnan(position) else min(int(position), bins - 1)
     return place, position - place

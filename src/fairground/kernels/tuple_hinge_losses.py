@@ -97,7 +97,7 @@ def _search_row(row: np.ndarray, own: np.ndarray, a: int, margin: float, gradien
     is_negative = np.ones(len(row), np.bool_)
     is_negative[own] = False
     k = len(thresholds)
-    # How many negatives, and what sum of them, lie above exactly so many thresholds.
+    # How many negatives, and what sum of them, are above exactly so many thresholds.
     n_passing, sum_passing = np.zeros(k + 1), np.zeros(k + 1)
     for j in range(len(row)):
         if is_negative[j]:
@@ -294,7 +294,7 @@ def _sort_by_class(
 def _below(
     n_passing: np.ndarray, n_passing_own: np.ndarray, rank: np.ndarray, first: np.ndarray, size: np.ndarray
 ) -> np.ndarray:
-    """Return how many values of two further classes lie below each threshold."""
+    """Return how many values of two further classes are below each threshold."""
     # A threshold is above all the values that pass no more thresholds than come before it.
     n_below = np.cumsum(n_passing)[: len(rank)]
     for c in range(len(first)):

@@ -123,7 +123,7 @@ def gradient_by_products(gradient: np.ndarray, distances: np.ndarray, squared: b
     """Overwrite the gradient (n, n) by distance, or by its square, with that by product, both orders of a pair added.
 
     The distance is sqrt(|x|^2 + |y|^2 - 2 x.y), with derivative -1 / d by the product x.y; its square has -2. What is
-    left of the gradient lies along the vectors. Between identical vectors there is no direction to move in.
+    left of the gradient points along the vectors. Between identical vectors there is no direction to move in.
     """
     n = len(gradient)
     zero = gradient.dtype.type(0)
@@ -184,7 +184,7 @@ def _distances(vectors: Tensor, rule: MatrixRule, are_units: bool) -> tuple[Tens
     loss, by_product = rule(matrix)
     gradient_by_products(by_product.numpy(), matrix.numpy(), False)
     gradient = by_product @ vectors
-    # The rest of it lies along the vectors, where a unit vector cannot move.
+    # The rest of it points along the vectors, where a unit vector cannot move.
     return loss, gradient if are_units else gradient.addcmul_(by_product.sum(1, keepdim=True), vectors, value=-1)
 
 
@@ -294,7 +294,7 @@ def _look_up(products: np.ndarray, lengths: np.ndarray, left: np.ndarray, right:
 def _add(
     by_product: np.ndarray, left: np.ndarray, right: np.ndarray, distances: np.ndarray, by_distance: np.ndarray
 ) -> None:
-    """Add to the gradient (m, n) by the products; what is left of the gradient lies along the vectors."""
+    """Add to the gradient (m, n) by the products; what is left of the gradient points along the vectors."""
     for t in range(len(left)):
         if distances[t] > 0:
             by_product[left[t], right[t]] -= by_distance[t] / distances[t]

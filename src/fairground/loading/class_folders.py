@@ -115,11 +115,11 @@ def _is_hidden(name: str) -> bool:
 
 
 def _too_deep(paths: list[str]) -> tuple[str, ...]:
-    """Say what counts as a class where no image lies in a class folder itself: perhaps the folder above was named."""
+    """Say what counts as a class where no image is directly in a class folder: perhaps the parent folder was given."""
     if not paths or any(path.count("/") == 1 for path in paths):
         return ()
     first, second = paths[0].split("/")[:2]
-    return (f"data: every image lies in a folder within a class folder; '{first}/{second}' counts as class '{first}'",)
+    return (f"data: every image is in a folder within a class folder; '{first}/{second}' counts as class '{first}'",)
 
 
 def _left_out(what: str, names: list[str]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def for_each(work: Callable[[Thing], Result], things: Sequence[Thing]) -> list[R
 
 @cache
 def _pool(threads: int, _process: int) -> ThreadPoolExecutor:
-    # One a process: threads do not survive a fork.
+    # One pool per process: threads do not survive a fork.
     return ThreadPoolExecutor(threads, thread_name_prefix="fairground-files")
 
 

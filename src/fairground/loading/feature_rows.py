@@ -22,7 +22,7 @@ class FeatureRows(Images):
     def __init__(self, features: np.ndarray, *, origin: str) -> None:
         require(
             features.ndim == 2 and features.shape[1] > 0,
-            f"features must be one row an item, (n, d); {origin} has shape {features.shape}",
+            f"features must be one row per item, (n, d); {origin} has shape {features.shape}",
             DataError,
         )
         require(features.dtype.kind in "fiu", f"features must be numbers; {origin} has {features.dtype}", DataError)

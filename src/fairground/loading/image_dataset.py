@@ -58,7 +58,7 @@ class ImageFiles(Images):
     ) -> None:
         require(
             boxes is None or boxes.shape == (len(paths), 4),
-            f"boxes need four edges an image; got {None if boxes is None else boxes.shape} for {len(paths)} images",
+            f"boxes need four edges per image; got {None if boxes is None else boxes.shape} for {len(paths)} images",
             DataError,
         )
         self.paths = tuple(Path(path) for path in paths)
@@ -224,7 +224,7 @@ SHOWN = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Photos:
-    """`paths` (n) lie below `root`; the columns mean what they mean in an ImageTable. `boxes` (n, 4) are pixels.
+    """`paths` (n) are below `root`; the columns mean what they mean in an ImageTable. `boxes` (n, 4) are pixels.
 
     `notes` are sentences for the record: what was left out, and why.
     """

@@ -204,7 +204,7 @@ def _read(folder: Path, source: "ImageFiles") -> Cache | None:
 
 
 def _place(source: "ImageFiles") -> str:
-    """Return the folder that all images lie below, shown in the list of caches; empty where they share none."""
+    """Return the folder that holds all images, shown in the list of caches; empty where they share none."""
     with suppress(ValueError):
         return os.path.commonpath([path.parent.absolute() for path in source.paths])
     return ""
@@ -234,7 +234,7 @@ class CacheEntry:
     """One cache: the folder its images came from (empty where not noted), their number, bytes, last use.
 
     Prepared images have a `side`; outputs of frozen stages name the `trunk` and how many of its stages are frozen. One
-    that is not whole is a build under way, or one that was interrupted and would be taken up.
+    that is not complete is being built, or was interrupted and will be continued.
     """
 
     kind: CacheKind
@@ -354,7 +354,7 @@ class PreparedImages(Images):
                 self._cache = open_cache(self.source, self.side, heard)
 
     def cache_sentence(self) -> str:
-        """Say where the prepared images lie and how large they are, where they were prepared just now."""
+        """Say where the prepared images are and how large, if they were prepared just now."""
         if not self._is_new or self._cache is None:
             return ""
         return (

@@ -30,7 +30,7 @@ def cut(pixels: np.ndarray, box: Sequence[int] | np.ndarray, out: np.ndarray) ->
         out[:] = pixels[top:bottom, left:right]
         return
     rows = np.ascontiguousarray(pixels).reshape(height, width * 3)
-    # Numba compiles anew for arrays that may be written to; one kind is enough.
+    # Numba compiles again for arrays that may be written to; one kind is enough.
     rows.flags.writeable = False
     _cut(rows, left, top, right - left, bottom - top, out.reshape(side, side * 3))
 
@@ -194,7 +194,7 @@ def resize_shorter_side(image: Image.Image, shorter_side: int | None) -> Image.I
 def crop_image(image: Image.Image, box: Sequence[int], side: int) -> np.ndarray:
     """Return a box of an image, resized to a square: uint8 (c, side, side)."""
     left, top, right, bottom = (int(edge) for edge in box)
-    # First cut, then resized: the filter must not look past the box, or the crop would know what lies beside it.
+    # First cut, then resized: the filter must not look past the box, or the crop would depend on what is beside it.
     piece = image if (left, top, right, bottom) == (0, 0, *image.size) else image.crop((left, top, right, bottom))
     if piece.size != (side, side):
         piece = piece.resize((side, side), Image.Resampling.BILINEAR)

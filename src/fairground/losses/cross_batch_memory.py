@@ -2,7 +2,7 @@
 
 Formula
     L = loss(pool, labels of the pool, tuples),   pool = batch + the last `size` embeddings of earlier batches, detached
-    tuples: all pairs (a, j), or all triplets (a, p, n), whose anchor a lies in the batch
+    tuples: all pairs (a, j), or all triplets (a, p, n), whose anchor a is in the batch
 
 Paper
     Wang, Zhang, Huang and Scott, "Cross-batch memory for embedding learning", CVPR 2020, algorithm 1.

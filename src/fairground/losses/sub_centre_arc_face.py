@@ -39,7 +39,7 @@ from fairground.spec.space import Integer, Range, Real
 
 
 class SubCentreArcFaceLoss(Loss):
-    """`n_centres` centres a class; `margin` widens the angle to the own class, in `margin_unit`.
+    """`n_centres` centres per class; `margin` widens the angle to the own class, in `margin_unit`.
 
     `weights` is (n_classes, n_centres, embedding_dim). A search covers 0 to 90 degrees, in the unit the run states.
     """

@@ -9,7 +9,7 @@ Paper
 
 Departures from the paper
     Equation 20 lacks the upper bound, which the original and the released code have. Distances are not squared, as in
-    that code. One triplet an anchor; `all_semihard` gives all of them.
+    that code. One triplet per anchor; `all_semihard` gives all of them.
 """
 
 from collections.abc import Mapping

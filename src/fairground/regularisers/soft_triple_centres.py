@@ -8,7 +8,7 @@ Paper
     equation 8.
 
 Departures from the paper
-    For any loss with several centres a class, as `centres` or `weights` (C, K, D). The loss `soft_triple` has the same
+    For any loss with several centres per class, as `centres` or `weights` (C, K, D). Loss `soft_triple` has the same
     term as its own setting `reg_weight`: use one of the two. `divisor` "pairs" divides by the number of pairs,
     C K (K - 1) / 2, as the library of the Reality Check experiments did.
 """
@@ -44,10 +44,10 @@ class SoftTripleCentresRegulariser(Regulariser):
         self.divisor = divisor
 
     def check_loss(self, loss: Loss) -> None:
-        """Refuse losses without several centres a class."""
+        """Refuse losses without several centres per class."""
         require(
             _centres(loss) is not None,
-            f"regulariser soft_triple_centres needs a loss with several centres a class, such as soft_triple or "
+            f"regulariser soft_triple_centres needs a loss with several centres per class, such as soft_triple or "
             f"sub_centre_arc_face; {type(loss).__name__} has none",
         )
 

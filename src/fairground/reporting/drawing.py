@@ -41,10 +41,13 @@ class Palette:
     series: tuple[str, ...]
 
     def colour(self, series: Series) -> str:
-        if isinstance(series, str):
-            found: str = getattr(self, series)
-            return found
-        return self.soft if series is None else self.series[series]
+        return self.series[series] if isinstance(series, int) else self.named[series or "soft"]
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The colours by the names of their CSS variables."""
+        series = {f"series-{index}": colour for index, colour in enumerate(self.series)}
+        return {"ink": self.ink, "soft": self.soft, "rule": self.rule, **series}
 
 
 # Okabe and Ito's hues, darkened or lightened until each has a contrast of 3 to 1 with its background.
@@ -85,8 +88,7 @@ def dash_of(series: Series) -> Dash:
 
 def css_variables(palette: Palette) -> str:
     """Return the palette as CSS declarations."""
-    named = [f"--{name}: {getattr(palette, name)};" for name in ("ink", "soft", "rule")]
-    return " ".join(named + [f"--series-{index}: {colour};" for index, colour in enumerate(palette.series)])
+    return " ".join(f"--{name}: {colour};" for name, colour in palette.named.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +231,8 @@ class Panel:
 
     def draw(self, axes: "Axes", palette: Palette, *, letters: int) -> None:
         """Draw onto given axes, names of rows cut to so many letters."""
+        from matplotlib.ticker import MaxNLocator
+
         if self.is_map:
             axes.set_frame_on(False)
             axes.set(xticks=[], yticks=[])
@@ -243,15 +247,6 @@ class Panel:
         # Names look for room between what is drawn.
         for item in sorted(self.items, key=lambda item: isinstance(item, Names)):
             item.draw(axes, palette)
-        self._set_axes(axes, palette)
-        axes.set_title(squeeze(self.title, 44), fontsize=10.5, color=palette.ink, loc="left")
-        axes.set_title(self.right_title, fontsize=10, color=palette.ink, loc="right")
-        axes.set_xlabel(self.x, color=palette.soft, fontsize=9.5)
-        axes.set_ylabel(self.y, color=palette.soft, fontsize=9.5)
-
-    def _set_axes(self, axes: "Axes", palette: Palette) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         if self.has_zero_line:
             axes.axvline(0, color=palette.soft, linewidth=1)
         if self.log:
@@ -260,10 +255,11 @@ class Panel:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if not self.has_y_ticks:
             axes.set_yticks([])
-        if self.x_range is not None:
-            axes.set_xlim(self.x_range)
-        if self.y_range is not None:
-            axes.set_ylim(self.y_range)
+        axes.set(**{name: ends for name, ends in (("xlim", self.x_range), ("ylim", self.y_range)) if ends is not None})
+        axes.set_title(squeeze(self.title, 44), fontsize=10.5, color=palette.ink, loc="left")
+        axes.set_title(self.right_title, fontsize=10, color=palette.ink, loc="right")
+        axes.set_xlabel(self.x, color=palette.soft, fontsize=9.5)
+        axes.set_ylabel(self.y, color=palette.soft, fontsize=9.5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,8 +323,8 @@ def log_axis(axes: "Axes", which: Literal["x", "y"]) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axes.set_xscale("log") if which == "x" else axes.set_yscale("log")
-    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    axes.set(**{f"{which}scale": "log"})
+    low, high = axis.get_view_interval()
     # Powers of ten alone would leave a short axis with one number.
     if high < 50 * low:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -385,14 +381,12 @@ def svg_for_page(draw: Draw, size: Size, *, prefix: str, description: str) -> st
     svg = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{prefix}-', svg)
     svg = svg.replace("url(#", f"url(#{prefix}-")
     # Sized by the page; a screen reader reads the description instead of every tick.
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    for side in ("width", "height"):
+        svg = re.sub(rf'(<svg[^>]*?) {side}="[^"]*"', r"\1", svg, count=1)
     label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
-    for name in ("ink", "soft", "rule"):
-        svg = svg.replace(getattr(STAND_IN, name), f"var(--{name})")
-    for index, colour in enumerate(STAND_IN.series):
-        svg = svg.replace(colour, f"var(--series-{index})")
+    for name, colour in STAND_IN.named.items():
+        svg = svg.replace(colour, f"var(--{name})")
     return svg
 
 

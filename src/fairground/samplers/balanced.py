@@ -2,11 +2,11 @@
 
 Formula
     Round r takes, from every class c in a fresh shuffle of the classes, the images r n .. r n + n - 1 (modulo the size
-    of c) of a shuffle of c made once an epoch; batches are the next b/n classes each. An epoch is as many rounds as the
-    largest class needs.
+    of c) of a shuffle of c made once per epoch; batches are the next b/n classes each. An epoch is as many rounds as
+    the largest class needs.
 
 Paper
-    None: users of samplers that draw m images a class ask for it, because those visit neither every class nor every
+    None: users of samplers that draw m images per class ask for it, because those visit neither every class nor every
     image.
 
 Departures from the paper

@@ -23,9 +23,9 @@ from fairground.records.arrays import read_arrays
 
 
 class FixedTuplesSampler(BatchSampler):
-    """`file` lists one tuple a line as row numbers of the training split, counted from 0.
+    """`file` lists one tuple per line as row numbers of the training split, counted from 0.
 
-    Read are .csv (commas), .txt (blanks) and .npz (an array `tuples` of whole numbers, one tuple a row). Tuples are
+    Read are .csv (commas), .txt (blanks) and .npz (an array `tuples` of whole numbers, one tuple per row). Tuples are
     shuffled every epoch unless `shuffle` is off; those that do not fill a batch wait for the next epoch.
     """
 
@@ -75,7 +75,7 @@ def _read(path: Path) -> np.ndarray:
         raise InputError(f"'{path}' cannot be read as tuples of whole numbers: {error}") from error
     require(
         tuples.ndim == 2 and tuples.size > 0 and np.issubdtype(tuples.dtype, np.integer),
-        f"'{path}' must list tuples of whole numbers, one a row; got {tuples.dtype} of shape {tuples.shape}",
+        f"'{path}' must list tuples of whole numbers, one per row; got {tuples.dtype} of shape {tuples.shape}",
         DataError,
     )
     return tuples.astype(np.int64)

@@ -58,7 +58,7 @@ class HierarchicalSampler(ClassSampler):
         super_of_class = super_labels[self._classes.rows[self._classes.starts]]
         is_split = super_of_class[self._classes.group] != super_labels
         require(
-            not is_split.any(), f"{int(is_split.sum())} images lie in another super-class than their class", DataError
+            not is_split.any(), f"{int(is_split.sum())} images are in another super-class than their class", DataError
         )
         self._supers = ClassRows(super_of_class)
         require(

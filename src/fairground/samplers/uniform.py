@@ -18,7 +18,7 @@ from fairground.errors import DataError, require
 
 
 class UniformSampler(BatchSampler):
-    """Every image at most once an epoch or, with `replace`, drawn anew each time."""
+    """Every image at most once per epoch or, with `replace`, drawn independently each time."""
 
     def __init__(self, *, labels: Labels, batch_size: int, replace: bool = False, seed: int = 0) -> None:
         super().__init__(batch_size=batch_size, seed=seed)

@@ -34,7 +34,7 @@ class FoldedConvTrunk(Trunk):
         super().__init__()
         require(
             len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths),
-            f"folded_conv.widths must be positive whole numbers, one a block; got {list(widths)}",
+            f"folded_conv.widths must be positive whole numbers, one per block; got {list(widths)}",
         )
         inputs = [FOLD * FOLD * channels, *widths[:-1]]
         blocks = [_block(before, after) for before, after in zip(inputs, widths, strict=True)]

@@ -28,7 +28,7 @@ class SmallConvTrunk(Trunk):
         super().__init__()
         require(
             len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths),
-            f"small_conv.widths must be positive whole numbers, one a block; got {list(widths)}",
+            f"small_conv.widths must be positive whole numbers, one per block; got {list(widths)}",
         )
         inputs = [channels, *widths[:-1]]
         self.stages = nn.ModuleList(_block(before, after) for before, after in zip(inputs, widths, strict=True))

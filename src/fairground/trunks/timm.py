@@ -74,5 +74,5 @@ def _width(network: nn.Module, size: tuple[int, int, int]) -> int:
     with torch.no_grad():
         features = network.eval()(torch.zeros(1, *size))
     network.train(was_training)
-    require(features.ndim == 2, f"timm.model gives features of shape {tuple(features.shape)}, not one vector an image")
+    require(features.ndim == 2, f"timm.model gives features of shape {tuple(features.shape)}, not one vector per image")
     return int(features.shape[1])

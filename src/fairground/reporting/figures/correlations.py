@@ -7,7 +7,6 @@ Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figure 4.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,45 +24,29 @@ LEAST_RUNS = 5
 _MOST_METRICS = 14
 
 
-@dataclass(frozen=True, kw_only=True)
-class Correlations:
-    """`matrix` (m, m) of the metrics, over `n_runs`; nan where a metric does not vary."""
-
-    metrics: tuple[str, ...]
-    matrix: np.ndarray
-    n_runs: int
-
-
-def correlations_of(inputs: FigureInputs) -> Correlations | None:
-    """Return the matrix over the runs that have all metrics; None for few runs or metrics."""
-    metrics = inputs.table.metrics[:_MOST_METRICS]
-    overall = [row for method in inputs.methods for row in method.rows(metrics, inputs.table.split)]
-    if len(metrics) < 3 or len(overall) < LEAST_RUNS:
-        return None
-    values = np.array(overall, dtype=float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        matrix = np.corrcoef(values.T)
-    return Correlations(metrics=tuple(metrics), matrix=matrix, n_runs=len(overall))
-
-
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
-    """Return the figure when enough runs have enough metrics."""
-    found = correlations_of(inputs)
-    if found is None:
+    """Return the figure when enough runs have three metrics or more."""
+    metrics = inputs.table.metrics[:_MOST_METRICS]
+    runs = [row for method in inputs.methods for row in method.rows(metrics, inputs.table.split)]
+    if len(metrics) < 3 or len(runs) < LEAST_RUNS:
         return None
-    names = tuple(heading(metric) for metric in found.metrics)
-    shown = [["-" if np.isnan(value) else f"{value:.2f}" for value in row] for row in found.matrix]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        matrix = np.corrcoef(np.array(runs, dtype=float).T)
+    names = tuple(heading(metric) for metric in metrics)
     return ReportFigure(
         name="correlations",
         title="Which metrics agree",
         sentence=(
-            f"Correlation of every two {inputs.table.split} metrics over {count(found.n_runs, 'run')}: 1 means that "
+            f"Correlation of every two {inputs.table.split} metrics over {count(len(runs), 'run')}: 1 means that "
             "both rank runs alike, so one of them is enough. As in figure 4 of Roth et al., 2020."
         ),
-        draw=_squares(names, found.matrix),
+        draw=_squares(names, matrix),
         height=1.4 + 0.42 * len(names),
         columns=("metric", *names),
-        numbers=tuple((name, *row) for name, row in zip(names, shown, strict=True)),
+        numbers=tuple(
+            (name, *("-" if np.isnan(value) else f"{value:.2f}" for value in row))
+            for name, row in zip(names, matrix, strict=True)
+        ),
     )
 
 

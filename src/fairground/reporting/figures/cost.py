@@ -1,18 +1,17 @@
 """What a score costs: accuracy against the time and the peak memory of a run."""
 
-from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
+from typing import NamedTuple
 
 from fairground.reporting.drawing import Key, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, count
-from fairground.reporting.headings import duration, heading, size, unit
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count
+from fairground.reporting.headings import duration, size
 
 PAGE_ORDER = 110
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cost:
+class Cost(NamedTuple):
     """One method: mean score, seconds and bytes of a run, over `n_runs`."""
 
     label: str
@@ -42,17 +41,18 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     costs = costs_of(inputs)
     if len(costs) < 2:
         return None
-    axis = f"{heading(inputs.metric)}{unit(inputs.metric)}"
+    axis = axis_of(inputs.metric)
     machines = len({run.provenance.hardware for method in inputs.methods for run in method.done})
     caveat = f" The runs were made on {machines} different machines: times do not compare." if machines > 1 else ""
+    seconds = {cost.label: cost.seconds for cost in costs}
+    megabytes = {cost.label: cost.bytes / 1e6 for cost in costs}
     # The best last, to be on top; neighbours of one colour together, for there may be hundreds.
     alike = [list(some) for _, some in groupby(reversed(costs), key=lambda cost: inputs.series[cost.label])]
-    seconds, megabytes = [cost.seconds for cost in costs], [cost.bytes / 1e6 for cost in costs]
     drawn = [
         Panel(
             items=[
                 Points(
-                    x=[cost.seconds if is_time else cost.bytes / 1e6 for cost in some],
+                    x=[spent[cost.label] for cost in some],
                     y=[cost.score for cost in some],
                     series=inputs.series[some[0].label],
                     size=8,
@@ -60,12 +60,12 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
                 )
                 for some in alike
             ],
-            x="seconds per run" if is_time else "peak memory, MB",
+            x=name,
             y=axis,
-            log="x" if max(values) > 20 * max(min(values), 1e-9) else "",
+            log="x" if max(spent.values()) > 20 * max(min(spent.values()), 1e-9) else "",
             margin=0.15,
         )
-        for is_time, values in ((True, seconds), (False, megabytes))
+        for name, spent in (("seconds per run", seconds), ("peak memory, MB", megabytes))
     ]
     return ReportFigure(
         name="cost",

@@ -8,6 +8,7 @@ Limits
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from fairground.errors import DataError
 from fairground.records.arrays import read_arrays
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.drawing import N_SERIES, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure
+from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in
 from fairground.reporting.headings import shorten, squeeze
 from fairground.reporting.run_set import leave_out
 
@@ -26,8 +27,7 @@ _MOST_MAPS = 4
 _MOST_FITTED = 4000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Point:
+class Point(NamedTuple):
     """One image: its place in [0, 1] x [0, 1], its class, and its row in the data set."""
 
     x: float
@@ -56,21 +56,16 @@ class EmbeddingMap:
     def n_classes(self) -> int:
         return len({point.klass for point in self.points})
 
-    def name(self, klass: int) -> str:
-        return self.names.get(klass, f"class {klass}")
-
 
 def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
     """Return the map of the first run of each leading method that kept its embeddings."""
     found: list[EmbeddingMap] = []
     folders = inputs.runs.folders
     for method in inputs.methods if folders else ():
-        for run in method.done:
-            folder = folders.get(run.name)
-            drawn = _map(method.label, run.name, folder) if folder is not None else None
-            if drawn is not None:
-                found.append(drawn)
-                break
+        kept = (_map(method.label, run.name, folders[run.name]) for run in method.done if run.name in folders)
+        first = next(filter(None, kept), None)
+        if first is not None:
+            found.append(first)
         if len(found) == _MOST_MAPS:
             break
     return found
@@ -81,43 +76,30 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     maps = maps_of(inputs)
     if not maps:
         return None
+    drawn = []
+    for one in maps:
+        places = [[(p.x, p.y) for p in one.points if p.colour == colour] for colour in range(N_SERIES)]
+        items = [
+            Points(x=[x for x, _ in some], y=[y for _, y in some], series=colour, sign="o", size=3)
+            for colour, some in enumerate(places)
+        ]
+        title = f"{squeeze(one.label, 24)}, {100 * one.share:.0f} % of variance"
+        drawn.append(Panel(items=items, title=title, is_map=True))
     return ReportFigure(
         name="embedding_map",
         title="Maps of the test embeddings",
         sentence=f"The two principal axes of {len(maps)} runs' test embeddings, coloured by class.",
-        draw=panels(
-            [
-                Panel(
-                    items=[
-                        Points(
-                            x=[point.x for point in one.points if point.colour == colour],
-                            y=[point.y for point in one.points if point.colour == colour],
-                            series=colour,
-                            sign="o",
-                            size=3,
-                        )
-                        for colour in range(N_SERIES)
-                    ],
-                    title=f"{squeeze(one.label, 24)}, {100 * one.share:.0f} % of variance",
-                    is_map=True,
-                )
-                for one in maps
-            ]
-        ),
+        draw=panels(drawn),
         height=4.4 * -(-len(maps) // 2),
         is_for_page=False,
     )
 
 
 def _map(label: str, run: str, folder: RunFolder) -> EmbeddingMap | None:
-    if not folder.embeddings.is_file():
+    arrays = arrays_in(folder.embeddings, ["embeddings", "labels", "rows"])
+    if arrays is None:
         return None
-    try:
-        arrays = read_arrays(folder.embeddings, ["embeddings", "labels", "rows"])
-    except DataError as error:
-        leave_out(error)
-        return None
-    vectors, labels, rows = arrays["embeddings"], arrays["labels"], arrays["rows"]
+    vectors, labels, rows = arrays
     is_usable = vectors.ndim == 2 and vectors.dtype.kind == "f" and labels.dtype.kind == rows.dtype.kind == "i"
     if not (is_usable and vectors.shape[1] >= 2 and len(vectors) == len(labels) == len(rows) > 2):
         return None

@@ -2,23 +2,23 @@
 
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from fairground.reporting.drawing import Key, Line, Panel, panels, series_of
-from fairground.reporting.figure import FigureInputs, ReportFigure, factor_of
-from fairground.reporting.headings import clean, heading, unit
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, factor_of
+from fairground.reporting.headings import clean
 from fairground.reporting.tables import ResultTable
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearningCurve:
-    """One method: mean, lowest and highest score over its seeds at each epoch, and how many seeds reached it."""
+    """One method: mean, lowest and highest score over its seeds at each epoch."""
 
     label: str
     epochs: tuple[int, ...]
     means: tuple[float, ...]
     lows: tuple[float, ...]
     highs: tuple[float, ...]
-    counts: tuple[int, ...]
     series: int | None
 
 
@@ -31,8 +31,8 @@ class LearningCurves:
 
     @property
     def description(self) -> str:
-        said = "; ".join(f"{clean(curve.label)} ends at {curve.means[-1]:.2f}" for curve in self.curves[:12])
-        return f"{self.axis} after each epoch, mean and range over seeds: {said}"
+        listed = "; ".join(f"{clean(curve.label)} ends at {curve.means[-1]:.2f}" for curve in self.curves[:12])
+        return f"{self.axis} after each epoch, mean and range over seeds: {listed}"
 
     @property
     def keys(self) -> list[Key]:
@@ -41,18 +41,10 @@ class LearningCurves:
     def panel(self) -> Panel:
         lines = []
         for curve in reversed(self.curves):  # the best on top
-            is_grey = curve.series is None
-            lines.append(
-                Line(
-                    x=curve.epochs,
-                    y=curve.means,
-                    series=curve.series,
-                    width=0.8 if is_grey else 2.0,
-                    alpha=0.45 if is_grey else 1.0,
-                    low=() if is_grey else curve.lows,
-                    high=() if is_grey else curve.highs,
-                )
-            )
+            grey = {"width": 0.8, "alpha": 0.45}
+            band = {"low": curve.lows, "high": curve.highs}
+            look: dict[str, Any] = grey if curve.series is None else band
+            lines.append(Line(x=curve.epochs, y=curve.means, series=curve.series, **look))
         return Panel(items=lines, x="epoch", y=self.axis, margin=0.02, has_whole_x=True)
 
 
@@ -75,11 +67,10 @@ def learning_curves_of(table: ResultTable) -> LearningCurves:
                     means=tuple(map(fmean, scores)),
                     lows=tuple(map(min, scores)),
                     highs=tuple(map(max, scores)),
-                    counts=tuple(map(len, scores)),
                     series=series_of(rank),
                 )
             )
-    return LearningCurves(axis=f"{heading(metric)}{unit(metric)} on validation classes", curves=tuple(found))
+    return LearningCurves(axis=f"{axis_of(metric)} on validation classes", curves=tuple(found))
 
 
 def figure_for_paper(inputs: FigureInputs) -> ReportFigure | None:

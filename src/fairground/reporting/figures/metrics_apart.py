@@ -5,8 +5,7 @@ Paper
     examples.
 """
 
-from dataclasses import dataclass
-from statistics import fmean
+from typing import NamedTuple
 
 from fairground.reporting.drawing import N_SERIES, Key, Line, Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure, count
@@ -16,28 +15,24 @@ from fairground.spec.measurement_names import goodness, is_share
 PAGE_ORDER = 80
 
 
-@dataclass(frozen=True, kw_only=True)
-class MetricLine:
-    """One metric: each method's mean in per cent."""
+class MetricLine(NamedTuple):
+    """One metric: each method's mean in per cent, and the method it names best."""
 
     metric: str
     means: dict[str, float]
-    higher_is_better: bool = True
-
-    @property
-    def leader(self) -> str:
-        return max(self.means, key=lambda label: goodness(self.means[label], self.higher_is_better))
+    leader: str
 
 
 def metric_lines_of(inputs: FigureInputs) -> list[MetricLine]:
     """Return one line per metric that is a share, the widest apart first."""
+    drawn = [method.label for method in inputs.methods[:N_SERIES]]
     lines = []
     for metric in filter(is_share, inputs.table.metrics):
-        scores = {method.label: inputs.scores(method, metric) for method in inputs.methods[:N_SERIES]}
-        means = {label: fmean(values) for label, values in scores.items() if values}
+        means = {label: mean for label, mean in inputs.means(metric).items() if label in drawn}
+        is_higher = inputs.table.higher_is_better[metric] is not False
+        good = {label: goodness(mean, is_higher) for label, mean in means.items()}
         if len(means) > 1:
-            is_higher = inputs.table.higher_is_better[metric] is not False
-            lines.append(MetricLine(metric=metric, means=means, higher_is_better=is_higher))
+            lines.append(MetricLine(metric, means, leader=max(good, key=good.__getitem__)))
     return sorted(lines, key=lambda line: min(line.means.values()) - max(line.means.values()))
 
 
@@ -46,26 +41,17 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     lines = metric_lines_of(inputs)
     if len(lines) < 2:
         return None
-    leaders = {line.leader for line in lines}
-    agree = "All name the same leader" if len(leaders) == 1 else f"They name {len(leaders)} different leaders"
+    n_leaders = len({line.leader for line in lines})
+    agree = "All name the same leader" if n_leaders == 1 else f"They name {n_leaders} different leaders"
     labels = list(lines[0].means)
-    left_out = len(inputs.methods) - len(inputs.methods[:N_SERIES])
-    which = count(len(labels), "method") if not left_out else f"the {len(labels)} best of {len(inputs.methods)} methods"
-    panel = Panel(
-        items=[
-            *(
-                Line(x=(min(line.means.values()), max(line.means.values())), y=(row, row), series="rule", width=3)
-                for row, line in enumerate(lines)
-            ),
-            *(
-                Points(x=[mean], y=[row], series=inputs.series[label], size=7, alpha=1)
-                for row, line in enumerate(lines)
-                for label, mean in line.means.items()
-            ),
-        ],
-        rows=[heading(line.metric) for line in lines],
-        x="%",
-    )
+    n_all = len(inputs.methods)
+    which = count(len(labels), "method") if n_all <= N_SERIES else f"the {len(labels)} best of {n_all} methods"
+    items: list[Line | Points] = []
+    for row, line in enumerate(lines):
+        ends = min(line.means.values()), max(line.means.values())
+        items.append(Line(x=ends, y=(row, row), series="rule", width=3))
+        for label, mean in line.means.items():
+            items.append(Points(x=[mean], y=[row], series=inputs.series[label], size=7, alpha=1))
     return ReportFigure(
         name="metrics_apart",
         title="What each metric says about the same runs",
@@ -73,7 +59,10 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             f"Means over seeds of {which} by {count(len(lines), 'metric')}, the metric that "
             f"sets them furthest apart first. {agree}. After figure 1 of Musgrave et al., 2020."
         ),
-        draw=panels([panel], keys=[Key(text=label, series=inputs.series[label]) for label in labels]),
+        draw=panels(
+            [Panel(items=items, rows=[heading(line.metric) for line in lines], x="%")],
+            keys=[Key(text=label, series=inputs.series[label]) for label in labels],
+        ),
         height=1.5 + 0.36 * len(lines),
         columns=("metric", *labels),
         numbers=tuple(

@@ -10,28 +10,26 @@ Paper
     the version with MAP@R.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 
 from fairground.papers.claims import Claim, claims_on
 from fairground.papers.published import published_years
 from fairground.reporting.drawing import DASHED, Line, Names, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, count
-from fairground.reporting.headings import heading, unit
+from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, axis_of, count
+from fairground.reporting.headings import heading
 from fairground.spec.declarations import reference_of
 
 PAGE_ORDER = 90
 LEAST_LOSSES = 3
 #: the metric of the figure's second version
 SECOND = "map@r"
-_FIRST = ("recall@1", "precision@1")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dated:
+class Dated(NamedTuple):
     """The best method with one loss here, and the year of the loss."""
 
     loss: str
@@ -62,17 +60,19 @@ def dated_of(inputs: FigureInputs, metric: str) -> list[Dated]:
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure when losses of several years were run."""
-    metrics = list(dict.fromkeys([inputs.habitual, *([SECOND] if SECOND in inputs.table.metrics else [])]))
+    metrics = dict.fromkeys([inputs.habitual, *([SECOND] if SECOND in inputs.table.metrics else [])])
     by_metric = {metric: dated_of(inputs, metric) for metric in metrics}
     dated = by_metric[inputs.habitual]
     if len(dated) < LEAST_LOSSES or len({one.year for one in dated}) < 2:
         return None
-    claims = claims_on(inputs.dataset) if inputs.habitual in _FIRST else []
+    claims = claims_on(inputs.dataset) if inputs.habitual in PRECISION_AT_1 else []
     marked = (
         f" Hollow marks are {count(len(claims), 'claim')} of papers on this data set, for their own methods or, with "
         "*, the mean of what they report for a classic loss."
     )
-    slopes = " and ".join(f"{_slope(some):+.2f} ({heading(metric)})" for metric, some in by_metric.items())
+    slopes = " and ".join(f"{_fit(some)[0]:+.2f} ({heading(metric)})" for metric, some in by_metric.items())
+    scores = [{one.loss: f"{one.score:.2f}" for one in some} for some in by_metric.values()]
+    blank = ("-",) * (len(by_metric) - 1)
     return ReportFigure(
         name="over_time",
         title="Progress over the years",
@@ -82,59 +82,43 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             f"fitted lines move by {slopes} points per year.{marked if claims else ''} As in figure 2 of "
             "Musgrave et al., 2020."
         ),
-        draw=panels([_panel(metric, dated, claims) for metric, dated in by_metric.items()]),
+        draw=panels([_panel(metric, some, [] if metric == SECOND else claims) for metric, some in by_metric.items()]),
         height=4.0,
         columns=("what", "year", *(heading(metric) for metric in by_metric)),
-        numbers=_numbers(by_metric, claims),
+        numbers=(
+            *((one.loss, str(one.year), *(some.get(one.loss, "-") for some in scores)) for one in dated),
+            *((f"claimed: {one.label}", str(one.year), f"{one.value:.2f}", *blank) for one in claims),
+        ),
     )
 
 
-def _numbers(dated: Mapping[str, Sequence[Dated]], claims: Sequence[Claim]) -> tuple[tuple[str, ...], ...]:
-    by_metric = {metric: {one.loss: one for one in some} for metric, some in dated.items()}
-    first = next(iter(dated.values()))
-    here = [
-        (
-            one.loss,
-            str(one.year),
-            *(f"{some[one.loss].score:.2f}" if one.loss in some else "-" for some in by_metric.values()),
-        )
-        for one in first
-    ]
-    blank = ("-",) * (len(dated) - 1)
-    claimed = [(f"claimed: {one.label}", str(one.year), f"{one.value:.2f}", *blank) for one in claims]
-    return (*here, *claimed)
-
-
-def _slope(dated: Sequence[Dated]) -> float:
-    return float(np.polyfit([one.year for one in dated], [one.score for one in dated], 1)[0])
+def _fit(dated: Sequence[Dated]) -> tuple[float, float]:
+    """Return the slope and the height at year 0 of the line through the scores."""
+    slope, height = np.polyfit([one.year for one in dated], [one.score for one in dated], 1)
+    return float(slope), float(height)
 
 
 def _panel(metric: str, dated: Sequence[Dated], claims: Sequence[Claim]) -> Panel:
     years, scores = [one.year for one in dated], [one.score for one in dated]
-    slope, height = np.polyfit(years, scores, 1)
+    slope, height = _fit(dated)
     ends = (min(years), max(years))
-    claimed = () if metric == SECOND else claims
+    claimed = [(claim.label, claim.year, claim.value, 1) for claim in claims]
     return Panel(
         items=[
-            Line(x=ends, y=[float(slope * end + height) for end in ends], dash=DASHED, width=1.5),
+            Line(x=ends, y=[slope * end + height for end in ends], dash=DASHED, width=1.5),
             Points(
-                x=[claim.year for claim in claimed],
-                y=[claim.value for claim in claimed],
+                x=[claim.year for claim in claims],
+                y=[claim.value for claim in claims],
                 series=1,
                 sign="o",
                 size=5,
                 is_hollow=True,
             ),
             Points(x=years, y=scores, sign="D", size=7, alpha=1),
-            Names(
-                marks=[
-                    *((one.loss, one.year, one.score, "ink") for one in dated),
-                    *((one.label, one.year, one.value, 1) for one in claimed),
-                ]
-            ),
+            Names(marks=[*((one.loss, one.year, one.score, "ink") for one in dated), *claimed]),
         ],
         x="year of the paper",
-        y=f"{heading(metric)}{unit(metric)}",
+        y=axis_of(metric),
         margin=0.2,
         has_whole_x=True,
     )

@@ -6,8 +6,7 @@ Paper
 
 from fairground.comparison.over_datasets import OverDatasets
 from fairground.reporting.drawing import Key, Line, Panel, panels, series_of
-from fairground.reporting.figure import ReportFigure, count, factor_of
-from fairground.reporting.headings import heading, unit
+from fairground.reporting.figure import ReportFigure, axis_of, count, factor_of
 
 #: the shares of the numbers below the figure
 _SHARES = (0.75, 0.5, 0.25)
@@ -15,14 +14,12 @@ _SHARES = (0.75, 0.5, 0.25)
 
 def figure_over(found: OverDatasets, *, metric: str) -> ReportFigure:
     """Return the profiles of all methods; every data set has the same weight."""
-    axis = f"{heading(metric)}{unit(metric)}"
-    factor = factor_of(metric)
-    scores = [factor * score for score in found.scores]
+    scores = [factor_of(metric) * score for score in found.scores]
     lines = [
         Line(x=scores, y=[100 * share for share in one.profile], series=series_of(index))
         for index, one in enumerate(found.aggregates)
     ]
-    panel = Panel(items=lines, x=axis, y="runs above it, %", y_range=(0, 103))
+    panel = Panel(items=lines, x=axis_of(metric), y="runs above it, %", y_range=(0, 103))
     keys = [Key(text=one.name, series=series_of(index), kind="line") for index, one in enumerate(found.aggregates)]
     return ReportFigure(
         name="performance_profiles",

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.reporting.drawing import Bar, Label, Line, Panel, Points, panels, series_of
-from fairground.reporting.figure import FigureInputs, ReportFigure, factor_of
-from fairground.reporting.headings import clean, heading, show_interval, unit
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, factor_of
+from fairground.reporting.headings import clean, show_interval
 from fairground.reporting.tables import ResultTable
 
 #: dots per method: more would only blacken the line and make the page heavy
@@ -43,8 +43,8 @@ class ScoreBars:
 
     @property
     def description(self) -> str:
-        said = "; ".join(f"{clean(bar.label)} {bar.text}" for bar in self.bars[:12])
-        return f"{self.axis}, mean, 95 % interval and single runs: {said}"
+        listed = "; ".join(f"{clean(bar.label)} {bar.text}" for bar in self.bars[:12])
+        return f"{self.axis}, mean, 95 % interval and single runs: {listed}"
 
     def panel(self) -> Panel:
         items: list[Bar | Label | Line | Points] = []
@@ -97,7 +97,7 @@ def score_bars_of(table: ResultTable) -> ScoreBars:
     some_runs = f"; {MOST_DOTS} runs per method drawn" if n_most > MOST_DOTS else ""
     some_methods = f"; the first {MOST_BARS} of {len(scored)} methods drawn" if len(scored) > MOST_BARS else ""
     return ScoreBars(
-        axis=f"{heading(metric)}{unit(metric)} on {table.split} classes{some_runs}{some_methods}",
+        axis=f"{axis_of(metric)} on {table.split} classes{some_runs}{some_methods}",
         bars=tuple(bars),
         from_zero=len(bars) == 1 or (bool(values) and min(values) >= 0 and spread >= _VISIBLE * max(values)),
     )

@@ -1,13 +1,12 @@
 """How much a setting matters: the score at each value of every varied number."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import NamedTuple
 
 from fairground.reporting.drawing import Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, count, factor_of
-from fairground.reporting.headings import heading, shorten, unit
-from fairground.spec.identity import differing
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
+from fairground.reporting.headings import shorten
 from fairground.spec.measurement_names import goodness
 
 PAGE_ORDER = 105
@@ -17,49 +16,27 @@ _WIDE = 30
 _MANY = " Other settings vary too, so this shows where to look, not what causes the difference."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sensitivity:
-    """One setting of one loss: (value, score) of every trial or method; `is_alone` where nothing else differs."""
+class Sensitivity(NamedTuple):
+    """One setting of one loss: (value, score) of every trial or method, and the best of them.
+
+    `reach` is the range of the mean scores of its values; `is_alone` says that nothing else differs.
+    """
 
     owner: str
     setting: str
     points: tuple[tuple[float, float], ...]
-    higher_is_better: bool = True
-    is_alone: bool = False
+    best: tuple[float, float]
+    reach: float
+    is_alone: bool
 
-    @property
-    def best(self) -> tuple[float, float]:
-        """The value with the best score, and that score."""
-        return max(self.points, key=lambda point: goodness(point[1], self.higher_is_better))
 
-    @property
-    def reach(self) -> float:
-        """The range of the mean scores of its values."""
-        at: dict[float, list[float]] = {}
-        for value, score in self.points:
-            at.setdefault(value, []).append(score)
-        means = [fmean(scores) for scores in at.values()]
-        return max(means) - min(means)
-
-    def panel(self) -> Panel:
-        values = [value for value, _ in self.points]
-        best = self.best
-        return Panel(
-            items=[
-                Points(x=values, y=[score for _, score in self.points], size=5, alpha=0.7),
-                Points(x=[best[0]], y=[best[1]], series=1, sign="D", size=7, alpha=1),
-            ],
-            title=self.owner,
-            x=shorten(self.setting, 40),
-            log="x" if min(values) > 0 and max(values) > _WIDE * min(values) else "",
-        )
+#: the settings and the score of each trial or method, by the loss or method they belong to
+Rows = Mapping[str, Sequence[tuple[Mapping[str, object], float]]]
 
 
 def sensitivities_of(inputs: FigureInputs) -> list[Sensitivity]:
     """Return every varied number: from the trials of searches, otherwise from methods that share a loss."""
-    is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
-    found = [replace(one, higher_is_better=is_higher) for one in _of_searches(inputs) or _of_methods(inputs)]
-    return sorted(found, key=lambda one: -one.reach)
+    return _varied(inputs, _trials(inputs)) or _varied(inputs, _methods(inputs))
 
 
 def figure_of(inputs: FigureInputs) -> ReportFigure | None:
@@ -68,9 +45,9 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     if not found:
         return None
     shown = found[:_MOST]
-    split = "validation" if _of_searches(inputs) else inputs.table.split
-    axis = f"{split.capitalize()} {heading(inputs.metric)}{unit(inputs.metric)}"
-    what = "one point per trial" if inputs.trials else "one point per method, mean over its seeds"
+    is_search = bool(_varied(inputs, _trials(inputs)))
+    axis = f"{'Validation' if is_search else inputs.table.split.capitalize()} {axis_of(inputs.metric)}"
+    what = "one point per trial" if is_search else "one point per method, mean over its seeds"
     n = len({point for one in found for point in one.points})
     return ReportFigure(
         name="sensitivity",
@@ -81,43 +58,48 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
             f"{f'; {len(found) - _MOST} more are not drawn' if len(found) > _MOST else ''}. Diamonds are the best."
             f"{'' if all(one.is_alone for one in found) else _MANY}"
         ),
-        draw=panels([one.panel() for one in shown], y=axis),
+        draw=panels([_panel(one) for one in shown], y=axis),
         height=0.6 + 2.3 * -(-len(shown) // 2),
     )
 
 
-def _of_searches(inputs: FigureInputs) -> list[Sensitivity]:
+def _trials(inputs: FigureInputs) -> Rows:
     factor = factor_of(inputs.metric)
-    found = []
-    for label, trials in inputs.trials.items():
-        done = [(trial.settings, factor * trial.score) for trial in trials if trial.score is not None]
-        keys = dict.fromkeys(key for settings, _ in done for key in settings)
-        found += [_one(label, key, done) for key in keys]
-    return [one for one in found if one is not None]
+    return {
+        label: [(trial.settings, factor * trial.score) for trial in trials if trial.score is not None]
+        for label, trials in inputs.trials.items()
+    }
 
 
-def _of_methods(inputs: FigureInputs) -> list[Sensitivity]:
-    by_loss: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+def _methods(inputs: FigureInputs) -> Rows:
+    by_loss: dict[str, list[tuple[Mapping[str, object], float]]] = {}
     for method in inputs.methods:
         scores, settings = inputs.scores(method), inputs.settings(method)
         if scores:
             by_loss.setdefault(settings.get("loss", "?"), []).append((settings, fmean(scores)))
+    return by_loss
+
+
+def _varied(inputs: FigureInputs, rows: Rows) -> list[Sensitivity]:
+    """Return the settings with two numbers or more, the one that moves the score most first."""
+    is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
     found = []
-    for loss, rows in by_loss.items():
-        for key in differing(settings for settings, _ in rows):
-            found.append(_one(loss, key, rows))
-    return [one for one in found if one is not None]
-
-
-def _one(owner: str, key: str, rows: Sequence[tuple[Mapping[str, object], float]]) -> Sensitivity | None:
-    numbered = [
-        (value, score, settings) for settings, score in rows if (value := _number(settings.get(key))) is not None
-    ]
-    if len({value for value, *_ in numbered}) < 2:
-        return None
-    others = {tuple((name, value) for name, value in settings.items() if name != key) for *_, settings in numbered}
-    points = tuple(sorted((value, score) for value, score, _ in numbered))
-    return Sensitivity(owner=owner, setting=key, points=points, is_alone=len(others) == 1)
+    for owner, some in rows.items():
+        for key in dict.fromkeys(key for settings, _ in some for key in settings):
+            numbered = [
+                (x, score, settings) for settings, score in some if (x := _number(settings.get(key))) is not None
+            ]
+            at: dict[float, list[float]] = {}
+            for x, score, _ in numbered:
+                at.setdefault(x, []).append(score)
+            if len(at) < 2:
+                continue
+            means = [fmean(scores) for scores in at.values()]
+            others = {tuple((name, value) for name, value in each.items() if name != key) for *_, each in numbered}
+            points = tuple(sorted((x, score) for x, score, _ in numbered))
+            best = max(points, key=lambda point: goodness(point[1], is_higher))
+            found.append(Sensitivity(owner, key, points, best, max(means) - min(means), len(others) == 1))
+    return sorted(found, key=lambda one: -one.reach)
 
 
 def _number(value: object) -> float | None:
@@ -127,3 +109,16 @@ def _number(value: object) -> float | None:
         return float(value) if isinstance(value, int | float | str) else None
     except ValueError:
         return None
+
+
+def _panel(one: Sensitivity) -> Panel:
+    values = [value for value, _ in one.points]
+    return Panel(
+        items=[
+            Points(x=values, y=[score for _, score in one.points], size=5, alpha=0.7),
+            Points(x=[one.best[0]], y=[one.best[1]], series=1, sign="D", size=7, alpha=1),
+        ],
+        title=one.owner,
+        x=shorten(one.setting, 40),
+        log="x" if min(values) > 0 and max(values) > _WIDE * min(values) else "",
+    )

@@ -8,8 +8,7 @@ Paper
 from collections.abc import Sequence
 
 from fairground.reporting.drawing import Line, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, count, factor_of
-from fairground.reporting.headings import heading, unit
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.studies.search_analysis import TracePoint, trace
 
 PAGE_ORDER = 100
@@ -27,7 +26,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     found = traces_of(inputs)
     if not found:
         return None
-    axis, factor = f"Validation {heading(inputs.metric)}{unit(inputs.metric)}", factor_of(inputs.metric)
+    axis, factor = f"Validation {axis_of(inputs.metric)}", factor_of(inputs.metric)
     drawn = [_panel(label, points, factor) for label, points in list(found.items())[:_MOST]]
     n_trials = sum(len(points) for points in found.values())
     left_out = f" The first {_MOST} are drawn." if len(found) > _MOST else ""
