@@ -75,12 +75,3 @@ def test_plain_pictures_are_not_judged():
     flat = np.stack([fingerprint_bits(Image.new("RGB", (40, 40), colour)) for colour in ("white", "black")])
     found = find_near_duplicates(flat, np.arange(2), np.zeros(2), np.zeros(2))
     assert found.n_near.tolist() == [0, 0]
-
-
-def test_more_rows_than_a_block():
-    bits = np.random.default_rng(0).integers(0, 2**63, (1100, 4)).astype(np.uint64)
-    bits[1090] = bits[3]
-    rows = np.arange(1100)
-    found = find_near_duplicates(bits, rows, rows, rows)
-    assert np.flatnonzero(found.n_near).tolist() == [3, 1090]
-    assert found.nearest[[3, 1090]].tolist() == [1090, 3]

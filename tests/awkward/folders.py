@@ -34,15 +34,6 @@ def corrupt(root: Path) -> Path:
     return root
 
 
-def loops(root: Path) -> Path:
-    """Links back to a folder above, to themselves and to nowhere."""
-    class_folders(root)
-    (root / "class 0" / "back").symlink_to(root)
-    (root / "class 1" / "self").symlink_to("self")
-    (root / "class 2" / "gone.png").symlink_to("nowhere.png")
-    return root
-
-
 NAMES = (
     "with space",
     "it's",
@@ -73,12 +64,4 @@ def modes(root: Path) -> Path:
         for kind, suffix in (("CMYK", "jpg"), ("P", "png"), ("RGBA", "png"), ("LA", "png"), ("1", "png")):
             picture(place / f"{kind}.{suffix}", hue=number, mode=kind)
         Image.fromarray(np.full((16, 16), number * 6000, np.uint16)).save(place / "deep.png")
-    return root
-
-
-def nested(root: Path) -> Path:
-    """Folders of folders of folders."""
-    for above in range(4):
-        for below in range(3):
-            class_folders(root / f"kind {above}" / f"sort {below}", n_classes=1, per_class=2)
     return root

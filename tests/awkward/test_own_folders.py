@@ -84,15 +84,6 @@ def test_odd_names_and_odd_pixels_go_all_the_way(kind: str, model: Path, fairgro
         assert len(arrays["embeddings"]) == len(list(root.rglob("*.*g")))
 
 
-def test_one_class_is_too_few_to_train_and_enough_to_embed(model: Path, fairground: Run, tmp_path: Path) -> None:
-    root = folders.class_folders(tmp_path / "photos", n_classes=1)
-    assert "1 classes are too few to train" in fairground("data", "check", root).out
-    said = train(fairground, root, tmp_path / "home")
-    assert said.code == 2
-    assert "train, validation and test need a class each; the data has 1" in said.err
-    assert fairground("embed", model, root, "-o", tmp_path / "all.npz").code == 0
-
-
 def test_classes_of_one_image_are_refused_before_training(fairground: Run, tmp_path: Path) -> None:
     root = folders.class_folders(tmp_path / "photos", per_class=1)
     assert "no class has two images" in fairground("data", "check", root).out

@@ -58,13 +58,6 @@ def test_only_both_keeps_its_rate_where_runs_and_classes_are_drawn(seeds, classe
     assert wrong[wrong_over] / n_studies > 0.5
 
 
-def test_a_clear_lead_is_found_over_both_and_lower_may_be_better():
-    data = study(np.random.default_rng(3), 3, 3, 40, seeds=0.1, classes=0.2, rest=0.2, lead=2.0)
-    assert generality_of(data).both.best == ("m0",)
-    turned = {name: {s: -x for s, x in by.items()} for name, by in data.items()}
-    assert generality_of(turned, higher_is_better=False).both.best == ("m0",)
-
-
 def test_classes_count_by_their_queries():
     data = {"a": {0: [1.0, 0.0, 0.5], 1: [0.9, 0.1, 0.4]}, "b": {0: [0.5, 0.5, 0.5], 1: [0.4, 0.6, 0.5]}}
     found = generality_of(data, weights=[2, 1, 1])
@@ -80,12 +73,3 @@ def test_refusals():
         generality_of({"a": {0: [1.0, 2.0], 1: [1.0]}})
     with pytest.raises(InputError, match="at least 2 of them"):
         generality_of({"a": {0: [1.0], 1: [1.0]}})
-
-
-def test_a_method_of_one_run_is_listed_without_a_verdict():
-    data = study(np.random.default_rng(4), 3, 3, 20, seeds=0.1, classes=0.2, rest=0.2, lead=2.0)
-    data["m2"] = {0: data["m2"][0]}
-    found = generality_of(data).both
-    assert found.pair("m0", "m1").verdict == "better"
-    assert found.pair("m0", "m2").reason == "too few runs"
-    assert [method.name for method in found.repeated.methods] == ["m0", "m1"]

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from fairground.comparison.intervals import Interval, t_interval
+from fairground.comparison.intervals import t_interval
 from fairground.errors import InputError
 
 
@@ -37,22 +37,3 @@ def test_impossible_input_is_refused():
         t_interval([1.0, math.nan])
     with pytest.raises(InputError, match="level must be between 0 and 1; got 95"):
         t_interval([1.0, 2.0], level=95)
-
-
-def test_t_intervals_cover_at_their_rate():
-    random = np.random.default_rng(0)
-    studies = random.normal(0.7, 0.02, size=(1000, 4))
-    found = [t_interval(study) for study in studies.tolist()]
-    covered = sum(interval.low <= 0.7 <= interval.high for interval in found)
-    assert 930 <= covered <= 970
-
-
-def test_overlap_is_mutual_and_a_missing_interval_overlaps_all():
-    def between(low: float | None, high: float | None) -> Interval:
-        return Interval(mean=0.0, low=low, high=high, n=2, level=0.95, kind="t")
-
-    assert between(0, 1).overlaps(between(1, 2))
-    assert between(1, 2).overlaps(between(0, 1))
-    assert not between(0, 1).overlaps(between(1.1, 2))
-    assert between(0, 9).overlaps(between(4, 5))
-    assert between(None, None).overlaps(between(4, 5))

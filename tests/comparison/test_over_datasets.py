@@ -53,17 +53,6 @@ def test_interquartile_means_and_profiles():
     assert profile_of(rows, np.array([0.0, 0.2, 0.55, 0.9])) == pytest.approx([1, 0.75, 1 / 3, 0])
 
 
-def test_the_same_numbers_give_the_same_digits_and_profiles_fall():
-    values = study(np.random.default_rng(1), 4, 3, 3, 0.1)
-    found = over_datasets(values)
-    assert found == over_datasets(values)
-    for one in found.aggregates:
-        assert all(a >= b for a, b in zip(one.profile, one.profile[1:], strict=False))
-        assert one.iqm_low < one.iqm < one.iqm_high
-    assert found.improvement.best == ("m0",)
-    assert found.improvement.pairs[0].n_a == 4
-
-
 def test_rank_intervals_of_all_methods_cover_at_once():
     random = np.random.default_rng(2)
     truth = ranks_of(scores(random, 20_000, 4, 3, 0.04).mean(axis=2)).mean(axis=0)

@@ -3,12 +3,9 @@ import json
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
-from fairground.commands.main import app
 from fairground.deploy.embedding_file import embed_to_file
 from fairground.deploy.inputs import read_inputs
-from fairground.deploy.model_folder import write_model
 from fairground.errors import FairgroundError
 from fairground.records.arrays import read_arrays
 
@@ -75,31 +72,3 @@ def test_what_cannot_be_embedded_is_refused_in_a_sentence(model, tmp_path):
     refuses("no images in class folders", tmp_path / "empty")
     refuses("'ikons' is neither a file nor a built-in dataset.*Did you mean 'icons'", "ikons")
     refuses("written as .npy or .npz", "icons", "x.txt")
-
-
-def test_the_command_answers_with_exit_code_2_and_no_traceback(trained, pictures, tmp_path):
-    home = ["--home", str(trained.home)]
-    good = CliRunner().invoke(
-        app, ["embed", trained.name, str(pictures), "-o", str(tmp_path / "e.npz"), "--json", *home]
-    )
-    assert json.loads(good.stdout) == {
-        "file": str(tmp_path / "e.npz"),
-        "n": 24,
-        "embedding_dim": 16,
-        "has_labels": True,
-        "left_out": [],
-    }
-    bad = CliRunner().invoke(app, ["embed", "nobody", str(pictures), "-o", str(tmp_path / "f.npz"), *home])
-    assert isinstance(bad.exception, FairgroundError)
-    assert bad.exception.exit_code == 2
-    assert "no run 'nobody'" in str(bad.exception)
-
-
-def test_a_folder_is_not_replaced_by_embeddings_nor_a_file_by_a_model(model, pictures, tmp_path):
-    (tmp_path / "folder.npz").mkdir()
-    (tmp_path / "file").touch()
-    with pytest.raises(FairgroundError, match=r"cannot write '.*folder\.npz': it is a folder"):
-        embed_to_file(model, read_inputs(pictures), tmp_path / "folder.npz")
-    with pytest.raises(FairgroundError, match="name a folder"):
-        write_model(model, tmp_path / "file")
-    assert {path.name for path in tmp_path.iterdir()} == {"folder.npz", "file"}

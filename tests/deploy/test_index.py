@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
@@ -49,13 +48,6 @@ def test_every_picture_finds_itself_and_a_planted_copy_finds_its_original(index,
     everything = query_index(index, pictures, k=1, rule=DecisionRule(n_rows=len(index)))
     assert [one.neighbours[0].similarity for one in everything] == pytest.approx([1] * len(index), abs=1e-5)
     assert everything[0].decision.text == "no decision"
-
-
-def test_below_the_threshold_everything_is_unknown(index, tmp_path):
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64), dtype=np.uint8)).save(tmp_path / "noise.png")
-    (result,) = query_index(index, tmp_path / "noise.png", rule=rule_of(index, threshold=0.9999999))
-    assert result.decision.is_known is False
-    assert result.decision.text.startswith("unknown")
 
 
 def test_four_classes_promise_too_little_and_the_sentence_says_what_would_do(index):
@@ -181,15 +173,6 @@ def test_refusals_are_sentences(small, tmp_path):
     assert open_index(plain).label(3) is None
 
 
-def test_an_open_index_stays_what_it_was(small):
-    before = open_index(small)
-    expected = before.search(rows_of(5, 1), 5).numbers
-    remove_from_index(small, ids=expected[0].tolist())
-    add_embeddings(small, rows_of(5, 1), names=["new"], classes=["a"])
-    assert np.array_equal(before.search(rows_of(5, 1), 5).numbers, expected)
-    assert not set(open_index(small).ids.tolist()) & set(expected[0].tolist())
-
-
 @pytest.mark.parametrize("moment", range(9))
 def test_a_killed_add_leaves_the_index_as_it_was_or_as_it_should_be(small, moment):
     """A child process is killed at one of its writes to the disk: six files, index.json, its folder."""
@@ -232,14 +215,6 @@ def test_a_damaged_index_is_refused(small, file, content, complaint):
     (small / file).unlink() if content is None else (small / file).write_bytes(content)
     with pytest.raises(DataError, match=complaint):
         open_index(small)
-
-
-def test_other_folders_are_left_alone(model, pictures, tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(FairgroundError, match="is not empty and is not an index"):
-        build_index(model, pictures, tmp_path)
-    with pytest.raises(FairgroundError, match="there is no index folder"):
-        open_index(tmp_path / "nowhere")
 
 
 def test_the_commands_from_model_to_page(exported, pictures, tmp_path):

@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from typer.testing import CliRunner
 
-from fairground.commands.main import app
 from fairground.deploy.model import Embedder, ResizedImages
 from fairground.deploy.model_folder import open_model, write_model
 from fairground.deploy.onnx_export import example_inputs
@@ -120,15 +118,6 @@ def test_nothing_of_somebody_elses_is_written_over(model, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
 
 
-def test_the_command_writes_the_folder_and_says_the_thresholds(trained, tmp_path):
-    words = ["export", trained.name[:6], "-o", str(tmp_path / "m"), "--home", str(trained.home)]
-    said = CliRunner().invoke(app, words)
-    assert said.exit_code == 0, said.output
-    assert "of pairs of one class" in said.output
-    assert (tmp_path / "m" / "model.json").is_file()
-    assert not (tmp_path / "m" / "model.onnx").exists()
-
-
 def test_gray_is_pillows_gray():
     colours = np.random.default_rng(0).integers(0, 256, (3, 16, 20, 3), dtype=np.uint8)
     images = ImagesInMemory(np.ascontiguousarray(colours.transpose(0, 3, 1, 2)))
@@ -139,10 +128,3 @@ def test_gray_is_pillows_gray():
     assert np.array_equal(found.numpy(), wanted)
     boxes = np.tile([2, 3, 14, 15], (3, 1))
     assert np.array_equal(fitted.crops(np.arange(3), boxes, 12).numpy(), wanted[:, :, 3:15, 2:14])
-
-
-def test_gray_becomes_three_equal_channels():
-    images = ImagesInMemory(np.arange(2 * 4 * 4, dtype=np.uint8).reshape(2, 1, 4, 4))
-    found = ResizedImages(images, channels=3, size=None).take(np.arange(2))
-    assert found.shape == (2, 3, 4, 4)
-    assert bool((found == images.take(np.arange(2))).all())

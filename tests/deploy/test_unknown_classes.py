@@ -130,13 +130,6 @@ def test_only_classes_the_model_has_not_seen_stand_for_unknown_ones(icon_index):
     assert len(trials.classes) <= unknown_classes.ROWS
 
 
-def test_an_index_of_trained_classes_has_no_decision(icon_index, monkeypatch):
-    monkeypatch.setattr(unknown_classes, "untrained_classes", lambda _: np.empty(0, np.int64))
-    rule = rule_of(icon_index)
-    assert rule.threshold is None
-    assert "the model was trained on every class of this index" in rule.sentence()
-
-
 def test_the_rate_is_measured_and_said(icon_index):
     rule = rule_of(icon_index)
     rate, low, high = rule.measured_fpir

@@ -27,17 +27,6 @@ def test_runs_from_end_to_end(toy, tmp_path, capsys):
     assert (tmp_path / "picture.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 
-def test_points_lie_on_their_segments(toy):
-    diagonal, lines = toy.TOYS
-    points, labels = toy.points_of(diagonal.train, torch.Generator().manual_seed(0))
-    assert points.shape == (60, 2)
-    assert labels.tolist() == [i // 15 for i in range(60)]
-    assert torch.allclose(points[:, 0], points[:, 1])
-    assert len(points.unique(dim=0)) == 60
-    points, _ = toy.points_of(lines.test, torch.Generator().manual_seed(0))
-    assert torch.allclose(points[:, 0], torch.tensor(0.5))
-
-
 def test_dropping_the_attraction_is_what_flattens_the_spectrum(toy):
     base, script, control, text, _ = toy.VARIANTS
     shares = [

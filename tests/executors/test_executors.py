@@ -96,11 +96,6 @@ def test_a_job_that_is_not_there_is_a_failure_in_a_sentence(make, job, sentence)
     assert sentence in outcome.failure
 
 
-def test_a_job_that_is_no_path_is_refused_before_anything_starts(make):
-    with pytest.raises(InputError, match=r"a job is named package.module:function; got 'double'"):
-        make("double")
-
-
 def test_leaving_early_forgets_what_has_not_run(make):
     with make(f"{JOBS}:double") as executor:
         for _ in executor.run(numbered(*({"n": n} for n in range(5)))):
@@ -147,11 +142,3 @@ def test_a_process_has_its_own_threads_again_afterwards() -> None:
             assert torch.get_num_threads() == threads
             assert os.environ["OMP_NUM_THREADS"] == str(threads)
     assert (torch.get_num_threads(), os.environ.get("OMP_NUM_THREADS")) == (before, said)
-
-
-def test_an_inline_job_that_fails_gives_its_threads_back() -> None:
-    before = torch.get_num_threads()
-    with InlineExecutor("tests.executors.jobs:fail", threads=1) as executor:
-        (outcome,) = executor.run({"a": {"how": "sentence"}})
-    assert outcome.failure
-    assert torch.get_num_threads() == before

@@ -152,15 +152,6 @@ def test_however_the_driver_ends_its_workers_leave_resumable_runs(tmp_path, how)
     assert sorted(file.name for file in tmp_path.glob("*.checkpoint")) == ["0.checkpoint", "1.checkpoint"]
 
 
-def test_a_job_costs_little_beyond_itself():
-    with ProcessExecutor(f"{JOBS}:double", workers=1) as executor:
-        list(executor.run({"-1": {"n": -1}}))
-        began = time.process_time()
-        assert len(list(executor.run(numbered(*({"n": n} for n in range(200)))))) == 200
-        taken = time.process_time() - began
-    assert taken / 200 < 0.01
-
-
 @pytest.mark.parametrize(("setting", "value"), [("workers", 0), ("threads", 0), ("retries", -1)])
 def test_impossible_settings_are_refused(setting, value):
     with pytest.raises(InputError, match=f"{setting} must be at least .; got {value}"):

@@ -115,16 +115,6 @@ def test_a_run_and_a_study_have_the_numbers_they_have_without_ray(cluster: Clust
     assert digits(study_results(study, tmp_path / "ray", "ray")) == digits(study_results(study, tmp_path / "inline"))
 
 
-def test_a_worker_that_is_killed_is_replaced(cluster: Cluster, tmp_path: Path) -> None:
-    heard: list = []
-    with RayExecutor(f"{JOBS}:die_until_resumed", workers=1, retries=1, watch=heard.append) as executor:
-        jobs = numbered(*({"n": n, "folder": str(tmp_path), "succeeds_at": 2 + 9 * n} for n in range(2)))
-        saved, lost = executor.run(jobs)
-    assert (saved.result, saved.attempts) == ({"attempt": 2}, 2)
-    assert "the worker process died 2 times over this job, last: the Ray worker or its node was lost" in lost.failure
-    assert [told["run"] for told in heard] == ["0", "1", "1"]
-
-
 def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(big_nodes: BigNodes, tmp_path: Path) -> None:
     spec = tiny("training.epochs=5")
     heard: list = []

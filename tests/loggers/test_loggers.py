@@ -122,31 +122,6 @@ def test_every_number_is_there_once_and_in_order(news):
     assert all(len({epoch for epoch, _ in rows}) == len(rows) for rows in found.values())
 
 
-def test_tensorboard_shows_the_settings_as_a_table(tmp_path):
-    tell_half_then_all("tensorboard", tmp_path)
-    found = EventAccumulator(str(tmp_path / "tensorboard" / RUN.name))
-    found.Reload()
-    (event,) = found.Tensors("settings")
-    text = event.tensor_proto.string_val[0].decode()
-    assert "| loss.margin | 0.1 |" in text
-    assert f"| run | {RUN.name} |" in text
-
-
-def test_a_torn_event_file_is_read_as_far_as_it_goes(tmp_path):
-    first = logger_named("tensorboard", RUN, tmp_path)
-    first.write(numbers_of(RECORD.epochs[:3]))
-    first.close("stopped")
-    (path,) = (tmp_path / "tensorboard" / RUN.name).iterdir()
-    path.write_bytes(path.read_bytes()[:-7])
-    second = logger_named("tensorboard", RUN, tmp_path)
-    second.write(numbers_of(RECORD.epochs))
-    second.close("done")
-    found = tensorboard_numbers(tmp_path)
-    assert all(len({epoch for epoch, _ in rows}) == len(rows) for rows in found.values())
-    # What the cut took away was told again.
-    assert [epoch for epoch, _ in found["train/step"]] == EPOCHS[1:]
-
-
 def test_wandb_knows_the_run_by_its_name_with_settings_and_tags(news):
     name, home = news
     if name != "wandb":

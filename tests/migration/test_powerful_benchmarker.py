@@ -20,14 +20,6 @@ def test_every_command_of_the_page_is_one_with_these_options(words):
     assert {word for word in words if word.startswith("--")} <= options
 
 
-def test_its_flags_are_spoken_of():
-    flags = """experiment_name dataset dataset_root root_experiment_folder pytorch_home root_config_folder
-    global_db_path merge_argparse_when_resuming bayes_opt_iters reproductions resume_training evaluate evaluate_ensemble
-    reproduce_results splits_to_eval"""
-    for flag in flags.split():
-        assert f"`--{flag}" in PAGE, flag
-
-
 def test_the_lines_load():
     for words in commands(PAGE):
         if words[0] == "train":

@@ -106,25 +106,3 @@ def test_every_word_of_theirs_is_one_of_ours_or_has_none(said):
     spec = load_run(protocol="roth2020-cub200", overrides=["data.root=data", *words])
     key, _, name = words[0].partition("=")
     assert value_at(spec, key) == (None if name == "none" else name.partition("@")[0])
-
-
-@pytest.mark.parametrize("flag", [flag for flag, ours in FLAGS.items() if flag.startswith(("--loss_", "--data_"))])
-def test_every_setting_is_one_of_the_part_it_belongs_to(flag):
-    ours = FLAGS[flag]
-    if ours.startswith(("no counterpart", "see below")):
-        return
-    key, _, value = quoted(ours)[0].partition("=")
-    part = flag.removeprefix("--").split("_")[1]
-    word = f"loss={_loss_of(part)}@roth" if flag.startswith("--loss_") else f"sampler={_sampler_of(flag)}"
-    value = value if value not in ("N", "") else "100" if "bins" in flag else "1"
-    load_run(protocol="roth2020-cub200", overrides=["data.root=data", word, f"{key}={value}"])
-
-
-def _loss_of(part):
-    return quoted(WORDS[f"--loss {part}"])[0].removeprefix("loss=").removesuffix("@roth")
-
-
-def _sampler_of(flag):
-    if "d2" in flag:
-        return "d2_coreset"
-    return "greedy_coreset" if "gc" in flag else "distance_distribution"

@@ -7,7 +7,7 @@ from scipy import stats
 from fairground.errors import InputError
 from fairground.papers.expected_runs import expected_runs
 from fairground.papers.published import PublishedRow, published_rows
-from fairground.papers.reproduction import published_interval, repeats_of, verdict_of, verdict_on_values
+from fairground.papers.reproduction import published_interval, verdict_of, verdict_on_values
 from fairground.records.record import RunRecord
 from tests.papers.published_runs import record_of
 
@@ -103,14 +103,6 @@ def test_what_is_not_the_rows_method_is_not_comparable(changes: dict[str, object
     assert verdict.sentence.startswith("not comparable with roth2020/table2, Margin (D, β = 1.2): ")
 
 
-def test_every_reason_is_told() -> None:
-    records = [run(ROTH, 0.63, seed=0, protocol="laptop", **{"loss.margin": 0.3}), run(ROTH, 0.63, seed=1)]
-    unfinished = dataclasses.replace(records[1], state="diverged", failure="the loss is not finite", scores=())
-    sentence = verdict_of([records[0], unfinished], ROTH).sentence
-    for why in ("1 of 2 runs did not finish", "more than seed and fold", "protocol is laptop", "loss.margin is 0.3"):
-        assert why in sentence
-
-
 def test_folds_must_be_complete_and_joined_models_are_not_a_run() -> None:
     three = [record for seed in range(3) for record in folds(MLRC, 0.597, seed=seed)][:-1]
     assert "a repeat is the mean of 4 folds, and seed 2 has 3" in verdict_of(three, MLRC).sentence
@@ -154,19 +146,6 @@ def test_a_network_without_training_is_allowed_half_a_point() -> None:
     assert verdict_on_values([row.value / 100 + 0.008], row).outcome == "differs"
 
 
-@pytest.mark.parametrize(
-    ("table", "asked", "why"),
-    [
-        ("mlrc2020/hyperparameters", {"method": "margin", "metric": "loss.margin"}, "loss.margin is not a score"),
-    ],
-)
-def test_what_is_no_score_is_not_comparable(table: str, asked: dict[str, str], why: str) -> None:
-    verdict = verdict_on_values([0.78, 0.79], published_rows(table, **asked)[0])
-    assert verdict.outcome == "not comparable"
-    assert verdict.sentence.endswith(why)
-    assert verdict.published is None
-
-
 def test_a_spread_of_zero_is_not_believed() -> None:
     row = dataclasses.replace(ROTH, spread=0.0)
     assert "printed spread of 0" in verdict_on_values([0.62, 0.63], row).sentence
@@ -180,21 +159,3 @@ def test_one_run_no_run_and_a_run_given_twice() -> None:
         verdict_of([], ROTH)
     with pytest.raises(InputError, match="at least one value"):
         verdict_on_values([], ROTH)
-
-
-def test_a_row_that_no_study_makes_says_why() -> None:
-    row = published_rows("mlrc2020/reported-triplet")[0]
-    assert "under protocols of their own" in verdict_of([run(ROTH, 0.4, seed=0)], row).sentence
-
-
-def test_an_untrained_row_is_that_of_the_networks_study() -> None:
-    row = next(row for row in published_rows("roth2020/table2", metric="recall@1") if row.row == "Imagenet")
-    assert [found.study for found in expected_runs(row)] == ["roth2020/table1"]
-    values = [row.value / 100 + 1e-3 * shift for shift in (-1, 0, 1)]
-    assert verdict_of([run(row, value, seed=seed) for seed, value in enumerate(values)], row).outcome == "reproduced"
-    assert "training.epochs is 150, the paper has 0" in verdict_of([run(ROTH, 0.44, seed=0)], row).sentence
-
-
-def test_repeats_differ_in_seed_and_fold_only() -> None:
-    records = [*folds(MLRC, 0.5, seed=0), *folds(MLRC, 0.5, seed=1), run(ROTH, 0.6, seed=0)]
-    assert [len(group) for group in repeats_of(records)] == [8, 1]

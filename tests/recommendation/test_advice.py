@@ -103,24 +103,6 @@ def test_what_was_found_is_said(gain, repeats, test, sentence) -> None:
     assert any(re.match(sentence, one) for one in advice(decided(gain, repeats=repeats), test))
 
 
-def test_without_training_none_is_said_to_have_failed() -> None:
-    only = decided(0.001)
-    without = advice(replace(only, methods=only.methods[:1]), SEALED)
-    assert without[0].endswith("There was no time to measure any training.")
-
-
-def test_a_second_metric_that_decided_is_said_with_the_first() -> None:
-    sentences = advice(replace(decided(0.06), metric="map@r"), SEALED)
-    assert sentences[0].startswith("Take SupCon, 90 steps: MAP@R 50.00 %")
-    assert any(one.startswith("Recall@1 shows no method better than the frozen network (5") for one in sentences)
-    assert not any("shows no method better" in one for one in advice(decided(0.06), SEALED))
-
-
-def test_few_classes_decide_nothing_and_that_is_said() -> None:
-    sentences = advice(decided(0.06), opened(0.5, 0.5), FoldSummary(n_classes=4, n_folds=2, n_repeats=3))
-    assert any(one.startswith("Only 4 classes can validate, 2 at a time") for one in sentences)
-
-
 def test_without_any_measurement_the_frozen_network_is_what_there_is() -> None:
     nothing = RankedMethod(candidate=FROZEN, label="frozen network", scores={}, n_repeats=0, seconds=0.0)
     found = Decision(

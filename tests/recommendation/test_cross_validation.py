@@ -27,13 +27,6 @@ def test_every_class_validates_once_a_repeat_and_never_trains_in_its_fold():
         assert sorted(held) == sorted(list(range(10)) * 3)
 
 
-def test_repeats_and_seeds_draw_other_company():
-    first = [tuple(fold.validation) for fold in folds(10).repeat(0)]
-    assert first == [tuple(fold.validation) for fold in folds(10).repeat(0)]
-    assert first != [tuple(fold.validation) for fold in folds(10).repeat(1)]
-    assert first != [tuple(fold.validation) for fold in folds(10, seed=1).repeat(0)]
-
-
 def test_classes_of_one_row_only_train():
     made = ClassFolds(rows=np.arange(7), labels=np.array([0, 0, 1, 1, 2, 2, 3]), seed=0)
     assert made.classes.tolist() == [0, 1, 2]

@@ -76,18 +76,6 @@ def test_the_best_method_is_found_and_taken_because_it_beats_frozen():
     assert decision.chosen.n_repeats >= 2
 
 
-def test_a_score_is_the_mean_of_the_comparison_that_decided():
-    found = race(Machine({"b": 0.6}))
-    decision = decide(found)
-    assert decision.comparison is not None
-    for method in decision.methods:
-        assert method.scores[found.metric] == pytest.approx(decision.comparison.estimate(method.label).mean, abs=1e-12)
-    pair = decision.against_frozen(decision.chosen)
-    assert pair is not None
-    gain = decision.chosen.scores[found.metric] - decision.frozen.scores[found.metric]
-    assert gain == pytest.approx(pair.difference, abs=1e-12)
-
-
 def test_training_that_does_not_help_leaves_the_frozen_network():
     decision = decide(race(Machine({"frozen network": 0.55})))
     assert decision.is_frozen
@@ -232,12 +220,6 @@ def test_heads_that_start_from_a_discriminant_start_from_the_best_one():
     assert starts["a, from PLDA 0.5/1"].settings == discriminants[1].start.settings
 
 
-def test_with_nothing_else_measured_the_frozen_network_is_taken():
-    decision = decide(race(Machine({"b": 0.6}), limit=1.5))
-    assert decision.is_frozen
-    assert decision.comparison is None
-
-
 def test_what_is_more_expensive_is_tried_after_the_first_repeats_and_joins_if_it_beats_the_leader():
     asked = []
 
@@ -248,13 +230,6 @@ def test_what_is_more_expensive_is_tried_after_the_first_repeats_and_joins_if_it
     found = race(Machine({"b": 0.6, "b, stages": 0.7}), limit=300.0, deeper=deeper)
     assert asked == ["b"]
     assert decide(found).chosen.candidate.name == "b, stages"
-
-
-def test_more_images_are_another_scope(tmp_path):
-    kept = Measurements(tmp_path, scope="few")
-    kept.add(Measurement(scope="few", method="m", repeat=0, scores={}, blocks={}, seconds=1.0))
-    assert len(Measurements(tmp_path, scope="few")) == 1
-    assert len(Measurements(tmp_path, scope="all")) == 0
 
 
 def test_a_line_half_written_is_measured_again(tmp_path):

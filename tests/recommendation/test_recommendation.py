@@ -15,7 +15,7 @@ from fairground.recommendation.last_stages import FEWEST_STEPS, StageTraining
 from fairground.recommendation.race_progress import RaceProgress
 from fairground.recommendation.recommendation import Recommendation
 from fairground.recommendation.request import Request, choose_protocol
-from fairground.recommendation.trunk_choice import FIRST, TrunkScore, available_trunks, choose_trunk, try_trunk
+from fairground.recommendation.trunk_choice import FIRST, TrunkScore, available_trunks, choose_trunk
 from fairground.spec.adaptation import ALL
 from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
@@ -138,15 +138,6 @@ def test_the_network_that_is_best_on_the_sample_is_used(asked, ranks, chosen, se
     progress = progress_of(budget_of(60.0))
     assert choose_trunk(asked, progress.budget, progress) == chosen
     assert any(sentence in said for said in progress.sentences)
-
-
-def test_a_frozen_network_is_scored_on_classes_to_learn_from(asked, tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
-    progress = progress_of(budget_of(60.0, second=0.001))
-    score = try_trunk(FIRST, None, asked, progress.budget, progress)
-    assert score is not None
-    assert 0 <= score.asked <= 1
-    assert len(score.sample) == 16  # four of the eight classes; the others are sealed
 
 
 def stages(photographs, *, limit):  # noqa: F811

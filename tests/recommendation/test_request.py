@@ -3,7 +3,7 @@
 import pytest
 
 from fairground.errors import FairgroundError, InputError
-from fairground.recommendation.candidates import ALL, frozen_candidates, head_candidates, network_candidates
+from fairground.recommendation.candidates import frozen_candidates, head_candidates
 from fairground.recommendation.request import choose_protocol, choose_split
 from fairground.spec.study_load import load_study
 
@@ -37,22 +37,11 @@ def test_halves_are_drawn_by_the_seed():
     assert "the data set's own test half" in divided(*[9] * 300, has_test_half=True).sentence
 
 
-def test_a_list_of_parts_is_kept():
-    assert divided(5, 5, 5, lists_parts=True).overrides == {"split": "listed"}
-
-
 def test_features_get_heads_small_images_a_small_network_photographs_a_pretrained_one():
     assert chosen(is_picture=False, width=512).kind == "features"
     assert chosen(shorter_side=32, is_one_size=True).kind == "laptop"
     assert chosen().kind == "photographs"
     assert "a pretrained network embeds each once" in chosen().sentence
-
-
-def test_little_time_takes_a_very_small_network_and_says_so():
-    short, long = (chosen(shorter_side=32, is_one_size=True, seconds=seconds) for seconds in (300, 3600))
-    assert short.overrides == {"data.prepared": 32, "trunk": "folded_conv"}
-    assert long.overrides == {"data.prepared": 32, "trunk": "small_conv"}
-    assert "a very small network" in short.sentence
 
 
 def test_small_images_of_many_sizes_are_cut_to_one():
@@ -91,9 +80,3 @@ def test_there_are_hundreds_of_heads_and_every_one_can_be_made():
         assert spec.run.seed == 5
         assert spec.run.optimiser.lr == spec.run.optimiser.head_lr == one.rate
         assert spec.steps == 30
-
-
-def test_small_networks_are_trained_as_a_piece():
-    found = network_candidates(load_study("recommend/laptop-settings").methods)
-    assert all(one.depth == ALL and one.steps == 0 and one.depth_steps == 30 for one in found)
-    assert found[0].trained_for(90).depth_steps == 90

@@ -14,10 +14,6 @@ from tests.records.factory import make_provenance, make_record
 FINDING = Finding(sign="collapse", epoch=2, step=40, sentence="all is one", remedy="lower optimiser.lr (1 now) tenfold")
 
 
-def test_a_finding_reads_as_one_line() -> None:
-    assert FINDING.text == "collapse (epoch 2, step 40): all is one. Try: lower optimiser.lr (1 now) tenfold."
-
-
 def test_findings_are_no_part_of_the_digits_and_each_sign_comes_once() -> None:
     record = make_record()
     assert replace(record, findings=(FINDING,)).digits() == record.digits()
@@ -72,14 +68,6 @@ def test_two_searches_are_one_procedure_when_ranges_trials_folds_and_selection_a
     assert replace(SEARCH, ranges=other) != SEARCH
 
 
-def test_a_search_reads_as_one_line() -> None:
-    assert SEARCH.sentence == (
-        "settings searched in 50 trials (gp) of loss.margin, optimiser.loss_lr, loss.bins, loss.form; best validation "
-        "map@r, mean over 4 of 4 folds"
-    )
-    assert SearchProcedure(trials=1).sentence == "settings searched in 1 trial"
-
-
 def test_a_record_says_which_way_a_metric_is_better() -> None:
     own = Score(metric="my_lab.metrics:Spread", split="test", value=2.0, higher_is_better=False)
     record = replace(make_record(), scores=(*make_record().scores, own))
@@ -87,12 +75,6 @@ def test_a_record_says_which_way_a_metric_is_better() -> None:
     assert record.higher_is_better("map@r") is True
     assert record.higher_is_better("eer") is False
     assert record.higher_is_better("rho") is None
-
-
-def test_directions_are_no_part_of_the_digits() -> None:
-    record = make_record()
-    turned = tuple(replace(score, higher_is_better=True) for score in record.scores)
-    assert replace(record, scores=turned).digits() == record.digits()
 
 
 @pytest.mark.parametrize(

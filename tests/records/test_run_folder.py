@@ -10,7 +10,7 @@ import pytest
 
 from fairground.errors import InputError, StoreError
 from fairground.files import write_with_digest
-from fairground.records.lock import LockedError, held, is_at_work, locked
+from fairground.records.lock import LockedError, is_at_work, locked
 from fairground.records.run_folder import RunFolder, resolve_run, run_folders, run_in_progress, stored_spec
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from tests.records.factory import make_spec
@@ -105,20 +105,3 @@ def test_one_process_works_on_a_run_until_it_is_killed(folder, tmp_path):
     assert not run_in_progress(folder).is_at_work
     with locked(folder):
         assert is_at_work(folder.path / "owner.lock")
-
-
-def test_a_lock_ends_with_its_block_and_cannot_be_had_twice(folder):
-    for _ in range(2):
-        with locked(folder), pytest.raises(StoreError, match="being worked on"), locked(folder):
-            pass
-    with locked(folder), locked(folder, role="driver"):
-        pass
-
-
-def test_a_lock_that_cannot_be_made_is_a_sentence(tmp_path):
-    (tmp_path / "file").write_text("")
-    (tmp_path / "folder.lock").mkdir()
-    for path in (tmp_path / "file" / "a.lock", tmp_path / "folder.lock"):
-        with pytest.raises(StoreError, match=r"cannot write .*\.lock"), held(path, "x"):
-            pass
-        assert not is_at_work(path)

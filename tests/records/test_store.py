@@ -1,6 +1,5 @@
 """Records as files, the index over them, events; and what happens if the index cannot be used."""
 
-import json
 import os
 import signal
 import sqlite3
@@ -30,12 +29,6 @@ def test_what_was_appended_comes_back_equal_in_another_store(store, tmp_path):
     assert store.append(record) == "current"
     assert Store(tmp_path).get(record.name) == record
     assert list(Store(tmp_path).records()) == [record]
-
-
-def test_a_folder_without_records_is_empty_and_left_alone(tmp_path):
-    store = Store(tmp_path / "none" / "here")
-    assert (store.names(), list(store.records()), store.events()) == ([], [], [])
-    assert not (tmp_path / "none").exists()
 
 
 def test_filters_choose_by_what_was_asked(store):
@@ -124,14 +117,6 @@ def test_events_tell_who_did_what_when_and_a_torn_line_is_left_out(store, tmp_pa
         assert [event.kind for event in store.events()] == ["test opened", "study begun", "later"]
 
 
-def test_the_index_may_be_deleted_at_any_time(store, tmp_path):
-    runs = [make_record(seed=seed) for seed in range(5)]
-    store.append_all(runs)
-    before = store.summaries()
-    (tmp_path / FILE_NAME).unlink()
-    assert (store.summaries(), list(store.records())) == (before, runs)
-
-
 def test_records_that_are_copied_changed_or_deleted_by_hand_are_noticed(store, tmp_path):
     other = Store(tmp_path / "other")
     other.append_all([make_record(seed=seed) for seed in range(3)])
@@ -185,42 +170,6 @@ def test_an_index_that_is_damaged_old_or_missing_is_rebuilt_in_silence(store, tm
     assert len(store.names()) == 2
     assert len(Store(tmp_path).names()) == 2
     assert list(recwarn) == []
-
-
-def locked_index(path: Path) -> sqlite3.Connection:
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    return other
-
-
-def foreign_index(path: Path) -> None:
-    path.unlink()
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE record (theirs)")
-
-
-def full_disk(path: Path) -> None:
-    path.unlink()
-    path.symlink_to("/dev/full")
-
-
-def folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-@pytest.mark.parametrize("spoil", [locked_index, foreign_index, full_disk, folder])
-def test_a_finished_run_is_stored_whatever_the_index_is(store, tmp_path, spoil):
-    store.append(make_record())
-    assert len(store.names()) == 1
-    kept = spoil(tmp_path / FILE_NAME)
-    assert store.append(make_record(seed=1)) == "current"
-    assert RunFolder(tmp_path, make_record(seed=1).name).record.exists()
-    with pytest.warns(DamageWarning, match=r"index\.sqlite cannot be used .*; reading every record"):
-        assert len(store.names()) == 2
-    store.append(make_record(seed=2))
-    assert [run.spec["seed"] for run in store.records()] == [0, 1, 2]
-    del kept
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path):
@@ -281,10 +230,3 @@ def test_a_killed_writer_loses_at_most_the_record_it_was_writing(tmp_path):
         # One record may have been written and not yet reported.
         assert reported <= len(names) <= reported + 1
     assert all(run.state == "done" for run in Store(tmp_path).records())
-
-
-def test_a_record_is_plain_json_that_a_person_can_read(store, tmp_path):
-    record = make_record()
-    store.append(record)
-    text = RunFolder(tmp_path, record.name).record.read_text()
-    assert json.loads(text)["body"] == json.loads(record.to_json())

@@ -1,7 +1,7 @@
 """Losses that coincide: found in the records, and for the reason that the page gives."""
 
 import torch
-from studies.results.coinciding import WITHIN, _groups, coinciding
+from studies.results.coinciding import WITHIN, coinciding
 
 from fairground.losses.contrastive import ContrastiveLoss
 from fairground.losses.margin import MarginLoss
@@ -19,11 +19,6 @@ def test_pairs_agree_on_every_seed_or_are_left_out() -> None:
     (pair,) = coinciding(scores)
     assert (pair.first, pair.second, pair.n_seeds) == ("a", "b", 2)
     assert abs(pair.largest - 0.9 * WITHIN) < 1e-12
-
-
-def test_pairs_that_share_a_method_are_one_group() -> None:
-    scores = {name: {1: 0.2 + step * WITHIN, 2: 0.3} for name, step in {"a": 0, "b": 0.9, "c": 1.8, "d": 9}.items()}
-    assert _groups(coinciding(scores)) == [{"a", "b", "c"}]
 
 
 def test_where_every_tuple_is_active_three_losses_have_one_gradient() -> None:

@@ -1,7 +1,5 @@
 """Every set's script on a miniature copy of its repository: the layout, and what is refused."""
 
-import hashlib
-from collections import Counter
 from dataclasses import replace
 
 import cars196
@@ -15,7 +13,6 @@ from picture_set import digest
 from rich.console import Console
 
 from fairground.datasets.cars196 import Cars196Dataset
-from fairground.datasets.cub200 import Cub200Dataset
 from fairground.datasets.table import TableDataset
 from fairground.errors import DataError
 from tests.results.miniature import FILES, described, repository
@@ -48,12 +45,6 @@ def test_a_copy_becomes_a_table_that_fairground_reads(name, tmp_path):
     assert table.notes == ()
 
 
-def test_cub_is_read_as_cub(tmp_path):
-    table = Cub200Dataset(root=str(laid_out("cub200", tmp_path)), subset=True).load()
-    assert Counter(table.labels[table.official_test].tolist()) == {2: 4, 3: 4}
-    assert table.class_names[:2] == ("001.Black_footed_Albatross", "100.Brown_Pelican")
-
-
 def test_cars_are_read_as_cars_without_the_large_pictures(tmp_path):
     data = laid_out("cars196", tmp_path)
     table = Cars196Dataset(root=str(data), subset=True).load()
@@ -61,19 +52,6 @@ def test_cars_are_read_as_cars_without_the_large_pictures(tmp_path):
     assert table.class_names[-1] == "smart fortwo Convertible 2012"
     assert table.official_test.tolist() == [False, False, False, True, True]
     assert not (data / "images" / "BMW 3 Series Wagon 2012" / "002411.jpg").exists()
-
-
-def test_both_halves_of_the_pets_have_cats_and_dogs(tmp_path):
-    table = TableDataset(path=str(laid_out("pets", tmp_path) / "table.csv")).load()
-    halves = [
-        {table.class_names[label] for label in table.labels[table.official_test == is_test]}
-        for is_test in (False, True)
-    ]
-    assert [sum(name[0].isupper() for name in half) for half in halves] == [1, 1]
-    assert [sum(name[0].islower() for name in half) for half in halves] == [1, 2]
-    assert pets.training_half({"beagle", "pug", "boxer", "samoyed"}) == set(
-        sorted(["beagle", "pug", "boxer", "samoyed"], key=lambda name: hashlib.sha256(name.encode()).digest())[:2]
-    )
 
 
 def test_a_fruit_spelt_in_two_ways_is_one_class_and_a_film_is_a_group(tmp_path):

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from studies.results.export import export
-from studies.results.records import JOINED, read_runs
+from studies.results.records import read_runs
 
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
@@ -33,17 +33,3 @@ def test_runs_come_out_as_they_went_in_and_again_after_more_repeats(tmp_path: Pa
             assert finals[record.name].seed == record.spec["seed"]
             assert finals[record.name].settings["loss.name"] == record.spec["loss"]["name"]
     assert {run.data for run in found} == {study.data[0].label}
-
-
-def test_models_joined_from_folds_have_a_row_of_their_own(tmp_path: Path) -> None:
-    home, out = tmp_path / "my_study", tmp_path / "records"
-    study = load_study("tiny", changes=["repeats=2", "search.pruning=none", "folds.n=2"])
-    spawn = partial(executor_named, "inline", workers=1)
-    results = run_study(study, home=home, spawn=spawn, run_job=f"{JOBS}:quadratic", join_job=f"{JOBS}:join")
-    export(home, out)
-    found = read_runs(out, "my_study")
-    for result in results:
-        mine = [run for run in found if run.method == result.job.method.label and run.kind == JOINED]
-        assert {run.run for run in mine} == {record.name for record in result.joined}
-        assert {run.seed for run in mine} == {1, 2}
-        assert all(run.cpu_seconds == 0 and ("test", "map@r") in run.scores for run in mine)

@@ -2,7 +2,6 @@
 
 import pytest
 from studies.results.claims import c15_transfer, c17_finetuning
-from studies.results.front_page import TUNED, front_page
 from studies.results.page import Page
 from studies.results.records import ExportedRun
 from studies.results.variants import Variants
@@ -72,20 +71,6 @@ def test_an_order_is_compared_with_itself_by_halves_of_the_seeds() -> None:
     assert page is not None
     rows = page.sections[0].text.splitlines()
     assert rows[2] == "| CUB-200-2011, head on frozen features | 8 | 5 | +1.00 |"
-
-
-def test_the_first_page_says_of_fine_tuning_what_there_is() -> None:
-    trials = field(LEVELS, kind="trial", study="c1_features_cub200", n_seeds=2)
-    without = front_page([], trials)
-    assert TUNED[False] in without
-    assert "- `c17_finetuning_cub200`: 0 of 3 seeds of all its methods." in without
-    assert "2 trials (CUB) a method are not the fifty" in without
-    page = c17_finetuning.page(tuned(LEVELS), field(LEVELS))
-    assert page is not None
-    within = front_page([page], [*trials, *tuned(LEVELS)])
-    assert TUNED[True] in within
-    assert "| CUB-200-2011 photographs, network fine-tuned | 8 | 3 | 27 |" in within
-    assert "`c17_finetuning_cub200`" not in within.partition("## Outstanding")[2]
 
 
 def test_variants_are_set_against_their_base_on_shared_seeds() -> None:

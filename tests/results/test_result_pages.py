@@ -55,25 +55,6 @@ def test_factors_are_judged_from_the_base(shift: float, expected: tuple[str, str
     assert found["CUB: weight decay matters"] == expected[1]
 
 
-def test_features_say_nothing_of_augmentation() -> None:
-    shifts = {name: 0.01 for name in c05_factors.VARIANTS if name != c05_factors.PLAIN}
-    page = c05_factors.page(variants(shifts))
-    assert "CUB: augmentation helps" not in verdicts(page)
-    assert page is not None
-    assert "augmentation" not in page.short
-    assert "no augmentation" not in page.markdown()
-
-
-def test_a_verdict_shows_every_interval_that_it_rests_on() -> None:
-    shifts = dict.fromkeys(c05_factors.VARIANTS, 0.0) | {"decay 0.001": -0.02}
-    page = c05_factors.page(variants(shifts))
-    assert page is not None
-    (answer,) = [one for one in page.answers if one.data == "CUB: weight decay matters"]
-    assert answer.verdict == "holds"
-    assert answer.sentence.startswith("Recall@1: From none to 0.001 -2.")
-    assert "; to 0.01 " in answer.sentence
-
-
 def test_joined_models_are_set_against_single_ones_of_both_widths() -> None:
     runs = []
     for loss, level in LOSSES.items():

@@ -6,19 +6,17 @@ from pathlib import Path
 
 import pytest
 from studies.results.arithmetic import rank_correlation, seeds_to_separate, spread_of
-from studies.results.build import build, pages_of
+from studies.results.build import pages_of
 from studies.results.claims import (
     c01_saturation,
     c02_structure,
     c03_rho_regularisation,
     c12_selection_on_test,
-    c13_single_seeds,
 )
 from studies.results.claims.c13_single_seeds import wrong_winner
-from studies.results.findings import BEGIN, END, WIDTH, findings, with_findings
-from studies.results.plans import Plan, plans
+from studies.results.findings import with_findings
 from studies.results.records import ExportedRun, read_runs, write_runs
-from studies.results.select import finals, untrained, untrained_line
+from studies.results.select import finals
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -69,15 +67,6 @@ def test_only_seeds_that_every_method_has_finished_are_compared() -> None:
     assert {(run.method, run.seed) for run in finals(runs)} == {("A", 2), ("B", 2)}
     later = [exported(name, seed, 0.2) for name in "CDE" for seed in (1, 2, 3)]
     assert {run.method for run in finals([*runs, *later])} == {"C", "D", "E"}
-
-
-def test_the_line_of_the_untrained_network_is_that_of_its_own_data_set() -> None:
-    runs = [exported("Frozen", 1, 0.2), exported("Frozen", 1, 0.6, data="pets"), exported("A", 1, 0.9)]
-    assert untrained_line(runs, "cub200", "map@r") == pytest.approx(20)
-    assert untrained_line(runs, "pets", "map@r") == pytest.approx(60)
-    assert untrained_line(runs, "icons", "map@r") is None
-    with pytest.raises(AssertionError, match="one data set at a time"):
-        untrained(runs, "map@r")
 
 
 @pytest.mark.parametrize(
@@ -140,32 +129,6 @@ def test_parts_of_variance_and_seeds_needed() -> None:
     assert rank_correlation(np.arange(9.0), np.arange(9.0) ** 3).value == pytest.approx(1)
 
 
-def test_pages_and_records_agree(tmp_path: Path) -> None:
-    build(RESULTS / "records", tmp_path)
-    fresh = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md")}
-    kept = {path.name: path.read_text(encoding="utf-8") for path in RESULTS.glob("*.md")}
-    assert set(fresh) == set(kept)
-    for name, text in fresh.items():
-        assert text == kept[name], f"docs/results/{name} is not what its records say: run `make results`"
-    drawn = {path.name for path in (tmp_path / "figures").iterdir()}
-    assert drawn == {path.name for path in (RESULTS / "figures").iterdir()}
-
-
-def test_every_study_of_the_records_is_a_file_and_every_page_says_where_it_comes_from() -> None:
-    for page in pages_of(RESULTS / "records"):
-        for study in page.studies:
-            assert any((ROOT / "studies" / f"{study}.{kind}").is_file() for kind in ("toml", "py"))
-
-
-def test_what_is_outstanding_is_counted_in_seeds_that_every_method_has() -> None:
-    found = {plan.study: plan for plan in plans()}
-    assert found["c1_features_cars196"].seeds == found["c1_features_cub200"].seeds == 10
-    assert found["c1_features_cars196"].methods == found["c1_features_cub200"].methods
-    assert found["c1_features_pets"].seeds == 5
-    plan = Plan(study="s", methods=frozenset("AB"), seeds=3)
-    assert plan.n_done([exported("A", 1, 0.1), exported("B", 1, 0.1), exported("A", 2, 0.1)]) == 1
-
-
 def test_rates_that_ended_on_their_bound_are_named() -> None:
     runs = [
         *field({"A": 0.5}, settings={"optimiser.loss_lr": 1.0}),
@@ -180,18 +143,3 @@ def test_rates_that_ended_on_their_bound_are_named() -> None:
 def test_the_findings_of_the_readme_are_those_of_the_records() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert with_findings(readme, pages_of(RESULTS / "records")) == readme, "run `make results`"
-
-
-def test_findings_are_headlines_in_their_order_and_nothing_else_of_the_readme_changes() -> None:
-    pages = [c13_single_seeds.page(field({"A": 0.5, "B": 0.4})), c01_saturation.page(field({"A": 0.5, "B": 0.4}))]
-    found = findings([page for page in pages if page is not None])
-    assert [line for line in found.splitlines() if line.startswith("- ")] == [
-        "- The best of 2 methods lies above the median one, in points of MAP@R: 10.00 on CUB.",
-        "- A table of single runs names another winner than all seeds do in 0 % of draws on CUB.",
-    ]
-    assert "([C1](docs/results/c01_saturation.md))" in found
-    assert max(map(len, found.splitlines())) <= WIDTH
-    readme = f"before\n{BEGIN}\nold\n{END}\nafter\n"
-    assert with_findings(readme, []) == f"before\n{BEGIN}\n\n{END}\nafter\n"
-    with pytest.raises(AssertionError, match="one place for findings"):
-        with_findings("no place", [])

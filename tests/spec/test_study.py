@@ -8,7 +8,7 @@ from fairground.errors import InputError
 from fairground.papers.published import PublishedRow, published_rows
 from fairground.spec import catalogue
 from fairground.spec.declarations import settings_of, tunable_of
-from fairground.spec.space import Choice, Integer, LogReal, Real, grid_of, range_for, range_from_plain, range_to_plain
+from fairground.spec.space import Choice, Integer, LogReal, Real, grid_of, range_for
 from fairground.spec.study import study_hash, study_to_plain
 from fairground.spec.study_jobs import LOSS_RATE, StudyJob, jobs_of
 from fairground.spec.study_load import load_study, read_range, study_from_plain, study_names
@@ -243,14 +243,6 @@ def test_ranges_of_a_data_set_are_written_down_and_read_back(tmp_path):
     assert "ranges" not in study_to_plain(load_study("tiny"))["data"][0]
 
 
-def test_ranges_for_a_method_nobody_knows_are_refused_and_leave_with_one_that_is_taken_away(tmp_path):
-    text = SMALL.replace('["data=icons"]', "{ words = ['data=icons'], ranges.triplett = { 'loss.margin' = 'fixed' } }")
-    with pytest.raises(InputError, match=r"'icons' has ranges for 'triplett'. Did you mean 'triplet'\?"):
-        load_study(said(tmp_path, text))
-    study = load_study(said(tmp_path, 'extends = "mlrc2020/table4"\n[methods]\n"MS" = "none"\n'))
-    assert set(study.data[0].ranges) == {"NT-Xent", "FastAP"}
-
-
 def test_every_combination_from_end_to_end():
     ranges = {"a": Real(low=0, high=1), "b": LogReal(low=0.01, high=1), "c": Choice(options=("x", "y"))}
     points = grid_of(ranges, 18)
@@ -341,17 +333,6 @@ def test_a_range_is_converted_and_never_mistaken() -> None:
         assert range_for("loss.scale", span, None) == span
     with pytest.raises(InputError, match=r"is in degrees, and loss\.scale has no unit"):
         range_for("loss.scale", right_angle, None)
-
-
-def test_a_unit_is_read_stored_and_left_out_where_there_is_none() -> None:
-    span = read_range("here", {"low": 0, "high": 45, "unit": "degrees"})
-    assert span == Real(low=0, high=45, unit="degrees")
-    assert range_from_plain(range_to_plain(span)) == span
-    assert range_to_plain(Real(low=0, high=1)) == {"kind": "Real", "low": 0, "high": 1}
-    with pytest.raises(InputError, match="has a unit, so it is neither whole nor on a log scale"):
-        read_range("here", {"low": 1, "high": 45, "unit": "degrees", "scale": "log"})
-    with pytest.raises(InputError, match="unit"):
-        read_range("here", {"low": 1, "high": 45, "unit": "turns"})
 
 
 def test_a_range_of_an_angle_without_a_unit_is_refused_before_anything_runs(tmp_path) -> None:

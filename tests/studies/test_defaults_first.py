@@ -7,9 +7,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.store import Store
-from fairground.spec.procedures import SearchProcedure
 from fairground.spec.space import Choice, Integer, LogReal, Real, contains
-from fairground.spec.study import study_hash, study_to_plain
 from fairground.spec.study_jobs import jobs_of
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
@@ -66,17 +64,6 @@ def test_the_defaults_are_those_of_the_method():
     assert defaults_of("loss=contrastive", "loss.negative_margin=0.7")["loss.negative_margin"] == 0.7
 
 
-def test_a_rate_that_is_left_out_is_the_trunks():
-    assert defaults_of("loss=proxy_nca", "optimiser.lr=0.002")["optimiser.loss_lr"] == 0.002
-    assert defaults_of("loss=proxy_nca", "optimiser.loss_lr=0.5")["optimiser.loss_lr"] == 0.5
-
-
-def test_settings_of_the_run_itself_may_be_searched():
-    ranges = {"training.batch_size": Integer(low=8, high=64), "optimiser.head_lr": LogReal(low=1e-5, high=1.0)}
-    found = defaults_of("loss=contrastive", "optimiser.lr=0.01", ranges=ranges)
-    assert (found["training.batch_size"], found["optimiser.head_lr"]) == (32, 0.01)
-
-
 def test_what_a_range_does_not_have_is_left_as_the_method_has_it():
     found = defaults_of("loss=n_pair")
     assert "loss.norm_weight" not in found
@@ -111,18 +98,6 @@ def test_the_first_trial_of_a_study_is_the_method_itself(tmp_path):
         result.trials[0].settings.get("loss.margin", result.trials[0].settings.get("loss.negative_margin"))
         for result in first
     }
-
-
-def test_a_study_that_does_not_ask_for_it_keeps_its_name():
-    study = load_study("tiny")
-    # the name that this preset had before there was such a choice
-    assert study_hash(study) == "bf406f2f2f89"
-    assert "defaults_first" not in study_to_plain(study)["search"]
-    assert "defaults_first" not in SearchProcedure(trials=3).to_plain()
-    asking = load_study("tiny", changes=["search.defaults_first=true"])
-    assert study_hash(asking) != study_hash(study)
-    said = SearchProcedure(trials=3, defaults_first=True)
-    assert SearchProcedure.from_plain(said.to_plain()) == said
 
 
 def test_a_grid_has_its_own_points():

@@ -32,10 +32,6 @@ def test_a_trial_of_mlrc_keeps_the_test_split_sealed() -> None:
     assert work.bytes == 4 * 7 * 10_270_240
 
 
-def test_of_data_of_ones_own_nothing_is_known() -> None:
-    assert work_of(load_run(protocol="laptop")) is None
-
-
 @pytest.mark.parametrize("name", FULL_SIZE)
 def test_every_full_size_preset_says_hours_and_disk(name: str, tmp_path: Path) -> None:
     plan = plan_of(load_study(name), home=tmp_path)

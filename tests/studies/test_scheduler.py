@@ -85,11 +85,3 @@ def test_a_failure_of_the_store_is_raised_and_no_run_is_called_failed_for_it(tmp
     assert Store(tmp_path).names() == []
     # Its locks are released: another try in the same process may take the run.
     assert [record.state for record in scheduler(tmp_path).run_specs([spec(0)])] == ["done"]
-
-
-def test_a_generator_that_requests_nothing_goes_on_at_once(tmp_path):
-    def nothing():
-        assert (yield Request(specs=[])) == {}
-        return "done"
-
-    assert scheduler(tmp_path).run({"nothing": nothing()}) == {"nothing": "done"}

@@ -68,9 +68,3 @@ def test_where_less_is_better_the_best_is_the_lowest():
     assert [round(point.best, 6) for point in trace(trials)] == [0.4, 0.4, 0.2]
     # of two out of three: the pairs' minima are 0.4, 0.2, 0.2
     assert expected_best(trials) == pytest.approx([0.5, 0.8 / 3, 0.2])
-
-
-def test_what_decides_a_score_of_which_less_is_better_is_important():
-    good = [trial(n, score=1 - (n / 20 - 0.6) ** 2, a=n / 20, b=(n * 7 % 20) / 20) for n in range(20)]
-    turned = [replace(t, folds={f: 1 - v for f, v in t.folds.items()}, higher_is_better=False) for t in good]
-    assert importance(RANGES, turned) == pytest.approx(importance(RANGES, good))

@@ -15,7 +15,7 @@ import pytest
 
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.fairness import compare
-from fairground.errors import DataError, InputError
+from fairground.errors import InputError
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting.page import page_text
@@ -93,11 +93,6 @@ def test_only_methods_in_question_get_more_seeds_by_the_rule(study, tmp_path):
         assert procedure.sentence in record.notes
 
 
-def test_every_executor_gives_the_same_seeds_and_numbers(study, tmp_path):
-    inline = study_results(study, tmp_path / "inline")
-    assert numbers(study_results(study, tmp_path / "other", "processes")) == numbers(inline)
-
-
 def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, tmp_path):
     home = tmp_path / "killed"
     undisturbed = study_results(study, tmp_path / "undisturbed")
@@ -128,12 +123,6 @@ def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, tmp
     assert numbers(study_results(study, home)) == numbers(undisturbed)
     names = [line.split()[0] for line in log.read_text().splitlines()]
     assert sum(n - 1 for n in Counter(names).values()) <= 4
-
-
-def test_a_second_time_runs_nothing_and_says_the_same(study, tmp_path):
-    results = study_results(study, tmp_path)
-    assert numbers(study_results(study, tmp_path, run_job=f"{JOBS}:missing")) == numbers(results)
-    assert [r.runs for r in results_so_far(study, home=tmp_path)] == [r.runs for r in results]
 
 
 def test_status_and_plan_say_how_many_seeds_each_method_got(study, tmp_path):
@@ -232,9 +221,3 @@ def test_what_a_study_says_of_waves_is_read_checked_and_part_of_its_name(tmp_pat
         load_study("tiny", changes=["until_settled.waves=2"])
     with pytest.raises(InputError, match="until_settled is true, false or a table"):
         load_study("tiny", changes=["until_settled=3"])
-
-
-def test_a_metric_without_test_scores_is_refused_in_a_sentence(study, tmp_path):
-    other = dataclasses.replace(study, selection=dataclasses.replace(study.selection, metric="recall@1"))
-    with pytest.raises(DataError, match=r"until_settled compares by selection\.metric, recall@1, .* it has map@r"):
-        study_results(other, tmp_path)

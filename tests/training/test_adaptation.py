@@ -12,7 +12,7 @@ from fairground.recommendation.cross_validation import ClassFolds, CrossValidati
 from fairground.spec.adaptation import ALL
 from fairground.spec.load import load_run
 from fairground.training.adaptation import AdaptedModel
-from fairground.training.workbench import PLAIN, Workbench
+from fairground.training.workbench import Workbench
 from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
 
@@ -95,15 +95,6 @@ def test_a_method_that_diverges_has_the_worst_score(features, monkeypatch):
     assert found.scores == {"recall@1": 0.0, "map@r": 0.0}
 
 
-def test_heads_share_their_principal_axes(features):
-    base, bench = features
-    for dim in (2, 4):
-        start = HeadStart(name="pca", head="pca", settings={"embedding_dim": dim, "standardise": False})
-        own = bench.adapter.fit(Candidate(start=start).spec("features", base, 0), np.sort(bench.seen))
-        assert own.model.head.embedding_dim == dim
-    assert len(bench.adapter._starts) == 1
-
-
 def test_the_axes_of_few_features_are_those_of_the_covariance():
     given = torch.randn(12, 30, generator=torch.Generator().manual_seed(0))
     few, usual = principal_axes_of_few(given), principal_axes([given], standardise=False)
@@ -150,9 +141,3 @@ def test_the_complete_network_is_trained_on_images(photographs):
     assert torch.allclose(full(images), adapted.embed(rows), atol=1e-4)
     before, after = bench.trunk.stages, full.trunk.stages
     assert not all(torch.equal(a, b) for a, b in zip(before[0].parameters(), after[0].parameters(), strict=True))
-
-
-def test_features_are_found_in_the_cache_by_the_next_one(photographs):
-    base, _ = photographs
-    again = Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
-    assert len(again.cache.missing(PLAIN, again.seen)) == 0

@@ -6,8 +6,6 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.spec.card import declaration
-from fairground.spec.load import load_run
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
@@ -60,16 +58,3 @@ def test_a_trunk_cut_in_two_gives_what_the_uncut_one_gives() -> None:
 def test_what_cannot_be_is_refused(words: list[str], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         assemble(tiny(*words))
-
-
-def test_features_have_nothing_to_freeze() -> None:
-    with pytest.raises(InputError, match="trunk features has no weights"):
-        assemble(load_run(overrides=["data=synthetic", "trunk=features", "training.trainable=head"]))
-
-
-def test_the_card_says_what_trains() -> None:
-    assert "train" not in declaration(tiny())["network"]
-    card = declaration(tiny("training.trainable=last:1", "training.views=3"))["network"]
-    assert card.endswith("; only its last stage trains, 3 augmented views of each image kept")
-    card = declaration(tiny("training.trainable=head", "training.views=0"))["network"]
-    assert card.endswith("; none of it trains, augmented anew in each step")

@@ -70,21 +70,3 @@ def test_a_state_taken_before_a_batch_in_chunks_was_made_gives_it_again() -> Non
     second.load_state(state)
     assert torch.equal(second.draw(is_last=False).images, following.images)
     assert torch.equal(held.images, before)
-
-
-class Watched(ImagesInMemory):
-    """Images in memory that note how many are read at once."""
-
-    largest = 0
-
-    def take(self, rows: np.ndarray | torch.Tensor) -> torch.Tensor:
-        self.largest = max(self.largest, len(rows))
-        return super().take(rows)
-
-
-def test_no_more_than_a_chunk_of_images_is_made_at_once() -> None:
-    found = loader(is_slow=False, chunk=3)
-    watched = Watched(found.images.take(np.arange(len(found.images))).numpy())
-    found.images = watched
-    assert sum(len(chunk) for chunk in found.draw().chunks) > 3
-    assert watched.largest == 3

@@ -5,15 +5,12 @@ import torch
 from torch import nn
 
 from fairground.errors import InputError
-from fairground.spec.card import declaration
-from fairground.spec.identity import name_of, to_plain
 from fairground.spec.load import load_run
 from fairground.spec.run import OptimiserSpec
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
 from fairground.training.optimiser import WeightAverage, rate_factor
-from fairground.training.run import run
 from tests.training.tiny import tiny, tiny_words
 
 
@@ -88,25 +85,6 @@ def test_averaged_weights_are_the_ones_selected(tmp_path):
     for name, weight in found.parts.model.named_parameters():
         assert torch.equal(weight, average[name])
     assert any(not torch.equal(last[name], weight) for name, weight in found.parts.model.named_parameters())
-
-
-def test_names_of_earlier_specs_do_not_move_and_the_card_says_what_is_used(tmp_path):
-    plain = tiny()
-    assert "schedule" not in to_plain(plain)["optimiser"]
-    assert "rates rise" not in declaration(plain)["optimiser"]
-    words = (
-        "optimiser.schedule=cosine",
-        "optimiser.warmup_epochs=1",
-        "optimiser.clip_norm=2",
-        "optimiser.average=0.99",
-    )
-    used = tiny(*words, "optimiser.frozen_trunk_epochs=1")
-    assert name_of(used) != name_of(plain)
-    assert declaration(used)["optimiser"].endswith(
-        "; rates rise linearly over 1 epoch; rates fall to 0 by a cosine; trunk frozen for the first 1 epoch; "
-        "gradient clipped to norm 2; weights averaged with decay 0.99"
-    )
-    assert run(used, home=tmp_path).state == "done"
 
 
 @pytest.mark.parametrize(

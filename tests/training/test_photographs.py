@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from fairground.records.events import Event, ImagesPrepared
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
 from fairground.training.loop import StoppedError
@@ -61,12 +60,3 @@ def test_a_run_stopped_while_a_batch_is_made_ahead_ends_with_the_same_digits(
             run(spec, home=tmp_path / "halved", should_stop=lambda at=stop_at: next(batches) == at)
     assert run(spec, home=tmp_path / "halved").digits() == whole.digits()
     assert whole.state == "done"
-
-
-def test_preparing_is_told_and_done_once(root: Path, tmp_path: Path) -> None:
-    spec = spec_of(root, "data.prepared=36", "training.epochs=0")
-    told: list[list[Event]] = [[], []]
-    for number, events in enumerate(told):
-        run(spec, home=tmp_path / str(number), listen=events.append)
-    prepared = [[event for event in events if isinstance(event, ImagesPrepared)] for events in told]
-    assert [[(event.n_done, event.n_images) for event in events] for events in prepared] == [[(0, 72), (72, 72)], []]

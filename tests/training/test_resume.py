@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.training.ill_losses import ILL
-from tests.training.tiny import tiny
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,10 +68,3 @@ def test_the_doctor_finds_what_it_would_have_found(tmp_path: Path) -> None:
     whole = told_after(tmp_path / "whole", [], ILL["stuck_at_margin"])
     assert any("margin" in sentence for sentence in whole["findings"])
     assert told_after(tmp_path / "killed", deaths, ILL["stuck_at_margin"]) == whole
-
-
-def test_the_digits_hold_scores_and_losses(undisturbed: Any) -> None:
-    told = undisturbed["digits"]
-    assert told["state"] == "done"
-    assert len(told["epochs"]) == 1 + tiny().training.epochs
-    assert {score["split"] for score in told["scores"]} == {"validation", "test"}

@@ -72,12 +72,6 @@ def test_a_watched_test_split_keeps_every_epochs_scores_and_selects_nothing(tmp_
     assert watched.digits() != replace(watched, epochs=sealed.epochs).digits()
 
 
-@pytest.mark.parametrize("word", ["evaluation.test=false", "evaluation.select_on=test"])
-def test_only_a_test_split_that_is_opened_later_and_does_not_select_can_be_watched(word: str) -> None:
-    with pytest.raises(InputError, match="watch_test looks at the test split while validation selects"):
-        tiny("evaluation.watch_test=true", word)
-
-
 def test_analyses_are_made_of_the_training_split(tmp_path: Path) -> None:
     record = run(tiny('evaluation.analyses=["rho", "pi", "spectrum"]'), home=tmp_path)
     rho = record.score("rho", "train")
@@ -120,20 +114,6 @@ def test_where_less_is_better_the_epoch_with_the_lowest_score_is_selected(metric
     assert len(set(found.values())) > 1
     assert record.best_epoch == min(found, key=lambda epoch: found[epoch])
     assert record.score(metric, "validation") == min(found.values())
-
-
-@pytest.mark.parametrize("metric", LOWER)
-def test_scores_say_which_way_they_are_better(metric: str, tmp_path: Path) -> None:
-    record = run(tiny(*judged_by(metric, 'evaluation.analyses=["rho"]')), home=tmp_path)
-    found = {(score.metric, score.split): score.higher_is_better for score in record.scores}
-    assert found == {
-        ("rho", "train"): None,
-        (metric, "validation"): False,
-        ("map@r", "validation"): True,
-        (metric, "test"): False,
-        ("map@r", "test"): True,
-    }
-    assert record.higher_is_better(metric) is False
 
 
 def test_each_metrics_own_best_epoch_is_its_lowest_where_less_is_better(tmp_path: Path) -> None:
