@@ -1,13 +1,14 @@
 """The batch in plain Python, for oracles that share no code with the losses, and the edges each of them must hold."""
 
 from collections.abc import Callable
-from math import inf, log, sqrt
+from math import inf, isnan, log, sqrt
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.losses.fixtures import F8, F8B
+from fairground.contracts.loss import Loss
+from tests.losses.fixtures import F8, F8B, X
 
 #: labels that are neither small, nor sorted, nor all positive
 ODD = torch.tensor([700, -3, 700, 12, -3, 700, 12, 5])
@@ -74,3 +75,57 @@ def gradient_of(loss: Callable[..., Tensor], embeddings: Tensor, labels: Tensor,
     value.backward()
     assert leaf.grad is not None
     return value.item(), leaf.grad
+
+
+def check_gradient(loss: Callable[..., Tensor], *more: object, labels: Tensor = F8) -> None:
+    """Compare the gradient with finite differences, on a batch with a class of one."""
+    assert torch.autograd.gradcheck(lambda x: loss(x, labels, *more), (X.clone().requires_grad_(),), atol=1e-6)
+
+
+def check_edges(loss: Loss, *, no_positives: float = 0.0, one_class: float = 0.0) -> None:
+    """Check the batches that hold nothing to learn from, and those that invite a NaN."""
+    for labels, expected in [
+        (torch.arange(8), no_positives),
+        (torch.zeros(8, dtype=torch.long), one_class),
+        (torch.tensor([3]), 0.0),
+        (torch.tensor([3, 3]), None if one_class else 0.0),
+        (torch.tensor([3, 4]), None if no_positives else 0.0),
+        (torch.empty(0, dtype=torch.long), 0.0),
+    ]:
+        value, gradient = gradient_of(loss, X[: len(labels)], labels)
+        if expected is not None:
+            assert value == pytest.approx(expected, abs=1e-9)
+        assert gradient.isfinite().all()
+        if expected == 0:
+            assert not gradient.any()
+    _check_hard_numbers(loss)
+
+
+def check_invariances(loss: Loss, *, order: bool = True, scale: bool = True) -> None:
+    """Check that neither names of classes, order of the batch nor length of embeddings changes the value."""
+    value = loss(X, F8).item()
+    renamed = {0: -7, 1: 10**12, 2: 4, 3: 0}
+    assert loss(X, torch.tensor([renamed[y] for y in F8.tolist()])).item() == pytest.approx(value, abs=1e-12)
+    if order:
+        shuffled = torch.tensor([3, 7, 0, 5, 1, 6, 2, 4])
+        assert loss(X[shuffled], F8[shuffled]).item() == pytest.approx(value, abs=1e-12)
+    if scale:
+        assert loss(X * 7, F8).item() == pytest.approx(value, abs=1e-9)
+
+
+def _check_hard_numbers(loss: Loss) -> None:
+    """Duplicates of one class and of two, all alike, opposite, nothing at all, and half precision."""
+    twins = X[torch.tensor([0, 0, 1, 1, 1, 2, 2, 3])]
+    for batch in (twins, X[:1].expand(8, 4), torch.cat([X[:4], -X[:4]]), X * (F8 > 0).unsqueeze(1)):
+        for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+            for labels in (F8, F8B):
+                value, gradient = gradient_of(loss, batch.to(dtype), labels)
+                assert value == value
+                assert abs(value) < inf
+                assert gradient.isfinite().all()
+                assert gradient.dtype == dtype
+    # A batch that has diverged gives a loss that says so.
+    for bad in (inf, -inf, float("nan")):
+        broken = X.clone()
+        broken[3, 1] = bad
+        assert isnan(loss(broken, F8).item())

@@ -7,7 +7,7 @@ from fairground.contracts.tuples import Pairs
 from fairground.errors import InputError
 from fairground.losses import AngularLoss, NPairLoss
 from tests.losses import loops
-from tests.losses.fixtures import F8, X
+from tests.losses.fixtures import F8, F8B, X
 
 ROTH = {"npair_weight": 1.0, "angular_weight": 2.0, "norm_weight": 0.005, "positives": "one_random"}
 
@@ -17,6 +17,13 @@ def test_value_by_hand():
     # tan 45 degrees is 1: the exponent is 4 (0 + 0) - 4 * 1, for two negatives.
     value = AngularLoss(alpha=45.0)(embeddings, torch.tensor([0, 0, 1, 1]))
     assert value.item() == pytest.approx(log(1 + 2 * exp(-4)), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "labels", "value"), [({}, F8, 4.119444486), ({}, F8B, 4.393495529), (ROTH, F8B, 10.658949741)]
+)
+def test_fixture_values(settings, labels, value):
+    assert AngularLoss(**settings)(X, labels).item() == pytest.approx(value, abs=1e-9)
 
 
 def _term(s, a, p, negatives, alpha):
@@ -55,12 +62,18 @@ def test_mined_pairs_replace_both_positives_and_negatives():
     assert AngularLoss()(X, F8, pairs).item() == pytest.approx(loops.mean(terms), abs=1e-12)
 
 
+@pytest.mark.parametrize("settings", [{}, {"npair_weight": 1.0}, {"positives": "one_random"}, {"alpha": 80.0}])
+def test_edges(settings):
+    loops.check_edges(AngularLoss(**settings))
+
+
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
         ({"alpha": 90}, "angular.alpha must be between 0 and 90 degrees; got 90"),
         ({"angular_weight": -1}, "angular.angular_weight must not be negative; got -1"),
         ({"npair_weight": -1}, "angular.npair_weight must not be negative; got -1"),
+        ({"positives": "one_per_class"}, "angular.positives must be 'all' or 'one_random'; got 'one_per_class'"),
         ({"norm_weight": -1}, "angular.norm_weight must not be negative; got -1"),
         ({"norm_power": 0}, "angular.norm_power must be 1 or 2; got 0"),
     ],

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.losses import ArcFaceLoss
+from fairground.losses import ArcFaceLoss, NormalisedSoftmaxLoss
 from tests.losses.fixtures import F8, F8B, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
 
@@ -75,6 +75,13 @@ def test_the_fallback_keeps_the_loss_growing_with_the_angle():
     assert values[False][1] > values[False][2]
 
 
+def test_without_margin_it_is_normalised_softmax():
+    softmax = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1 / 16))
+    assert pinned(ArcFaceLoss(**FACTS, margin=0, scale=16))(X, F8).item() == pytest.approx(
+        softmax(X, F8).item(), abs=1e-12
+    )
+
+
 def test_the_published_code_has_no_margin():
     with_margin, without = (pinned(ArcFaceLoss(**FACTS, margin=m, roth_icml_no_margin=True)) for m in (0.5, 0.0))
     assert with_margin(X, F8).item() == without(X, F8).item()
@@ -98,6 +105,7 @@ def test_finite_gradient_on_and_opposite_the_own_class(sign, dtype):
     [
         ({"margin": 4}, r"arc_face.margin must be in \[0, pi\] radians or \[0, 180\] degrees; got 4 radians"),
         ({"margin": 200, "margin_unit": "degrees"}, r"got 200 degrees"),
+        ({"margin_unit": "turns"}, r"arc_face.margin_unit must be 'radians' or 'degrees'; got 'turns'"),
         ({"scale": -1}, r"arc_face.scale must be above 0; got -1"),
         ({"clamp_min": 1.0}, r"arc_face.clamp_min must be None or in \[-1, 1\); got 1.0"),
     ],

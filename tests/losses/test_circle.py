@@ -18,6 +18,10 @@ def test_value_by_hand():
     assert value.item() == pytest.approx(log(1 + exp(-5 * 0.2 * 0.2) * 2 * exp(-5 * 0.2 * 0.2)), abs=1e-6)
 
 
+def test_fixture_value():
+    assert CircleLoss()(X, F8).item() == pytest.approx(145.617179240, abs=1e-9)
+
+
 def _term(s, a, near, far, margin, gamma):
     pull = sum(exp(-gamma * max(0, 1 + margin - s[a][p]) * (s[a][p] - 1 + margin)) for p in near)
     push = sum(exp(gamma * max(0, s[a][n] + margin) * (s[a][n] - margin)) for n in far)
@@ -54,6 +58,12 @@ def test_mined_pairs_replace_both_sides():
     pairs = Pairs(*(torch.tensor(index) for index in ([0, 0, 3], [1, 2, 4], [0, 5, 0], [3, 1, 7])))
     expected = _term(loops.cosines(X), 0, [1, 2], [3, 7], 0.4, 9.0)
     assert CircleLoss(gamma=9.0)(X, F8, pairs).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_edges():
+    loops.check_edges(CircleLoss())
+    loops.check_edges(CircleLoss(gamma=512.0))
+    loops.check_invariances(CircleLoss())
 
 
 @pytest.mark.parametrize(

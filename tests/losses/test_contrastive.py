@@ -21,6 +21,18 @@ def test_value_by_hand():
     assert value.item() == pytest.approx((sqrt(2) - 1) + (1.8 - sqrt(2)) / 2, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("settings", "labels", "value"),
+    [
+        ({}, F8, 1.700367437),
+        ({"positive_margin": 0.2652, "negative_margin": 0.5409}, F8, 1.246648966),
+        ({}, F8B, 1.503586794),
+    ],
+)
+def test_fixture_values(settings, labels, value):
+    assert ContrastiveLoss(**settings)(X, labels).item() == pytest.approx(value, abs=1e-9)
+
+
 def test_fixture_value_on_mined_triplets():
     loss = ContrastiveLoss(reduction="mean_all")
     assert loss(X, F8B, T8B).item() == pytest.approx(1.157360915, abs=1e-9)
@@ -64,11 +76,20 @@ def test_a_switched_triplet_attracts_nothing():
     assert not gradient[2:].any()
 
 
+def test_edges():
+    d = [value for a, row in enumerate(loops.distances(X)) for b, value in enumerate(row) if a != b]
+    of_negatives, of_positives = loops.mean([1 - value for value in d if value < 1]), loops.mean(d)
+    assert (of_negatives, of_positives) == pytest.approx((0.3097, 1.3782), abs=1e-4)
+    loops.check_edges(ContrastiveLoss(), no_positives=of_negatives, one_class=of_positives)
+    loops.check_invariances(ContrastiveLoss())
+
+
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
         ({"positive_margin": 3}, r"contrastive.positive_margin must be in \[-2, 2\], .* got 3"),
         ({"negative_margin": -2.5}, r"contrastive.negative_margin must be in \[-2, 2\], .* got -2.5"),
+        ({"reduction": "sum"}, "contrastive.reduction must be 'mean_nz' or 'mean_all'; got 'sum'"),
     ],
 )
 def test_refuses(settings, complaint):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.losses import CosFaceLoss
+from fairground.losses import CosFaceLoss, NormalisedSoftmaxLoss
 from tests.losses.fixtures import F8, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
 
@@ -17,6 +17,10 @@ def test_value_by_hand():
     assert loss(torch.tensor([[3.0, 0.0]]), torch.tensor([0])).item() == pytest.approx(log(1 + exp(-1)))
 
 
+def test_fixture_value():
+    assert pinned(CosFaceLoss(**FACTS))(X, F8).item() == pytest.approx(43.725083245, abs=1e-9)
+
+
 def test_agrees_with_a_loop():
     terms = []
     for x, y in zip(X, F8.tolist(), strict=True):
@@ -24,6 +28,13 @@ def test_agrees_with_a_loop():
         terms.append(-log(shares[y] / sum(shares)))
     loss = pinned(CosFaceLoss(**FACTS, margin=0.4, scale=5))
     assert loss(X, F8).item() == pytest.approx(sum(terms) / len(terms), abs=1e-12)
+
+
+def test_without_margin_it_is_normalised_softmax():
+    softmax = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1 / 30))
+    assert pinned(CosFaceLoss(**FACTS, margin=0, scale=30))(X, F8).item() == pytest.approx(
+        softmax(X, F8).item(), abs=1e-13
+    )
 
 
 @pytest.mark.parametrize(

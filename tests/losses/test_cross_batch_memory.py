@@ -57,6 +57,20 @@ def test_pairs_agree_with_a_loop():
     assert memory(X, F8).item() == pytest.approx(expected, abs=1e-12)
 
 
+def test_triplets_agree_with_a_loop():
+    memory = _build(loss="triplet", settings={"margin": 0.2})
+    memory(OTHER, F8B)
+    pool, labels = _pool(OTHER, F8B)
+    z = pool / pool.norm(dim=1, keepdim=True)
+    terms = []
+    for a in range(8):
+        for p in range(16):
+            for n in range(16):
+                if p != a and labels[p] == labels[a] and labels[n] != labels[a]:
+                    terms.append(max(0, ((z[a] - z[p]).norm() - (z[a] - z[n]).norm()).item() + 0.2))
+    assert memory(X, F8).item() == pytest.approx(sum(terms) / sum(term > 0 for term in terms), abs=1e-12)
+
+
 def test_agrees_with_pytorch_metric_learning():
     peers = pytest.importorskip("pytorch_metric_learning.losses")
     peer = peers.CrossBatchMemory(peers.ContrastiveLoss(), embedding_size=4, memory_size=64)

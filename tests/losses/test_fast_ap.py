@@ -4,7 +4,7 @@ import torch
 from fairground.errors import InputError
 from fairground.losses import FastApLoss
 from tests.losses import loops
-from tests.losses.fixtures import X
+from tests.losses.fixtures import F8, F8B, X
 
 
 def test_value_by_hand():
@@ -13,6 +13,11 @@ def test_value_by_hand():
     # At node 2 there stand the positive and one negative: precision 1/2 for the one positive.
     value = FastApLoss(bins=2)(embeddings, torch.tensor([0, 0, 1, 1]))
     assert value.item() == pytest.approx(1 - 1 / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize(("labels", "value"), [(F8, 0.707415039), (F8B, 0.700298569)])
+def test_fixture_values(labels, value):
+    assert FastApLoss(bins=10)(X, labels).item() == pytest.approx(value, abs=1e-9)
 
 
 @pytest.mark.parametrize("labels", loops.LABELS)
@@ -38,6 +43,12 @@ def test_agrees_with_a_loop(labels, bins):
             )
             terms.append(1 - total / len(near))
     assert FastApLoss(bins=bins)(X, labels).item() == pytest.approx(loops.mean(terms), abs=1e-9)
+
+
+@pytest.mark.parametrize("bins", [2, 10, 250])
+def test_edges(bins):
+    loops.check_edges(FastApLoss(bins=bins))
+    loops.check_invariances(FastApLoss(bins=bins))
 
 
 def test_perfect_order_costs_nothing():

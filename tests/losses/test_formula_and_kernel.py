@@ -1,7 +1,4 @@
-"""Formula and kernel of the losses on pairs and triplets, under combinations of settings that take another path.
-
-The contract suite compares them under each single setting.
-"""
+"""Formula and kernel of the losses on pairs and triplets, under every setting that takes another path."""
 
 import pytest
 import torch
@@ -11,33 +8,54 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.spec.catalogue import find
 
 SETTINGS: list[tuple[str, dict[str, object]]] = [
+    ("angular", {}),
     ("angular", {"alpha": 85.0, "npair_weight": 1.0, "angular_weight": 2.0, "norm_weight": 0.005}),
     ("angular", {"positives": "one_random", "npair_weight": 0.5, "normalise": True}),
+    ("circle", {}),
     ("circle", {"margin": -0.2, "gamma": 512}),
+    ("contrastive", {}),
     ("contrastive", {"positive_margin": 0.2, "negative_margin": 0.8, "reduction": "mean_all"}),
+    ("generalised_lifted_structure", {}),
     ("generalised_lifted_structure", {"normalise": True, "reduction": "sum", "norm_weight": 0.1, "norm_power": 2}),
     ("generalised_lifted_structure", {"norm_weight": 0.1}),
+    ("lifted_structure", {}),
+    ("margin", {}),
     ("margin", {"count": "tuples", "beta_weight": 0.3}),
     ("margin", {"beta_kind": "per_class", "n_classes": 6, "beta": 0.9, "beta_weight": 0.1}),
     ("margin", {"learn_beta": False, "margin": 0.5}),
+    ("multi_similarity", {}),
     ("multi_similarity", {"epsilon": 0.1, "empty": "survivors"}),
     ("multi_similarity", {"epsilon": 0.4, "empty": "batch", "self_positive_bug": True}),
     ("multi_similarity", {"beta": 100, "alpha": 80, "base": 1.0, "epsilon": 0.2}),
+    ("nca", {}),
     ("nca", {"scale": 100}),
+    ("nt_xent", {}),
     ("nt_xent", {"temperature": 0.001, "log_floor": 1e-20}),
     ("nt_xent", {"temperature": 0.01, "log_floor": "tiny"}),
     ("nt_xent", {"log_floor": 0.1}),
+    ("quadruplet", {}),
     ("quadruplet", {"margin": 0.2, "second_margin": -0.1, "reduction": "mean_nz"}),
+    ("ranked_list", {}),
     ("ranked_list", {"weights": "differentiated", "positive_temperature": 2.0}),
+    ("snr", {}),
     ("snr", {"positive_margin": 0.3, "negative_margin": 0.8, "reduction": "mean_all", "zero_mean_weight": 0.1}),
     ("snr", {"form": "triplet", "zero_mean_weight": 0.005}),
     ("snr", {"form": "triplet", "reduction": "mean_all"}),
+    ("sup_con", {}),
     ("sup_con", {"temperature": 0.01}),
+    ("triplet", {}),
     ("triplet", {"power": 2, "reduction": "mean_all"}),
     ("triplet", {"swap": True}),
     ("triplet", {"smooth": True, "power": 2}),
     ("triplet", {"smooth": True, "swap": True, "margin": -0.1}),
+    ("tuplet_margin", {}),
     ("tuplet_margin", {"scale": 1, "margin": 30}),
+]
+#: settings without a kernel, since they need a miner
+MINED: list[tuple[str, dict[str, object]]] = [
+    ("quadruplet", {"pairing": "all"}),
+    ("quadruplet", {"fourth": "roth_code", "reduction": "mean_nz"}),
+    ("quadruplet", {"fourth": "roth_code", "pairing": "all"}),
 ]
 each_setting = pytest.mark.parametrize(("name", "settings"), SETTINGS, ids=str)
 
@@ -107,3 +125,67 @@ def test_the_kernel_equals_the_formula(name, settings):
             torch.testing.assert_close(result.gradient, found[0], rtol=1e-8, atol=1e-10 * largest)
             torch.testing.assert_close(result.parameter_gradients[: len(found) - 1], found[1:], rtol=1e-9, atol=1e-12)
     assert n_kernels > 20
+
+
+def ample(n_classes: int = 3) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(3)
+    return torch.randn(9, 4, generator=generator, dtype=torch.float64), torch.arange(9) % n_classes
+
+
+def tuples_for(loss: Loss, labels: torch.Tensor) -> list[Tuples | None]:
+    miner = find("miners", "random")()
+    chosen = miner(ample()[0], labels, generator=torch.Generator().manual_seed(0))
+    return [None] * (getattr(loss, "fourth", "strict") == "strict") + [chosen] * (Triplets in loss.accepts)
+
+
+@pytest.mark.parametrize(("name", "settings"), SETTINGS + MINED, ids=str)
+def test_second_derivatives_agree_with_finite_differences(name, settings):
+    loss = build(name, settings)
+    embeddings, labels = ample()
+    for tuples in tuples_for(loss, labels):
+
+        def value(x, tuples=tuples):
+            return loss(x, labels, tuples, generator=torch.Generator().manual_seed(1))
+
+        leaf = embeddings.clone().requires_grad_()
+        # `circle` and `ranked_list` hold weights constant: their gradient is not that of their value.
+        if name not in ("circle", "ranked_list") or settings.get("weights") == "differentiated":
+            assert torch.autograd.gradgradcheck(value, (leaf,), atol=1e-4, rtol=1e-3)
+        (first,) = torch.autograd.grad(value(leaf), leaf, create_graph=True)
+        (second,) = torch.autograd.grad(first.square().sum(), leaf, allow_unused=True)
+        assert second is not None
+        assert second.isfinite().all()
+
+
+@pytest.mark.parametrize(("name", "settings"), SETTINGS + MINED, ids=str)
+def test_second_derivatives_of_degenerate_batches_are_finite(name, settings):
+    loss = build(name, settings)
+    for seed in range(24):
+        embeddings, labels = batch(seed)
+        leaf = embeddings.clone().requires_grad_()
+        tuples = mined(labels, loss.accepts, seed)
+        for chosen in tuples if getattr(loss, "fourth", "strict") == "strict" else tuples[1:]:
+            value = loss(leaf, labels, chosen, generator=torch.Generator().manual_seed(1))
+            (first,) = torch.autograd.grad(value, leaf, create_graph=True)
+            (second,) = torch.autograd.grad(first.square().sum(), leaf, materialize_grads=True)
+            assert second.isfinite().all()
+
+
+@pytest.mark.parametrize(("name", "settings"), SETTINGS + MINED, ids=str)
+def test_the_formula_goes_through_compile_and_func(name, settings):
+    torch._dynamo.reset()
+    loss = build(name, settings)
+    embeddings, labels = ample()
+    for tuples in tuples_for(loss, labels):
+        is_drawn = loss.is_random and (tuples is not None or name != "quadruplet")
+        compiled = torch.compile(lambda x, tuples=tuples: loss(x, labels, tuples), fullgraph=True, backend="aot_eager")
+        leaf, plain = embeddings.clone().requires_grad_(), embeddings.clone().requires_grad_()
+        torch.manual_seed(0)
+        (found,) = torch.autograd.grad(compiled(leaf), leaf)
+        torch.manual_seed(0)
+        by_func = torch.func.grad(lambda x, tuples=tuples: loss(x, labels, tuples))(embeddings)
+        torch.manual_seed(0)
+        (expected,) = torch.autograd.grad(loss(plain, labels, tuples), plain)
+        torch.testing.assert_close(by_func, expected, rtol=1e-8, atol=1e-10)
+        if not is_drawn:
+            torch.testing.assert_close(found, expected, rtol=1e-8, atol=1e-10)

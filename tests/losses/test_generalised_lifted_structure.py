@@ -1,4 +1,4 @@
-from math import exp, log
+from math import exp, log, sqrt
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from fairground.contracts.tuples import Pairs
 from fairground.errors import InputError
 from fairground.losses import GeneralisedLiftedStructureLoss
 from tests.losses import loops
-from tests.losses.fixtures import F8, X
+from tests.losses.fixtures import F8, F8B, X
 
 
 def test_value_by_hand():
@@ -16,6 +16,19 @@ def test_value_by_hand():
     outer, inner = 1 + log(exp(2 - 3) + exp(2 - 4)), 1 + log(exp(2 - 2) + exp(2 - 3))
     value = GeneralisedLiftedStructureLoss(margin=2.0)(embeddings, labels)
     assert value.item() == pytest.approx((outer + inner) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "labels", "value"),
+    [
+        ({"normalise": True}, F8, 3.118791483),
+        ({}, F8, 3.303738176),
+        ({}, F8B, 2.712005869),
+        ({"norm_weight": 0.005}, F8B, 2.719382885),
+    ],
+)
+def test_fixture_values(settings, labels, value):
+    assert GeneralisedLiftedStructureLoss(**settings)(X, labels).item() == pytest.approx(value, abs=1e-9)
 
 
 @pytest.mark.parametrize("labels", loops.LABELS)
@@ -37,6 +50,14 @@ def test_agrees_with_a_loop(labels, normalise, margin):
     assert loss.on_sphere == normalise
 
 
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_price_of_length(power):
+    lengths = [sqrt(sum(a * a for a in row)) ** power for row in X.tolist()]
+    priced = GeneralisedLiftedStructureLoss(norm_weight=0.3, norm_power=power)
+    difference = priced(X, F8) - GeneralisedLiftedStructureLoss()(X, F8)
+    assert difference.item() == pytest.approx(0.3 * sum(lengths) / 8, abs=1e-12)
+
+
 def test_mined_pairs_count_once_and_anchors_lacking_a_side_do_not_count():
     # Anchor 0 has both, its pair twice; 3 has no negative, 5 no positive.
     pairs = Pairs(*(torch.tensor(index) for index in ([0, 0, 3], [1, 1, 4], [0, 5], [3, 1])))
@@ -53,10 +74,18 @@ def test_no_anchor_with_both_sides_is_no_loss():
     assert not gradient.any()
 
 
+@pytest.mark.parametrize("normalise", [False, True])
+def test_edges(normalise):
+    loops.check_edges(GeneralisedLiftedStructureLoss(normalise=normalise))
+    loops.check_invariances(GeneralisedLiftedStructureLoss(normalise=normalise), scale=normalise)
+
+
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
+        ({"reduction": "mean"}, "reduction must be 'mean_anchor' or 'sum'; got 'mean'"),
         ({"norm_weight": -1}, "generalised_lifted_structure.norm_weight must not be negative; got -1"),
+        ({"norm_power": 3}, "generalised_lifted_structure.norm_power must be 1 or 2; got 3"),
     ],
 )
 def test_refuses(settings, complaint):

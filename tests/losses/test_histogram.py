@@ -66,6 +66,13 @@ def test_a_mined_pair_counts_once_whichever_way_round():
     assert HistogramLoss()(X, F8, pairs).item() == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("nodes", [3, 11, 65])
+def test_edges(nodes):
+    loops.check_edges(HistogramLoss(nodes=nodes))
+    loops.check_edges(HistogramLoss(nodes=nodes, roth_code=True))
+    loops.check_invariances(HistogramLoss(nodes=nodes))
+
+
 def test_perfect_and_worst_order():
     x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0]])
     assert HistogramLoss()(x, torch.tensor([0, 0, 1, 1])).item() == 0

@@ -71,6 +71,25 @@ def test_blocks_change_neither_value_nor_gradient(loss, n_classes, small_blocks)
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.NtXentLoss(),
+        losses.MultiSimilarityLoss(),
+        losses.ContrastiveLoss(),
+        losses.SupConLoss(),
+        losses.CircleLoss(),
+    ],
+    ids=lambda loss: type(loss).__name__,
+)
+def test_equal_to_the_whole_matrix_at_4096(loss, monkeypatch):
+    embeddings, labels = batch(4096, 32, 800, torch.float32)
+    expected = value_and_gradients(loss, embeddings, labels)
+    monkeypatch.setattr(blocks, "LARGEST_MATRIX", 2**20)
+    for ours, theirs in zip(value_and_gradients(loss, embeddings, labels), expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("loss", [*PAIR_LOSSES, *PROXY_LOSSES], ids=lambda loss: type(loss).__name__)
 @pytest.mark.parametrize("n_classes", [37, 3])
 def test_the_formula_which_any_device_runs_is_the_same_in_blocks(loss, n_classes, small_blocks):

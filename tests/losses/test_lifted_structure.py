@@ -18,6 +18,10 @@ def test_value_by_hand():
     assert value.item() == pytest.approx(violation**2 / 2, abs=1e-6)
 
 
+def test_fixture_value():
+    assert LiftedStructureLoss()(X, F8).item() == pytest.approx(6.281283710, abs=1e-9)
+
+
 @pytest.mark.parametrize("labels", loops.LABELS)
 @pytest.mark.parametrize("margin", [1.0, -2.0])
 def test_agrees_with_a_loop(labels, margin):
@@ -46,7 +50,12 @@ def test_each_end_brings_the_negatives_mined_for_it():
     terms = [max(0, violation) ** 2 / 2 for violation in violations]
     loss = LiftedStructureLoss()
     assert loss(X, F8, pairs).item() == pytest.approx(loops.mean(terms), abs=1e-12)
-    assert torch.autograd.gradcheck(lambda x: loss(x, F8, pairs), (X.clone().requires_grad_(),), atol=1e-6)
+    loops.check_gradient(loss, pairs)
+
+
+def test_edges():
+    loops.check_edges(LiftedStructureLoss())
+    loops.check_invariances(LiftedStructureLoss())
 
 
 def test_refuses_a_margin_no_distance_can_reach():

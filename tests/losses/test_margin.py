@@ -5,7 +5,7 @@ import torch
 
 from fairground.contracts.tuples import Triplets
 from fairground.errors import InputError
-from fairground.losses import MarginLoss
+from fairground.losses import ContrastiveLoss, MarginLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, T8B, X
 
@@ -16,6 +16,26 @@ def test_value_by_hand():
     value = MarginLoss(margin=0.5, beta=1.2)(embeddings, torch.tensor([4, 4, 9]))
     # Both triplets pay sqrt(2) - 1.2 + 0.5; only the negative at sqrt(2) is nearer than 1.7.
     assert value.item() == pytest.approx((2 * (sqrt(2) - 0.7) + (1.7 - sqrt(2))) / 3, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "labels", "value"),
+    [
+        ({}, F8, 0.462355507),
+        ({"count": "tuples"}, F8, 0.669943694),
+        ({"beta": 0.6}, F8, 0.873226256),
+        ({}, F8B, 0.325335679),
+        ({"count": "tuples"}, F8B, 0.444360928),
+        ({"beta": 0.6}, F8B, 0.713531325),
+    ],
+)
+def test_fixture_values(settings, labels, value):
+    assert MarginLoss(**settings)(X, labels).item() == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize(("count", "value"), [("pairs", 0.257409168), ("tuples", 0.343212223)])
+def test_fixture_values_on_mined_triplets(count, value):
+    assert MarginLoss(count=count)(X, F8B, T8B).item() == pytest.approx(value, abs=1e-9)
 
 
 @pytest.mark.parametrize("count", ["pairs", "tuples"])
@@ -82,6 +102,14 @@ def test_the_border_moves_by_active_negatives_minus_active_positives():
     assert loss.beta.grad.item() == pytest.approx((far - near) / (far + near), abs=1e-12)
 
 
+def test_its_sum_is_that_of_the_contrastive_loss_with_borders_apart():
+    margin = MarginLoss(margin=0.2, beta=1.2)(X, F8B, T8B).item()
+    terms = ContrastiveLoss(positive_margin=1.0, negative_margin=1.4, reduction="mean_all")(X, F8B, T8B).item()
+    d = loops.distances(X)
+    n_active = sum((d[a][p] > 1.0) + (d[a][n] < 1.4) for a, p, n in zip(*(x.tolist() for x in T8B), strict=True))
+    assert margin * n_active == pytest.approx(terms * 8, abs=1e-9)
+
+
 def test_the_weight_of_beta_is_that_of_its_mean_over_triplets():
     plain, priced = MarginLoss(), MarginLoss(beta_weight=0.5)
     assert (priced(X, F8) - plain(X, F8)).item() == pytest.approx(0.6, abs=1e-9)
@@ -100,6 +128,20 @@ def test_beta_is_learned_unless_told_otherwise():
     assert fixed.beta.tolist() == pytest.approx([1.2])
 
 
+def test_a_switched_triplet_attracts_nothing():
+    switched = Triplets(torch.tensor([0]), torch.tensor([0]), torch.tensor([1]))
+    value, gradient = loops.gradient_of(MarginLoss(), X, F8, switched)
+    assert value == pytest.approx(1.4 - loops.distances(X)[0][1], abs=1e-9)
+    assert gradient[:2].norm(dim=1).gt(0).all()
+    assert not gradient[2:].any()
+
+
+@pytest.mark.parametrize("settings", [{}, {"count": "tuples", "beta_weight": 0.1}])
+def test_edges(settings):
+    loops.check_edges(MarginLoss(**settings))
+    loops.check_invariances(MarginLoss(**settings))
+
+
 def test_the_divisor_of_roth_is_owned_up_to():
     assert MarginLoss().known_bugs() == ()
     assert "E16" in MarginLoss(count="tuples").known_bugs()[0]
@@ -110,11 +152,13 @@ def test_the_divisor_of_roth_is_owned_up_to():
     [
         ({"margin": 3}, r"margin.margin must be in \[-2, 2\], .* got 3"),
         ({"beta": -3}, r"margin.beta must be in \[-2, 2\], .* got -3"),
+        ({"beta_kind": "class"}, "margin.beta_kind must be 'scalar' or 'per_class'; got 'class'"),
         (
             {"beta_kind": "per_class"},
             "margin.n_classes must be at least 1 for margin.beta_kind = 'per_class'; got None",
         ),
         ({"beta_weight": -1}, "margin.beta_weight must not be negative; got -1"),
+        ({"count": "all"}, "margin.count must be 'pairs' or 'tuples'; got 'all'"),
     ],
 )
 def test_refuses(settings, complaint):

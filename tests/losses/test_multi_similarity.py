@@ -16,6 +16,20 @@ def test_value_by_hand():
     assert value.item() == pytest.approx(log(1 + exp(-2 * 0.5)) / 2 + log(1 + 2 * exp(-4 * 0.5)) / 4, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("settings", "labels", "value"),
+    [
+        ({}, F8, 1.032236656),
+        ({"epsilon": 0.1}, F8, 0.985514866),
+        ({"epsilon": 0.1, "empty": "survivors"}, F8, 1.126302704),
+        ({"epsilon": 0.1, "empty": "batch"}, F8, 0.985514866),
+        ({"epsilon": 0.1, "empty": "survivors"}, F8B, 0.781515960),
+    ],
+)
+def test_fixture_values(settings, labels, value):
+    assert MultiSimilarityLoss(**settings)(X, labels).item() == pytest.approx(value, abs=1e-9)
+
+
 def _oracle(labels, *, alpha, beta, base, epsilon, empty, own_positive=False):
     s = loops.cosines(X)
     terms = []
@@ -67,9 +81,13 @@ def test_mined_pairs_replace_both_sides_and_count_once():
 
 
 def test_each_half_stays_when_the_other_is_missing():
-    loss = MultiSimilarityLoss(beta=50.0)
-    assert loss(X, torch.arange(8)).item() == pytest.approx(0.335300744597, abs=1e-9)
-    assert loss(X, torch.zeros(8, dtype=torch.long)).item() == pytest.approx(1.872701949682, abs=1e-9)
+    loops.check_edges(MultiSimilarityLoss(beta=50.0), no_positives=0.335300744597, one_class=1.872701949682)
+
+
+@pytest.mark.parametrize("settings", [{"epsilon": 0.2}, {"empty": "survivors"}, {"empty": "batch", "epsilon": 0.1}])
+def test_edges(settings):
+    loops.check_edges(MultiSimilarityLoss(**settings))
+    loops.check_invariances(MultiSimilarityLoss(**settings))
 
 
 def test_no_mined_pair_is_no_loss():
@@ -86,6 +104,7 @@ def test_no_mined_pair_is_no_loss():
         ({"beta": -1}, "multi_similarity.beta must be above 0; got -1"),
         ({"base": 2}, r"multi_similarity.base must be in \[-1, 1\], as a cosine; got 2"),
         ({"epsilon": -0.1}, r"multi_similarity.epsilon must be in \[0, 2\], or left out for no mining; got -0.1"),
+        ({"empty": "drop"}, "multi_similarity.empty must be 'halves', 'survivors' or 'batch'; got 'drop'"),
         ({"self_positive_bug": True}, "self_positive_bug is a bug of the mining: set multi_similarity.epsilon with it"),
     ],
 )

@@ -7,7 +7,7 @@ from fairground.contracts.tuples import Pairs
 from fairground.errors import InputError
 from fairground.losses import NPairLoss
 from tests.losses import loops
-from tests.losses.fixtures import F8, X
+from tests.losses.fixtures import F8, F8B, X
 
 
 def test_value_by_hand():
@@ -20,6 +20,21 @@ def test_value_by_hand():
     first, second = log(1 + exp(-2)), log(1 + exp(-3))
     loss = NPairLoss(positives="one_per_class")
     assert loss(embeddings, labels).item() == pytest.approx((first + second) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "labels", "value"),
+    [
+        ({"positives": "one_per_class", "normalise": True}, F8, 0.940585562),
+        ({"positives": "one_per_class"}, F8, 0.850082457),
+        ({}, F8, 2.546152745),
+        ({"normalise": True}, F8, 1.958860322),
+        ({}, F8B, 1.864581668),
+        ({"positives": "one_random", "norm_weight": 0.005}, F8B, 1.871958683),
+    ],
+)
+def test_fixture_values(settings, labels, value):
+    assert NPairLoss(**settings)(X, labels).item() == pytest.approx(value, abs=1e-9)
 
 
 @pytest.mark.parametrize("labels", loops.LABELS)
@@ -94,6 +109,11 @@ def test_mined_pairs_replace_both_positives_and_negatives():
     assert loss(X, F8, pairs).item() == pytest.approx(loops.mean(terms), abs=1e-12)
 
 
+@pytest.mark.parametrize("positives", ["all", "one_random", "one_per_class"])
+def test_edges(positives):
+    loops.check_edges(NPairLoss(positives=positives))
+
+
 def test_long_embeddings_do_not_overflow():
     value, gradient = loops.gradient_of(NPairLoss(), 100 * X.float(), F8)
     assert 1000 < value < float("inf")
@@ -103,7 +123,9 @@ def test_long_embeddings_do_not_overflow():
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
+        ({"positives": "some"}, "n_pair.positives must be 'all', 'one_random' or 'one_per_class'; got 'some'"),
         ({"norm_weight": -1}, "n_pair.norm_weight must not be negative; got -1"),
+        ({"norm_power": 3}, "n_pair.norm_power must be 1 or 2; got 3"),
     ],
 )
 def test_refuses(settings, complaint):

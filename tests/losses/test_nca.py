@@ -6,7 +6,7 @@ import torch
 from fairground.errors import InputError
 from fairground.losses import NcaLoss
 from tests.losses import loops
-from tests.losses.fixtures import F8B, T8B, X
+from tests.losses.fixtures import F8, F8B, T8B, X
 
 
 def test_value_by_hand():
@@ -14,6 +14,10 @@ def test_value_by_hand():
     embeddings = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]])
     value = NcaLoss(scale=0.5)(embeddings, torch.tensor([0, 0, 1, 1]))
     assert value.item() == pytest.approx(-log(1 / (1 + 2 * exp(-0.5 * 2))), abs=1e-6)
+
+
+def test_fixture_value():
+    assert NcaLoss()(X, F8).item() == pytest.approx(1.796189594, abs=1e-9)
 
 
 @pytest.mark.parametrize("labels", loops.LABELS)
@@ -34,6 +38,12 @@ def test_a_chance_too_small_for_float32_still_teaches():
     assert value > 100
     assert value == pytest.approx(exact, rel=1e-5)
     assert gradient.norm() > 1
+
+
+def test_edges():
+    loops.check_edges(NcaLoss())
+    loops.check_edges(NcaLoss(scale=100.0))
+    loops.check_invariances(NcaLoss())
 
 
 def test_refuses():

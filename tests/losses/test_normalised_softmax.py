@@ -5,7 +5,7 @@ import torch
 
 from fairground.errors import InputError
 from fairground.losses import NormalisedSoftmaxLoss
-from tests.losses.fixtures import F8, PROXIES, X
+from tests.losses.fixtures import F8, F8B, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
 
 
@@ -16,6 +16,11 @@ def test_value_by_hand():
     # Length does not matter: the cosines of (2, 0) are 1 and 0, the logits 2 and 0.
     assert loss(torch.tensor([[2.0, 0.0]]), torch.tensor([0])).item() == pytest.approx(log(1 + exp(-2)))
     assert loss(torch.tensor([[2.0, 0.0]]), torch.tensor([1])).item() == pytest.approx(log(1 + exp(2)))
+
+
+@pytest.mark.parametrize(("labels", "value"), [(F8, 8.485603170), (F8B, 7.111872394)])
+def test_fixture_value(labels, value):
+    assert pinned(NormalisedSoftmaxLoss(**FACTS))(X, labels).item() == pytest.approx(value, abs=1e-9)
 
 
 def test_agrees_with_a_loop():

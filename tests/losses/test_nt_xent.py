@@ -5,7 +5,7 @@ import torch
 
 from fairground.contracts.tuples import Pairs, Triplets
 from fairground.errors import InputError
-from fairground.losses import NtXentLoss
+from fairground.losses import NtXentLoss, SupConLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, X
 
@@ -17,6 +17,11 @@ def test_value_by_hand():
     assert value.item() == pytest.approx(log(1 + 2 * exp(-1 / 0.5)), abs=1e-6)
 
 
+@pytest.mark.parametrize(("labels", "value"), [(F8, 8.217651976), (F8B, 5.113895977)])
+def test_fixture_values(labels, value):
+    assert NtXentLoss(temperature=0.1)(X, labels).item() == pytest.approx(value, abs=1e-9)
+
+
 @pytest.mark.parametrize("labels", loops.LABELS)
 def test_agrees_with_a_loop(labels):
     s = loops.cosines(X)
@@ -25,6 +30,17 @@ def test_agrees_with_a_loop(labels):
         for a, p in loops.positive_pairs(labels)
     ]
     assert NtXentLoss(temperature=0.3)(X, labels).item() == pytest.approx(loops.mean(terms), abs=1e-12)
+
+
+def test_one_positive_each_makes_it_the_supervised_contrastive_loss():
+    ours, theirs = (loops.gradient_of(kind(temperature=0.1), X, F8B) for kind in (NtXentLoss, SupConLoss))
+    assert ours[0] == pytest.approx(theirs[0], abs=1e-12)
+    torch.testing.assert_close(ours[1], theirs[1])
+
+
+def test_edges():
+    loops.check_edges(NtXentLoss())
+    loops.check_invariances(NtXentLoss())
 
 
 def test_a_repeated_pair_counts_twice():

@@ -19,6 +19,10 @@ def test_value_by_hand():
     assert loss(torch.tensor([[3.0, 0.0]]), torch.tensor([0])).item() == pytest.approx(pull + push, abs=1e-6)
 
 
+def test_fixture_value():
+    assert pinned(ProxyAnchorLoss(**FACTS))(X, F8).item() == pytest.approx(33.389208482, abs=1e-9)
+
+
 @pytest.mark.parametrize("labels", [F8, torch.tensor([0, 0, 2, 2, 2, 0, 0, 2]), torch.ones(8, dtype=torch.long)])
 def test_agrees_with_a_loop(labels):
     pull, push = [], []

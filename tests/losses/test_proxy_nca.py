@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.losses import ProxyNcaLoss
+from fairground.losses import NormalisedSoftmaxLoss, ProxyNcaLoss
 from tests.losses.fixtures import F8, F8B, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
 
@@ -24,6 +24,15 @@ def test_value_by_hand():
     assert _on_axes(scale=3, positive_in_denominator=False, power=1)(on_proxy, own).item() == pytest.approx(-3 * 2**0.5)
 
 
+@pytest.mark.parametrize(
+    ("labels", "inclusive", "value"),
+    [(F8, True, 7.646044173), (F8, False, 4.959406243), (F8B, False, 1.615110558)],
+)
+def test_fixture_value(labels, inclusive, value):
+    loss = pinned(ProxyNcaLoss(**FACTS, scale=9, positive_in_denominator=inclusive))
+    assert loss(X, labels).item() == pytest.approx(value, abs=1e-9)
+
+
 @pytest.mark.parametrize("inclusive", [True, False])
 @pytest.mark.parametrize("power", [1, 2])
 def test_agrees_with_a_loop(inclusive, power):
@@ -33,6 +42,11 @@ def test_agrees_with_a_loop(inclusive, power):
         terms.append(far[y] + log(sum(exp(-far[c]) for c in range(4) if inclusive or c != y)))
     loss = pinned(ProxyNcaLoss(**FACTS, scale=4, positive_in_denominator=inclusive, power=power))
     assert loss(X, F8).item() == pytest.approx(sum(terms) / len(terms), abs=1e-11)
+
+
+def test_the_inclusive_form_is_normalised_softmax():
+    softmax = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1 / 18))
+    assert pinned(ProxyNcaLoss(**FACTS, scale=9))(X, F8).item() == pytest.approx(softmax(X, F8).item(), abs=1e-13)
 
 
 @pytest.mark.parametrize(("scale", "value"), [(50, 35.22), (200, 140.7)])
@@ -63,6 +77,7 @@ def test_finite_gradient_on_the_proxy(power):
     ("settings", "complaint"),
     [
         ({"scale": 0}, r"proxy_nca.scale must be above 0; got 0"),
+        ({"power": 3}, r"proxy_nca.power must be 1 or 2; got 3"),
     ],
 )
 def test_refuses(settings, complaint):

@@ -24,6 +24,13 @@ def test_value_by_hand():
     assert value.item() == pytest.approx(first + second, abs=1e-6)
 
 
+def test_fixture_value():
+    # Means over all tuples, as Roth et al. take them.
+    assert QuadrupletLoss()(X, F8B).item() == pytest.approx(1.077631775, abs=1e-9)
+    first = QuadrupletLoss(second_margin=-2)(X, F8B)
+    assert first.item() == pytest.approx(0.733424856, abs=1e-9)
+
+
 @pytest.mark.parametrize("reduction", ["mean_nz", "mean_all"])
 @pytest.mark.parametrize("labels", loops.LABELS)
 def test_agrees_with_loops(labels, reduction):
@@ -108,6 +115,28 @@ def test_strangers_are_of_neither_class_and_all_equally_likely():
     assert (counts[[3, 4, 7]] - 2000).abs().max() < 200
 
 
+def test_with_the_same_class_twice_all_others_are_strangers():
+    rows, exists = _draw_stranger(F8, F8[[7] * 2000], F8[[7] * 2000], _generator())
+    assert exists.all()
+    assert rows.unique().tolist() == [0, 1, 2, 3, 4, 5, 6]
+    _, exists = _draw_stranger(torch.tensor([1, 1, 2]), torch.tensor([1]), torch.tensor([2]), _generator())
+    assert not exists.any()
+
+
+def test_a_switched_triplet_attracts_nothing():
+    switched = Triplets(torch.tensor([0]), torch.tensor([0]), torch.tensor([1]))
+    value, gradient = loops.gradient_of(
+        lambda x, y, tuples: QuadrupletLoss(second_margin=-2)(x, y, tuples, generator=_generator()), X, F8, switched
+    )
+    assert value == pytest.approx(1 - loops.distances(X)[0][1], abs=1e-12)
+    assert gradient[:2].norm(dim=1).gt(0).all()
+
+
+def test_edges():
+    loops.check_edges(QuadrupletLoss())
+    loops.check_invariances(QuadrupletLoss())
+
+
 def test_a_batch_of_hundreds_is_counted_exactly():
     generator = _generator()
     labels = torch.randint(60, (120,), generator=generator)
@@ -129,6 +158,9 @@ def test_a_batch_of_hundreds_is_counted_exactly():
     [
         ({"margin": 3}, r"quadruplet.margin must be in \[-2, 2\], .* got 3"),
         ({"second_margin": -3}, r"quadruplet.second_margin must be in \[-2, 2\], .* got -3"),
+        ({"fourth": "any"}, "quadruplet.fourth must be 'strict' or 'roth_code'; got 'any'"),
+        ({"pairing": "some"}, "quadruplet.pairing must be 'matched' or 'all'; got 'some'"),
+        ({"reduction": "sum"}, "quadruplet.reduction must be 'mean_nz' or 'mean_all'; got 'sum'"),
     ],
 )
 def test_refuses(settings, complaint):

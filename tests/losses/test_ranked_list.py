@@ -62,8 +62,8 @@ def test_each_part_stays_when_the_other_is_missing():
     d = loops.distances(X)
     far = loops.mean([_weighted([1.2 - d[i][j] for j in range(8) if j != i], 10.0) for i in range(8)])
     near = loops.mean([_weighted([d[i][j] - 0.8 for j in range(8) if j != i], 0.0) for i in range(8)])
-    assert RankedListLoss()(X, torch.arange(8)).item() == pytest.approx(far / 2, abs=1e-9)
-    assert RankedListLoss()(X, torch.zeros(8, dtype=torch.long)).item() == pytest.approx(near / 2, abs=1e-9)
+    loops.check_edges(RankedListLoss(), no_positives=far / 2, one_class=near / 2)
+    loops.check_invariances(RankedListLoss())
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,7 @@ def test_each_part_stays_when_the_other_is_missing():
         ({"negative_weight": 2}, r"ranked_list.negative_weight must be in \[0, 1\]; got 2"),
         ({"negative_temperature": -1}, "ranked_list.negative_temperature must not be negative; got -1"),
         ({"positive_temperature": -1}, "ranked_list.positive_temperature must not be negative; got -1"),
+        ({"weights": "learnt"}, "ranked_list.weights must be 'constant' or 'differentiated'; got 'learnt'"),
     ],
 )
 def test_refuses(settings, complaint):

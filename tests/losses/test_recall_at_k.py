@@ -55,6 +55,13 @@ def test_more_positives_than_places_fill_no_more_than_the_places():
     assert not gradient.any()
 
 
+@pytest.mark.parametrize("query_in_ranking", [False, True])
+def test_edges(query_in_ranking):
+    loss = RecallAtKLoss(query_in_ranking=query_in_ranking)
+    loops.check_edges(loss)
+    loops.check_invariances(loss)
+
+
 def test_the_query_in_its_own_ranking_costs_a_place():
     bug = RecallAtKLoss(query_in_ranking=True)
     assert bug(X, F8) > RecallAtKLoss()(X, F8)

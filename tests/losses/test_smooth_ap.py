@@ -59,6 +59,14 @@ def test_at_a_low_temperature_it_is_average_precision():
     )
 
 
+@pytest.mark.parametrize("query_in_ranking", [False, True])
+def test_edges(query_in_ranking):
+    loss = SmoothApLoss(query_in_ranking=query_in_ranking)
+    loops.check_edges(loss)
+    loops.check_invariances(loss)
+    assert len(loss.known_bugs()) == query_in_ranking
+
+
 def test_the_query_in_its_own_ranking_flatters_the_score():
     assert SmoothApLoss(query_in_ranking=True)(X, F8) < SmoothApLoss()(X, F8)
     assert "a hit that is none" in SmoothApLoss(query_in_ranking=True).known_bugs()[0]

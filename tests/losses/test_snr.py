@@ -5,7 +5,7 @@ import torch
 
 from fairground.contracts.tuples import Pairs, Triplets
 from fairground.errors import InputError
-from fairground.losses import SnrLoss
+from fairground.losses import SnrLoss, TripletLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, T8B, X
 
@@ -78,6 +78,30 @@ def test_mining_everything_is_no_mining(settings):
     torch.testing.assert_close(ours[1], theirs[1])
 
 
+def test_without_centring_it_would_be_the_squared_triplet_loss():
+    # Unit vectors whose coordinates sum to 0 need no centring, and all have the same variance.
+    centred = X - X.mean(1, keepdim=True)
+    ours = SnrLoss(form="triplet", margin=0.2)(centred, F8B)
+    assert ours.item() == pytest.approx(TripletLoss(margin=0.2, power=2)(centred, F8B).item(), abs=1e-12)
+
+
+def test_a_switched_triplet_attracts_nothing():
+    switched = Triplets(torch.tensor([0]), torch.tensor([0]), torch.tensor([5]))
+    value, gradient = loops.gradient_of(SnrLoss(form="triplet", margin=1.0), X, F8, switched)
+    assert value == pytest.approx(1 - _ratios()[0][5], abs=1e-12)
+    assert gradient[[0, 5]].norm(dim=1).gt(0).all()
+
+
+def test_edges():
+    snr = [value for a, row in enumerate(_ratios()) for b, value in enumerate(row) if a != b]
+    of_negatives, of_positives = loops.mean([1 - value for value in snr if value < 1]), loops.mean(snr)
+    assert (of_negatives, of_positives) == pytest.approx((0.4764, 2.1627), abs=1e-4)
+    loops.check_edges(SnrLoss(), no_positives=of_negatives, one_class=of_positives)
+    loops.check_invariances(SnrLoss())
+    loops.check_edges(SnrLoss(form="triplet", zero_mean_weight=0.1))
+    loops.check_invariances(SnrLoss(form="triplet", zero_mean_weight=0.1))
+
+
 def test_a_constant_vector_has_a_finite_loss():
     embeddings = X.clone()
     embeddings[0] = 1.0
@@ -97,9 +121,11 @@ def test_only_the_contrastive_form_takes_pairs():
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
+        ({"form": "pair"}, "snr.form must be 'contrastive' or 'triplet'; got 'pair'"),
         ({"positive_margin": -1}, "snr.positive_margin must not be negative, as no variance is; got -1"),
         ({"negative_margin": -1}, "snr.negative_margin must not be negative, as no variance is; got -1"),
         ({"zero_mean_weight": -1}, "snr.zero_mean_weight must not be negative, .*; got -1"),
+        ({"reduction": "sum"}, "snr.reduction must be 'mean_nz' or 'mean_all'; got 'sum'"),
     ],
 )
 def test_refuses(settings, complaint):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.losses import SoftTripleLoss
+from fairground.losses import NormalisedSoftmaxLoss, SoftTripleLoss
 from tests.losses.fixtures import CENTRES, F8, F8B, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
 
@@ -52,6 +52,16 @@ def test_agrees_with_a_loop():
     assert loss(X, F8).item() == pytest.approx(sum(terms) / len(terms) + 0.7 * spread, abs=1e-12)
 
 
+def test_one_centre_without_margin_is_normalised_softmax():
+    loss = SoftTripleLoss(**FACTS, n_centres=1, scale=20, margin=0, reg_weight=0.2).double()
+    with torch.no_grad():
+        loss.centres.copy_(PROXIES.unsqueeze(1))
+    softmax = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1 / 20))
+    assert loss(X, F8).item() == pytest.approx(softmax(X, F8).item(), abs=1e-13)
+    loss(X, F8).backward()
+    assert loss.centres.grad.isfinite().all()
+
+
 def test_coinciding_centres_have_a_finite_gradient():
     loss = SoftTripleLoss(**FACTS, n_centres=3)
     with torch.no_grad():
@@ -81,6 +91,7 @@ def test_says_that_the_released_code_is_wrong():
         ({"gamma": 0}, r"soft_triple.gamma must be above 0; got 0"),
         ({"margin": 3}, r"soft_triple.margin must be in \[0, 2\].* got 3"),
         ({"reg_weight": -1}, r"soft_triple.reg_weight must be 0 or more; got -1"),
+        ({"reg_divisor": "kk"}, r"soft_triple.reg_divisor must be 'ckk' or 'pairs'; got 'kk'"),
     ],
 )
 def test_refuses(settings, complaint):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.losses import SphereFaceLoss
+from fairground.losses import NormalisedSoftmaxLoss, SphereFaceLoss
 from tests.losses.fixtures import F8, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
 
@@ -16,6 +16,12 @@ def test_value_by_hand():
     # Length 2, 45 degrees from both classes: the own angle counts twice, cos 90 = 0; the other logit is 2 cos 45.
     value = loss(torch.tensor([[2.0**0.5, 2.0**0.5]], dtype=torch.float64), torch.tensor([0]))
     assert value.item() == pytest.approx(log(1 + exp(2**0.5)), abs=1e-12)
+
+
+def test_fixture_value():
+    assert pinned(SphereFaceLoss(**FACTS, margin=4, cosine_weight=0))(X, F8).item() == pytest.approx(
+        4.185675311, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("cosine_weight", [0, 0.5, 5])
@@ -32,6 +38,13 @@ def test_agrees_with_a_loop(margin, cosine_weight):
         terms.append(log(sum(exp(logit) for logit in logits)) - logits[y])
     loss = pinned(SphereFaceLoss(**FACTS, margin=margin, scale=0.7, cosine_weight=cosine_weight))
     assert loss(X, F8).item() == pytest.approx(sum(terms) / len(terms), abs=1e-12)
+
+
+def test_margin_one_on_unit_vectors_is_normalised_softmax():
+    unit = X / X.norm(dim=1, keepdim=True)
+    softmax = pinned(NormalisedSoftmaxLoss(**FACTS, temperature=1 / 5))
+    loss = pinned(SphereFaceLoss(**FACTS, margin=1, scale=5))
+    assert loss(unit, F8).item() == pytest.approx(softmax(unit, F8).item(), abs=1e-12)
 
 
 @pytest.mark.parametrize("sign", [1, -1, 0])

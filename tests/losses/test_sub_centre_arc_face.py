@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.losses import SubCentreArcFaceLoss
-from tests.losses.fixtures import CENTRES, F8, X
+from fairground.losses import ArcFaceLoss, SubCentreArcFaceLoss
+from tests.losses.fixtures import CENTRES, F8, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
 
 
@@ -28,6 +28,15 @@ def test_agrees_with_a_loop():
     assert loss(X, F8).item() == pytest.approx(sum(terms) / len(terms), abs=1e-12)
 
 
+def test_one_centre_is_arc_face():
+    loss = SubCentreArcFaceLoss(**FACTS, n_centres=1, margin=28.6, margin_unit="degrees").double()
+    with torch.no_grad():
+        loss.weights.copy_(PROXIES.unsqueeze(1))
+    assert loss(X, F8).item() == pytest.approx(48.753212347, abs=1e-9)
+    arc_face = pinned(ArcFaceLoss(**FACTS, margin=28.6, margin_unit="degrees"))
+    assert loss(X, F8).item() == pytest.approx(arc_face(X, F8).item(), abs=1e-12)
+
+
 def test_only_the_nearest_centre_of_each_class_learns():
     loss = pinned(SubCentreArcFaceLoss(**FACTS, n_centres=2))
     loss(X[:1], F8[:1]).backward()
@@ -39,6 +48,7 @@ def test_only_the_nearest_centre_of_each_class_learns():
     [
         ({"n_centres": 0}, r"sub_centre_arc_face.n_centres must be at least 1; got 0"),
         ({"margin": -1}, r"sub_centre_arc_face.margin must be in \[0, pi\] radians .* got -1 radians"),
+        ({"margin_unit": "deg"}, r"sub_centre_arc_face.margin_unit must be .* got 'deg'"),
         ({"scale": 0}, r"sub_centre_arc_face.scale must be above 0; got 0"),
     ],
 )

@@ -7,13 +7,18 @@ from fairground.contracts.tuples import Pairs
 from fairground.errors import InputError
 from fairground.losses import SupConLoss
 from tests.losses import loops
-from tests.losses.fixtures import F8, X
+from tests.losses.fixtures import F8, F8B, X
 
 
 def test_value_by_hand():
     embeddings = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]])
     value = SupConLoss(temperature=0.5)(embeddings, torch.tensor([0, 0, 1, 1]))
     assert value.item() == pytest.approx(-log(exp(2) / (exp(2) + 2)), abs=1e-6)
+
+
+@pytest.mark.parametrize(("labels", "value"), [(F8, 7.370273434), (F8B, 5.113895977)])
+def test_fixture_values(labels, value):
+    assert SupConLoss(temperature=0.1)(X, labels).item() == pytest.approx(value, abs=1e-9)
 
 
 def _term(s, a, near, others, temperature):
@@ -46,6 +51,11 @@ def test_anchors_with_nothing_left_to_learn_do_not_count():
     value = SupConLoss(temperature=1e-3)(embeddings, labels)
     # The third sample is 200 from both its positives; the fourth and fifth 200 from one, 0 from the other, of two.
     assert value.item() == pytest.approx((log(2) + 100 + 100) / 3, rel=1e-5)
+
+
+def test_edges():
+    loops.check_edges(SupConLoss())
+    loops.check_invariances(SupConLoss())
 
 
 def test_refuses_a_temperature_of_zero():

@@ -7,7 +7,7 @@ from fairground.contracts.tuples import Triplets
 from fairground.errors import InputError
 from fairground.losses import TripletLoss
 from tests.losses import loops
-from tests.losses.fixtures import F8, X
+from tests.losses.fixtures import F8, F8B, T8B, X
 
 
 def test_value_by_hand():
@@ -21,6 +21,20 @@ def test_value_by_hand():
     assert TripletLoss(margin=1, power=2)(embeddings, labels).item() == pytest.approx(1, abs=1e-6)
     halved = TripletLoss(margin=1, power=2, reduction="mean_all")(embeddings, labels)
     assert halved.item() == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("power", "labels", "value"),
+    [(1, F8, 0.619694998), (2, F8, 1.259717285), (1, F8B, 0.488282968), (2, F8B, 0.892374439)],
+)
+def test_fixture_values(power, labels, value):
+    assert TripletLoss(margin=0.2, power=power)(X, labels).item() == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize(("power", "value"), [(1, 0.082858603), (2, 0.119827840)])
+def test_fixture_values_on_mined_triplets(power, value):
+    loss = TripletLoss(margin=0.2, power=power, reduction="mean_all")
+    assert loss(X, F8B, T8B).item() == pytest.approx(value, abs=1e-9)
 
 
 def _excesses(labels: torch.Tensor, *, margin: float, power: int, swap: bool) -> list[float]:
@@ -87,6 +101,12 @@ def test_smooth_of_nothing_gained_is_the_logarithm_of_two():
     assert value.item() == pytest.approx(log(2), abs=1e-12)
 
 
+@pytest.mark.parametrize("settings", [{}, {"power": 2}, {"swap": True}, {"smooth": True}])
+def test_edges(settings):
+    loops.check_edges(TripletLoss(**settings))
+    loops.check_invariances(TripletLoss(**settings))
+
+
 def test_a_class_of_hundreds_is_searched_and_not_compared():
     generator = torch.Generator().manual_seed(0)
     embeddings = torch.randn(300, 4, generator=generator, dtype=torch.float64)
@@ -106,6 +126,8 @@ def test_a_class_of_hundreds_is_searched_and_not_compared():
     [
         ({"margin": 3}, r"triplet.margin must be in \[-2, 2\], the widest gap on a unit sphere; got 3"),
         ({"margin": 5, "power": 2}, r"triplet.margin must be in \[-4, 4\], .* got 5"),
+        ({"power": 3}, "triplet.power must be 1 or 2; got 3"),
+        ({"reduction": "sum"}, "triplet.reduction must be 'mean_nz' or 'mean_all'; got 'sum'"),
     ],
 )
 def test_refuses(settings, complaint):

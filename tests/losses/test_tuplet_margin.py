@@ -5,7 +5,7 @@ import torch
 
 from fairground.contracts.tuples import Triplets
 from fairground.errors import InputError
-from fairground.losses import TupletMarginLoss
+from fairground.losses import NtXentLoss, TupletMarginLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, X
 
@@ -22,6 +22,10 @@ def test_value_by_hand():
     assert value.item() == pytest.approx(loops.mean(terms), abs=1e-9)
 
 
+def test_fixture_value():
+    assert TupletMarginLoss()(X, F8).item() == pytest.approx(46.779231898, abs=1e-9)
+
+
 def _term(s, a, p, far, margin, scale):
     target = cos(acos(s[a][p]) - radians(margin))
     return log(1 + sum(exp(scale * (s[a][n] - target)) for n in far))
@@ -35,11 +39,25 @@ def test_agrees_with_a_loop(labels):
     assert loss(X, labels).item() == pytest.approx(loops.mean(terms), abs=1e-12)
 
 
+def test_without_a_margin_it_is_nt_xent():
+    ours, theirs = (
+        loops.gradient_of(loss, X, F8)
+        for loss in (TupletMarginLoss(margin=0.0, scale=8.0), NtXentLoss(temperature=1 / 8))
+    )
+    assert ours[0] == pytest.approx(theirs[0], abs=1e-9)
+    torch.testing.assert_close(ours[1], theirs[1])
+
+
 def test_a_repeated_pair_counts_twice():
     triplets = Triplets(*(torch.tensor(index) for index in ([0, 0, 3], [1, 1, 4], [3, 5, 6])))
     s = loops.cosines(X)
     first, second = _term(s, 0, 1, [3, 5], 5.73, 64.0), _term(s, 3, 4, [6], 5.73, 64.0)
     assert TupletMarginLoss()(X, F8, triplets).item() == pytest.approx((2 * first + second) / 3, abs=1e-9)
+
+
+def test_edges():
+    loops.check_edges(TupletMarginLoss())
+    loops.check_invariances(TupletMarginLoss())
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.miners.semihard import SemihardMiner
-from tests.losses.fixtures import F8B, X
+from tests.losses.fixtures import F8, F8B, X
 from tests.miners.oracle import (
     assert_chances,
     distances_by_loop,
@@ -30,6 +30,11 @@ def test_fixture_anchor():
         assert mined[0] == (0, 1, 6)
 
 
+def test_without_an_upper_bound_in_reach_the_fixture_gives_the_set_of_equation_20():
+    counts = draw_often(SemihardMiner(margin=2), X, F8B, 100)
+    assert set(marginal(counts, 0, lambda t: t[2])) == {2, 3, 6, 7}
+
+
 def test_draws_evenly_among_candidates_and_falls_back_to_any_negative():
     embeddings, labels = random_batch(10, 3, 3, seed=4)
     counts = draw_often(SemihardMiner(margin=0.3), embeddings, labels, 800)
@@ -40,6 +45,12 @@ def test_draws_evenly_among_candidates_and_falls_back_to_any_negative():
             given = {t: c for t, c in counts.items() if t[:2] == (anchor, positive)}
             candidates = candidates_by_loop(embeddings, labels, anchor, positive, 0.3)
             assert_chances(marginal(given, anchor, lambda t: t[2]), evenly(candidates))
+
+
+def test_a_margin_of_nothing_falls_back_for_every_anchor():
+    counts = draw_often(SemihardMiner(margin=0), X, F8, 150)
+    for anchor in range(7):
+        assert set(marginal(counts, anchor, lambda t: t[2])) == set(negatives_of(F8, anchor))
 
 
 def test_refusal():
