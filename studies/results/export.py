@@ -18,7 +18,7 @@ from fairground.records.record import EpochRow, RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import canonical_json, name_of, to_plain
-from fairground.spec.study import StudySpec, study_hash
+from fairground.spec.study import StudySpec
 from fairground.spec.study_jobs import StudyJob, jobs_of
 from fairground.studies.folder import begun_studies, folder_of
 from fairground.studies.select import Seal
@@ -55,7 +55,7 @@ def export(home: Path, out: Path) -> int:
 
 def _names(job: StudyJob, study: StudySpec, store: Store, home: Path) -> Iterator[tuple[str, str]]:
     """Yield kind and name of every run the job may have."""
-    trials = TrialStore.read_only(folder_of(study, home).path, study=study_hash(study)) if study.search.trials else None
+    trials = TrialStore(folder_of(study, home).path) if study.search.trials else None
     for trial in trials.trials(job.label) if trials is not None else []:
         for fold in study.folds.used:
             spec = job.spec(seed=study.search_seed, fold=fold, settings=trial.settings, test=False)

@@ -49,6 +49,9 @@ class Findings:
 class Analysis(ChecksChoices, ABC):
     """An embedding space in, findings out."""
 
+    def __init__(self) -> None:
+        """Take no settings: without this, any setting of an analysis that has none would be accepted."""
+
     @abstractmethod
     def measure(self, space: EmbeddingSpace) -> Findings:
         """Return what there is to say about the space."""

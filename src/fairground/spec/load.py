@@ -106,8 +106,9 @@ def presets(loss: str) -> dict[str, dict[str, Value]]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what a TOML file says."""
+    text = read_text(path)
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not TOML: {error}") from error
 
