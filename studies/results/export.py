@@ -55,8 +55,7 @@ def export(home: Path, out: Path) -> int:
 
 def _names(job: StudyJob, study: StudySpec, store: Store, home: Path) -> Iterator[tuple[str, str]]:
     """Yield kind and name of every run the job may have."""
-    trials = TrialStore(folder_of(study, home).path) if study.search.trials else None
-    for trial in trials.trials(job.label) if trials is not None else []:
+    for trial in TrialStore(folder_of(study, home).path).trials(job.label):
         for fold in study.folds.used:
             spec = job.spec(seed=study.search_seed, fold=fold, settings=trial.settings, test=False)
             yield "trial", name_of(spec)

@@ -84,7 +84,7 @@ def test_the_command_ranks_features_and_lists_them(tmp_path):
     words = ["data", "check", str(tmp_path / "some.npz"), "--labels", "--csv", str(tmp_path / "found.csv")]
     said = CliRunner().invoke(app, words)
     assert said.exit_code == 0, said.output
-    assert "images lie nearer to another class than to their own" in said.output
+    assert "images are nearer to another class than to their own" in said.output
     with (tmp_path / "found.csv").open() as file:
         found = [line for line in csv.DictReader(file) if line["finding"] == "suspect label"]
     first = [int(line["image"].removeprefix("row ")) for line in found[: len(wrong)]]

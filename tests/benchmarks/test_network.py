@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from benchmarks.operations import step_operations
+from benchmarks.network_step import step_operations
 from torch import nn
 
 from benchmarks import network_step

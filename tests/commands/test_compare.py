@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+import fairground as fg
 from fairground.comparison.compare_values import compare_values
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting.comparison import ComparisonResult, sentence
-from tests.commands.test_commands import fairground
+from tests.commands.test_commands import fairground, output_of
 from tests.comparison.methods import method
 from tests.records.factory import hashed
-from tests.reporting.fixtures import HOSTILE
 
 
 def filled(folder: Path, *methods: list[RunRecord]) -> Path:
@@ -30,9 +30,8 @@ def home(tmp_path: Path) -> Path:
     )
 
 
-def test_all_runs_of_a_home_in_one_table_with_verdicts(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert fairground("compare", "--home", str(home)) == 0
-    told = capsys.readouterr().out
+def test_all_runs_of_a_home_in_one_table_with_verdicts(home, capsys):
+    told = output_of(capsys, "compare", "--home", str(home))
     assert "By MAP@R, intervals of all 3 pairs hold at once at 95 %; equivalent is within ±0.50 %:" in told
     for better in ("margin", "triplet"):
         assert f"  {better} is better than contrastive by " in told
@@ -42,22 +41,19 @@ def test_all_runs_of_a_home_in_one_table_with_verdicts(home: Path, capsys: pytes
     assert "unfair" not in told
 
 
-def test_trials_of_a_search_are_left_out_unless_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trials_of_a_search_are_left_out_unless_named(home, capsys):
     (record,) = method(loss="n_pair", level=0.9, seeds=1)
     spec = {**record.spec, "evaluation": {"test": False}}
     trial = replace(record, spec=spec, name=hashed(spec), method=hashed({**spec, "seed": 0}))
     Store(home).append(trial)
-    assert fairground("compare", "--home", str(home)) == 0
-    assert "n_pair" not in capsys.readouterr().out
-    assert fairground("compare", "--home", str(home), "--anyway", trial.name) == 0
-    assert "n_pair" in capsys.readouterr().out
+    assert "n_pair" not in output_of(capsys, "compare", "--home", str(home))
+    assert "n_pair" in output_of(capsys, "compare", "--home", str(home), "--anyway", trial.name)
 
 
-def test_runs_by_prefix_methods_by_hash_and_repeats_hinted_at(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_by_prefix_methods_by_hash_and_repeats_hinted_at(home, capsys):
     margin = next(Store(home).records(loss="margin")).method
     triplet = next(Store(home).records(loss="triplet"))
-    assert fairground("compare", margin, triplet.name[:8], "--json", "--home", str(home)) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(output_of(capsys, "compare", margin, triplet.name[:8], "--json", "--home", str(home)))
     assert {row["method"]: row["n_done"] for row in told["rows"]} == {"margin": 5, "triplet": 1}
     assert told["hints"] == [
         f"4 more finished of a method in the table: name it by its hash, {triplet.method}, for all"
@@ -67,9 +63,8 @@ def test_runs_by_prefix_methods_by_hash_and_repeats_hinted_at(home: Path, capsys
     assert (pair["verdict"], pair["reason"], pair["low"]) == ("unsettled", "too few runs", None)
 
 
-def test_one_metric_is_compared_and_an_unknown_one_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert fairground("compare", "--metric", "recall@1", "--json", "--home", str(home)) == 0
-    told = json.loads(capsys.readouterr().out)
+def test_one_metric_is_compared_and_an_unknown_one_refused(home, capsys):
+    told = json.loads(output_of(capsys, "compare", "--metric", "recall@1", "--json", "--home", str(home)))
     assert told["metric"] == "recall@1"
     assert list(told["rows"][0]["scores"]) == ["recall@1"]
     assert "weak_metric" in {flag["flag"] for flag in told["flags"]}
@@ -77,7 +72,7 @@ def test_one_metric_is_compared_and_an_unknown_one_refused(home: Path, capsys: p
     assert "no test score 'recal@1' in these runs. Did you mean 'recall@1'?" in capsys.readouterr().err
 
 
-def test_an_unfair_table_is_refused_with_every_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unfair_table_is_refused_with_every_reason(tmp_path, capsys):
     filled(tmp_path, method(), method(loss="margin", trunk__name="resnet50", head__embedding_dim=512, level=0.5))
     assert fairground("compare", "--home", str(tmp_path)) == 2
     told = capsys.readouterr()
@@ -91,10 +86,9 @@ def test_an_unfair_table_is_refused_with_every_reason(tmp_path: Path, capsys: py
     assert "--anyway" in told.err
 
 
-def test_anyway_marks_every_row_and_every_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_anyway_marks_every_row_and_every_verdict(tmp_path, capsys):
     filled(tmp_path, method(), method(loss="margin", optimiser__lr=0.1, level=0.5), method(loss="snr", level=0.4))
-    assert fairground("compare", "--anyway", "--home", str(tmp_path)) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = output_of(capsys, "compare", "--anyway", "--home", str(tmp_path)).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("---"))
     assert all(line.startswith("[unfair] ") for line in lines[start + 1 : start + 4])
     said = [line for line in lines if "better than" in line or "not settled" in line]
@@ -102,36 +96,21 @@ def test_anyway_marks_every_row_and_every_verdict(tmp_path: Path, capsys: pytest
     assert any(line.startswith("  optimiser: optimiser.lr: ") for line in lines)
 
 
-def test_json_of_a_refusal_has_reasons_but_no_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_a_refusal_has_reasons_but_no_numbers(tmp_path, capsys):
     filled(tmp_path, method(), method(loss="margin", training__epochs=99))
     assert fairground("compare", "--json", "--home", str(tmp_path)) == 2
     told = json.loads(capsys.readouterr().out)
     assert not told["is_fair"]
     assert [(d["rule"], d["what"]) for d in told["differences"]] == [("budget", "training.epochs")]
     assert (told["rows"], told["pairs"], told["best"]) == ([], [], [])
-    assert fairground("compare", "--json", "--anyway", "--home", str(tmp_path)) == 0
-    assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
+    assert len(json.loads(output_of(capsys, "compare", "--json", "--anyway", "--home", str(tmp_path)))["rows"]) == 2
 
 
-def test_nothing_to_compare_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_compare_is_a_sentence(tmp_path, capsys):
     assert fairground("compare", "--home", str(tmp_path / "none")) == 2
     assert "there is no finished run to compare in" in capsys.readouterr().err
-    assert fairground("compare", "zzzz", "--home", str(tmp_path / "none")) == 2
-    assert "no run 'zzzz'" in capsys.readouterr().err
+    assert "no run 'zzzz'" in output_of(capsys, "compare", "zzzz", "--home", str(tmp_path / "none"), code=2)
     assert not (tmp_path / "none").exists()
-
-
-def test_hostile_names_stay_harmless_text():
-    runs = []
-    for i, name in enumerate(HOSTILE):
-        for record in method(loss="x", level=0.3 + i / 100):
-            spec = {**record.spec, "loss": {"name": name}, "trunk": {"name": name}}
-            runs.append(replace(record, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0})))
-    comparison = ComparisonResult.from_records(runs)
-    for text in (comparison.text(), comparison.refusal()):
-        assert "\x1b" not in text
-        assert "\u202e" not in text
-        assert max(len(line) for line in text.splitlines()) < 1100
 
 
 def test_of_many_pairs_those_with_the_best_are_printed():
@@ -166,3 +145,73 @@ def test_what_would_settle_a_verdict():
     same = said({0: 0.5, 1: 0.5005, 2: 0.4995}, {0: 0.5001, 1: 0.5, 2: 0.4995})
     assert "are equivalent: the difference" in same
     assert "is within ±0.50 %" in same
+
+
+LINES = "A,0,0.31\nA,1,0.33\nA,2,0.32\nB,0,0.25\nB,1,0.27\nB,2,0.26\n"
+VALUES = {"A": {"0": 0.31, "1": 0.33, "2": 0.32}, "B": {"0": 0.25, "1": 0.27, "2": 0.26}}
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "results.csv"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_file_and_the_same_numbers_in_python_agree(tmp_path, capsys):
+    path = written(tmp_path, "method,seed,value\n" + LINES)
+    told = json.loads(output_of(capsys, "compare", "--values", path, "--json"))
+    (pair,) = fg.compare_values(VALUES).pairs
+    assert told["pairs"][0]["sentence"] == pair.sentence
+    assert (told["pairs"][0]["verdict"], told["best"]) == ("better", ["A"])
+    said = output_of(capsys, "compare", "--values", path)
+    assert said.startswith("A is better than every other method.")
+    assert pair.sentence in said
+
+
+def test_margin_level_and_direction(tmp_path, capsys):
+    path = written(tmp_path, "method,seed,value\n" + LINES)
+    options = ("--margin", "0.2", "--level", "0.9", "--lower-is-better", "--json")
+    told = json.loads(output_of(capsys, "compare", "--values", path, *options))
+    assert (told["margin"], told["level"], told["best"]) == (0.2, 0.9, ["B"])
+    assert "level must be between" in output_of(capsys, "compare", "--values", path, "--level", "7", code=2)
+
+
+def test_folds_are_averaged_and_data_sets_compared_apart_and_over_all(tmp_path, capsys):
+    lines = [
+        f"{method},{seed},{0.3 + gap + 0.01 * seed + 0.001 * fold + 0.02 * i},{dataset},{fold}"
+        for i, dataset in enumerate(("birds", "cars", "shops"))
+        for method, gap in (("A", 0.1), ("B", 0.0))
+        for seed in range(3)
+        for fold in range(2)
+    ]
+    path = written(tmp_path, "method,seed,value,dataset,fold\n" + "\n".join(lines))
+    told = json.loads(output_of(capsys, "compare", "--values", path, "--over-datasets", "--json"))
+    assert [one["dataset"] for one in told["datasets"]] == ["birds", "cars", "shops"]
+    assert told["datasets"][0]["methods"][0]["n"] == 3
+    assert told["over_datasets"]["methods"][0]["rank"] == 1
+    said = output_of(capsys, "compare", "--values", path, "--over-datasets")
+    assert "birds: A is better than every other method." in said
+    assert "Over 3 data sets. Rank 1 is best" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("method,value\nA,1\n", "needs the columns method, seed, value"),
+        ("method,seed,value\nA,0,high\n", "line 2: value must be a number; got 'high'"),
+        ("method,seed,value\nA,0,1\nA,0,2\n", "method 'A', seed 0 is given twice"),
+        ("method,seed,value\nA,,1\n", "line 2: seed is empty"),
+        ("method,seed,value\n", "has no values below its heading"),
+        ("method,seed,value\nA,0,nan\n", "needs finite values"),
+        ("method,seed,value\n" + "".join(f"{i},0,1\n" for i in range(201)), "has 201 methods"),
+    ],
+)
+def test_what_cannot_be_read_is_said(tmp_path, capsys, text, words):
+    assert words in output_of(capsys, "compare", "--values", written(tmp_path, text), code=2)
+
+
+def test_the_example_of_the_docs_is_what_the_command_prints(tmp_path, capsys):
+    guide = (Path(__file__).parents[2] / "docs" / "fairness.md").read_text(encoding="utf-8")
+    _, numbers, _, printed, *_ = guide.split("## How to read a verdict")[1].split("```")
+    assert fairground("compare", "--values", written(tmp_path, numbers.removeprefix("text\n"))) == 0
+    assert capsys.readouterr().out == printed.removeprefix("text\n")

@@ -9,8 +9,9 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from fairground.commands.list_show import print_record
 from fairground.commands.main import app
-from fairground.commands.progress import new_signs
+from fairground.commands.progress import new_signs, study_progress
 from fairground.deploy.model_card import card_of
 from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
@@ -74,12 +75,6 @@ def test_an_archive_is_to_be_unpacked(tmp_path, words):
     assert f"'{tmp_path}/cars.zip' is an archive: unpack it and name the folder, like {tmp_path}/cars" in refused(
         *words, tmp_path / "cars.zip"
     )
-
-
-def test_an_archive_is_no_root_and_no_input(tmp_path, features):
-    (tmp_path / "cars.tar.gz").write_bytes(b"x")
-    run = ("train", "--protocol", "photographs", f"data.root={tmp_path}/cars.tar.gz", "--home", tmp_path / "h")
-    assert "is an archive: unpack it" in refused(*run)
 
 
 def test_the_frozen_network_stands_in_the_table_and_a_run_outlives_its_data(tmp_path, features):
@@ -242,16 +237,6 @@ def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
     assert "loss.self_positive_bug" not in differences
 
 
-def test_the_audit_on_a_page_has_no_internal_words(tmp_path):
-    from fairground.reporting.page import read_audit
-
-    said = invoke("data", "check", class_folders(tmp_path / "birds", ["a", "b", "c"]), "--json")
-    (tmp_path / "audit.json").write_text(said)
-    shown = " ".join(read_audit(tmp_path / "audit.json").counts.values())
-    assert "_" not in shown
-    assert "classes of one image 0" in shown
-
-
 def test_a_new_cache_is_announced_with_its_size_and_place(tmp_path, monkeypatch):
     from fairground.datasets.folder import FolderDataset
 
@@ -263,3 +248,21 @@ def test_a_new_cache_is_announced_with_its_size_and_place(tmp_path, monkeypatch)
     again = FolderDataset(root=str(root), prepared=16).load().images
     again.prepare()
     assert again.cache_sentence() == ""
+
+
+SIGNS = ("collapse", "hubs")
+FINDINGS = tuple(Finding(sign=sign, epoch=2, step=40, sentence="all is one", remedy="take care") for sign in SIGNS)
+
+
+def test_show_prints_each_finding(capsys):
+    print_record(replace(make_record(), findings=FINDINGS), as_json=False)
+    assert "  doctor: collapse (epoch 2, step 40): all is one. Try: take care." in capsys.readouterr().out.splitlines()
+
+
+def test_a_study_names_the_signs_of_each_run_in_its_line(capsys):
+    with study_progress(2, metric="map@r", is_quiet=False) as (_, heard):
+        heard(replace(make_record(), findings=FINDINGS))
+        heard(make_record(seed=1))
+    ill, well = capsys.readouterr().err.splitlines()
+    assert ill.endswith("doctor: collapse, hubs")
+    assert "doctor" not in well

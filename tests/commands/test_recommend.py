@@ -130,7 +130,7 @@ def test_the_model_is_made_again_from_its_plan_to_the_last_bit(features, tmp_pat
     found = json.loads(call(features, "--home", home, "--time", "8s", "--json").stdout)
     made = CliRunner().invoke(app, ["reproduce", found["name"][:6], "--home", str(home)])
     assert made.exit_code == 0, made.output
-    assert "the same weights, to the last bit" in made.stdout
+    assert "the weights are bit-identical" in made.stdout
 
 
 def test_the_model_of_a_folder_of_pictures_embeds_pictures(tmp_path):

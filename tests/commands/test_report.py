@@ -79,7 +79,3 @@ def test_refusals_say_what_there_is(home, tmp_path):
         call("--home", home, "--metric", "map@x")
     with pytest.raises(InputError, match=r"there is no run to report in .*; `fairground demo` makes some"):
         call("--home", tmp_path / "empty")
-
-
-def test_help_teaches_with_an_example():
-    assert "fairground report --formats md,tex,csv" in " ".join(call("--help").split())

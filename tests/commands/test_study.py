@@ -20,7 +20,7 @@ from fairground.records.store import Store
 from fairground.spec.study_load import load_study
 from fairground.studies.run_study import StudyFailures
 from fairground.studies.status import status_of
-from tests.commands.test_commands import fairground
+from tests.commands.test_commands import fairground, output_of
 from tests.patience import PATIENCE
 from tests.training.tiny import TINY
 
@@ -84,14 +84,12 @@ def test_json_says_the_same_to_a_program(plain):
 
 
 def test_status_tells_trials_seal_and_who(begun, capsys):
-    assert fairground("study", "status", "mine", "--home", str(begun / "home")) == 0
-    told = capsys.readouterr().out
+    told = output_of(capsys, "study", "status", "mine", "--home", str(begun / "home"))
     assert "toy/triplet: 2 trials (2 done); final runs 4 of 4" in told
     assert re.search(
         r"test split: opened \d{4}-\d\d-\d\d.* by .*process .*, after selection, for the final runs of study", told
     )
-    assert fairground("study", "status", "tiny", "--home", str(begun / "home"), "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(output_of(capsys, "study", "status", "tiny", "--home", str(begun / "home"), "--json"))
     assert (told["is_begun"], told["is_sealed"]) == (False, True)
 
 
@@ -106,32 +104,27 @@ def test_a_plan_counts_and_knows_the_cost_of_what_was_run(begun, capsys):
 
 
 def test_studies_are_listed_with_their_questions(begun, capsys):
-    assert fairground("study", "list", "--home", str(begun / "home")) == 0
-    told = capsys.readouterr().out
+    told = output_of(capsys, "study", "list", "--home", str(begun / "home"))
     assert "mlrc2020/table4" in told
     assert "begun here: mine (" in told
 
 
 def test_a_study_is_evaluated_joined_with_other_metrics(begun, plain, capsys):
     words = ("evaluate", "mine", "--split", "test", "--ensemble", "--home", str(begun / "home"))
-    assert fairground(*words, "--json") == 0
-    usual = json.loads(capsys.readouterr().out)
+    usual = json.loads(output_of(capsys, *words, "--json"))
     table = plain["jobs"][0]["concatenated"]["map@r"]["mean"]
     assert sum(repeat["map@r"] for repeat in usual[0]["concatenated"]) / 2 == pytest.approx(table, abs=1e-12)
-    assert fairground(*words, "--metrics", "nmi") == 0
-    assert "toy/triplet  concatenated  test nmi" in capsys.readouterr().out
+    assert "toy/triplet  concatenated  test nmi" in output_of(capsys, *words, "--metrics", "nmi")
     assert fairground("evaluate", "mine", "--ensemble", "--home", str(begun / "home")) == 2
     assert "add --split test" in capsys.readouterr().err
 
 
 def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
-    assert fairground("reproduce", "mine", "--repeats", "3", *options(begun), "--json") == 0
-    cells = json.loads(capsys.readouterr().out)["jobs"]
+    cells = json.loads(output_of(capsys, "reproduce", "mine", "--repeats", "3", *options(begun), "--json"))["jobs"]
     assert cells[0]["separated"]["map@r"]["n"] == 3
     store = Store(begun / "home")
     run = next(name for name in store.names(state="done") if store.get(name).spec["evaluation"]["test"])
-    assert fairground("reproduce", run, "--repeats", "2", *options(begun), "--quiet") == 0
-    assert "fresh seeds" in capsys.readouterr().out
+    assert "fresh seeds" in output_of(capsys, "reproduce", run, "--repeats", "2", *options(begun), "--quiet")
     assert fairground("reproduce", run, "--gpus", "0.5", *options(begun), "--quiet") == 2
     assert "gpus = 0.5 per run is for the executor ray; inline has no" in capsys.readouterr().err
 
@@ -152,18 +145,14 @@ def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
         (("study", "plan"), "which study?"),
         (("study", "tiny", "--executor", "proceses"), "no executor 'proceses'. Did you mean 'processes'?"),
         (("study", "tiny", "--gpus", "0.5"), "gpus = 0.5 per run is for the executor ray; processes has no"),
-        (
-            ("study", "tiny", "--executor", "inline", "--gpus", "1"),
-            "gpus = 1 per run is for the executor ray",
-        ),
+        (("study", "tiny", "--executor", "inline", "--gpus", "1"), "gpus = 1 per run is for the executor ray"),
         (("study", "tiny", "--address", "auto"), "an address is for the executor ray; processes has none"),
         (("study", "tiny", "search.trails=3"), "no key 'search.trails'. Did you mean 'trials'?"),
         (("evaluate", "tiny", "--ensemble"), "--ensemble is for studies"),
     ],
 )
 def test_mistakes_are_a_sentence_and_exit_code_two(tmp_path, capsys, words, complaint):
-    assert fairground(*words, "--home", str(tmp_path)) == 2
-    assert complaint in capsys.readouterr().err
+    assert complaint in output_of(capsys, *words, "--home", str(tmp_path), code=2)
 
 
 ROOT = Path(__file__).parents[2]
@@ -225,17 +214,14 @@ def test_a_study_runs_until_settled_and_says_who_got_how_many_seeds(begun, capsy
     path = str(begun / "mine.toml")
     assert fairground("study", "plan", path, "--until-settled", *words, *options(begun)) == 0
     assert "8 trainings to search, at most 12 after selection" in capsys.readouterr().out
-    assert fairground("study", path, "--until-settled", *words, *options(begun), "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(output_of(capsys, "study", path, "--until-settled", *words, *options(begun), "--json"))
     home = ("--home", str(begun / "home"))
-    assert fairground("study", "status", found["hash"], *home, "--json") == 0
-    state = json.loads(capsys.readouterr().out)
+    state = json.loads(output_of(capsys, "study", "status", found["hash"], *home, "--json"))
     wave = state["waves"]["toy"]
     assert wave["state"] in ("settled", "limit")
     n_seeds = {job["method"]: job["separated"]["map@r"]["n"] for job in found["jobs"]}
     assert wave["seeds"] == n_seeds
-    assert fairground("study", "status", found["hash"], *home) == 0
-    said = capsys.readouterr().out
+    said = output_of(capsys, "study", "status", found["hash"], *home)
     assert (
         "seeds in waves until settled by map@r: 2 for every method, then 1 more for those in question, 3 at most"
         in said
@@ -254,16 +240,13 @@ def test_a_plan_ends_with_the_command_as_it_was_typed(tmp_path, capsys):
 
 def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, capsys):
     words = ("study", "plan", "roth2020/table4", "--home", str(tmp_path))
-    assert fairground(*words, "--images-per-second", "350") == 0
-    said = capsys.readouterr().out
+    said = output_of(capsys, *words, "--images-per-second", "350")
     # 115 runs of 873,600 images trained on, and 906,312 evaluated, counted as a third.
     assert "at most 135.2 million images through the network, 76 GB of disk" in said
     assert "76 GB of disk, 107.3 hours at 350 images/s" in said
     assert said.endswith("command: fairground study roth2020/table4 data.root=FOLDER/{data}\n")
-    assert fairground(*words) == 0
-    assert "give --images-per-second" in capsys.readouterr().out
-    assert fairground(*words, "--images-per-second", "350", "--json") == 0
-    plan = json.loads(capsys.readouterr().out)
+    assert "give --images-per-second" in output_of(capsys, *words)
+    plan = json.loads(output_of(capsys, *words, "--images-per-second", "350", "--json"))
     assert plan["gpu_seconds"] == pytest.approx(plan["images"] / 350)
     assert plan["jobs"][0]["work"]["bytes"] > 0
 

@@ -12,10 +12,13 @@ import pytest
 from PIL import Image
 
 import fairground as fg
+from fairground.commands.overrides import keyword_overrides
 from fairground.errors import InputError
 from fairground.records.store import Store
+from fairground.spec.identity import name_of
+from fairground.spec.load import load_run
 from fairground.training.loop import StoppedError
-from tests.commands.test_commands import fairground
+from tests.commands.test_commands import fairground, output_of
 from tests.commands.test_study import STUDY
 from tests.training.tiny import TINY
 
@@ -169,8 +172,7 @@ def test_a_study_returns_tables_records_and_a_page(tmp_path, capsys):
     assert result.page.is_file()
     assert "Which of two?" in result.report(tmp_path / "page.html").read_text()
     words = ("search.trials=0", "repeats=1", "--executor", "inline", "--home", str(tmp_path / "home"), "--quiet")
-    assert fairground("study", str(tmp_path / "mine.toml"), *words) == 0
-    assert capsys.readouterr().out.startswith(str(result))
+    assert output_of(capsys, "study", str(tmp_path / "mine.toml"), *words).startswith(str(result))
     assert result.to_dict()["jobs"][0]["method"] == "triplet"
     with pytest.raises(ValueError, match="a table is one of text, md, tex, csv"):
         result.table("docx")
@@ -203,11 +205,6 @@ def test_a_model_embeds_files_in_the_order_given(home, run, pictures, tmp_path):
         model.embed([])
 
 
-def test_evaluate_is_the_evaluation_s():
-    scores = fg.evaluate(np.eye(4).repeat(2, axis=0), np.arange(8) // 2, metrics=["recall@1"])
-    assert scores == {"recall@1": 1.0}
-
-
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -237,3 +234,38 @@ def test_bad_input_is_a_value_error_with_a_sentence(call, sentence, tmp_path, mo
         call()
     assert isinstance(refusal.value, InputError)
     assert sentence in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "overrides"),
+    [
+        ({"loss": "margin", "seed": 3}, {"loss": "margin", "seed": 3}),
+        ({"miner": None, "regulariser": "none"}, {"miner": None, "regulariser": None}),
+        ({"loss": {"name": "margin", "beta": 1.2}}, {"loss": "margin", "loss.beta": 1.2}),
+        ({"optimiser": {"lr": 3e-4, "name": "adamw"}}, {"optimiser.lr": 3e-4, "optimiser.name": "adamw"}),
+        ({"trunk": {"widths": (8, 16)}}, {"trunk.widths": [8, 16]}),
+        ({"data": {"root": Path("my photos")}}, {"data.root": "my photos"}),
+        ({"data": {"root": "2024"}}, {"data.root": "2024"}),
+        ({"seed": np.int64(4), "loss.margin": np.float64(0.5)}, {"seed": 4, "loss.margin": 0.5}),
+        ({"loss.inner": {"margin": 0.1}}, {"loss.inner": {"margin": 0.1}}),
+    ],
+)
+def test_a_keyword_is_an_override(settings, overrides):
+    found = keyword_overrides(settings)
+    assert found == overrides
+    assert [type(value) for value in found.values()] == [type(value) for value in overrides.values()]
+
+
+def test_what_cannot_be_in_a_spec_is_refused():
+    with pytest.raises(ValueError, match=r"loss must be text, a number, .*; got object"):
+        keyword_overrides({"loss": object()})
+    with pytest.raises(ValueError, match=r"'loss\.beta' is given twice"):
+        keyword_overrides({"loss": {"beta": 1}, "loss.beta": 2})
+
+
+def test_the_same_overrides_name_the_same_run(capsys):
+    settings = {"loss": "margin", "miner": "distance_weighted", "seed": 3, "optimiser": {"lr": 3e-4}, "loss.beta": 1}
+    typed = ("loss=margin", "miner=distance_weighted", "seed=3", "optimiser.lr=3e-4", "loss.beta=1.0")
+    assert fairground("train", "--protocol", "laptop", *typed, "--dry-run", "--json") == 0
+    spec = load_run(protocol="laptop", overrides=keyword_overrides(settings))
+    assert name_of(spec) == json.loads(capsys.readouterr().out)["name"]

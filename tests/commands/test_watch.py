@@ -85,8 +85,3 @@ def test_a_port_in_use_a_strange_host_and_an_unknown_name_are_sentences(tmp_path
     with pytest.raises(InputError, match="no study or run 'nothing' in"):
         call("nothing", "--home", tmp_path)
     assert call("--port", "99999").exit_code == 2
-
-
-def test_help_teaches(tmp_path):
-    said = " ".join(call("--help").output.split())
-    assert "fairground watch --open" in said

@@ -48,11 +48,6 @@ def test_a_file_that_is_not_what_its_name_says_ends_with_2(tmp_path):
     assert hashlib.sha256(b"anything").hexdigest() in said
 
 
-def test_an_empty_file_fits_no_trunk(tmp_path):
-    (tmp_path / "mine.pth").touch()
-    assert "is not a published file, and fits no trunk" in run("check", str(tmp_path / "mine.pth"), code=2)
-
-
 def test_a_published_file_is_known_by_its_hash_whatever_its_name(tmp_path, monkeypatch):
     file = tmp_path / "mine.pth"
     file.write_bytes(b"weights")

@@ -60,7 +60,7 @@ def test_where_more_is_better_the_highest_comes_first_and_is_marked(metric, said
 
 
 @pytest.mark.parametrize("metric", ["rho", OWN])
-def test_where_nobody_says_nobody_is_marked_or_called_better(metric):
+def test_without_a_direction_no_method_is_marked_or_called_better(metric):
     table = table_of(metric)
     assert {row.cells[metric].mark for row in table.rows} == {""}
     comparison = ComparisonResult.from_records(three(metric))

@@ -44,24 +44,14 @@ def test_photographs_are_made_small(tmp_path):
     ("name", "value", "sentence"),
     [
         ("images", np.zeros((3, 5, 8, 8), np.uint8), r"images must be \(q, 1\+k, h, w, 1 or 3\); got \(3, 5, 8, 8\)"),
-        ("images", np.zeros((3, 5, 8, 8, 1), np.float32), "images must be uint8; got float32"),
-        ("images", np.zeros((3, 5, 0, 8, 1), np.uint8), "a picture is empty"),
         ("labels", np.array([["a"]]), r"labels must be \(3, 5\); got \(1, 1\)"),
         ("right", np.zeros((3, 5), bool), r"right must be \(3, 4\); got \(3, 5\)"),
-        ("right", np.zeros((3, 4), int), "right must be true or false; got int64"),
-        ("average_precision", np.zeros(2), r"average_precision must be \(3,\); got \(2,\)"),
         ("average_precision", np.full(3, np.nan), "must be finite"),
     ],
 )
-def test_what_is_no_gallery_is_refused(tmp_path, name, value, sentence):
+def test_a_file_that_is_not_a_gallery_is_refused(tmp_path, name, value, sentence):
     path = write_gallery(tmp_path / "gallery.npz")
     arrays = read_arrays(path, ["images", "labels", "right", "average_precision", "rows"])
     write_arrays(path, arrays | {name: value})
     with pytest.raises(DataError, match=f"is not a gallery: .*{sentence}"):
         read_gallery(path)
-
-
-def test_a_gallery_with_python_objects_is_refused(tmp_path):
-    np.savez(tmp_path / "gallery.npz", images=np.array([None]), labels=[0], right=[0], average_precision=[0], rows=[0])
-    with pytest.raises(DataError, match="it holds Python objects"):
-        read_gallery(tmp_path / "gallery.npz")

@@ -83,7 +83,7 @@ def test_the_page_shows_all_three_and_says_what_the_rest_is_over(tmp_path):
     records = made(tmp_path, classes=0.2)
     page = page_text(RunSet.in_home(records, tmp_path))
     assert "Over seeds, over test classes, and over both" in page
-    assert "test classes are 7 clusters of queries" in page
+    assert "Test classes are 7 clusters of queries" in page
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,20 @@
+"""The page as HTML: what it says, that names stay text, and what it leaves out."""
+
 import re
 import shutil
 import time
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
-from fairground.errors import InputError
+from fairground.errors import DamageWarning, InputError
+from fairground.records.arrays import write_arrays
 from fairground.records.run_folder import RunFolder
-from fairground.reporting.page import build_page, picture
+from fairground.reporting.page import build_page, page_text, picture
 from fairground.reporting.run_set import RunSet, with_ensembles_apart
 from tests.records.factory import hashed, make_record
 from tests.reporting.fixtures import HOSTILE, make_study, write_gallery
@@ -141,15 +146,6 @@ def test_runs_of_two_data_sets_never_share_a_table(tmp_path):
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_unfinished_studies_have_a_page_too(tmp_path):
-    text = Reader(
-        page_of([make_record(state="failed", epochs=0), make_record(seed=1, state="diverged")], tmp_path)
-    ).text()
-    assert "No run has finished, so there is no result yet." in text
-    assert "diverged at step 17" in text
-
-
-@pytest.mark.usefixtures("without_figures")
 def test_one_gallery_a_method_and_no_more_than_a_page_can_carry(tmp_path, monkeypatch):
     study = make_study()
     path = write_gallery(tmp_path / "gallery.npz")
@@ -164,10 +160,6 @@ def test_one_gallery_a_method_and_no_more_than_a_page_can_carry(tmp_path, monkey
 def test_no_record_is_no_report(tmp_path):
     with pytest.raises(InputError, match="needs at least one record; got none"):
         build_page(RunSet(records=()), out=tmp_path / "page.html")
-
-
-def test_the_same_records_give_the_same_page(tmp_path):
-    assert page_of(make_study(), tmp_path) == page_of(make_study(), tmp_path)
 
 
 def test_the_picture_is_one_file(tmp_path):
@@ -216,16 +208,6 @@ def test_folds_are_averaged_and_every_run_is_still_listed(tmp_path):
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_over_several_data_sets_there_is_one_diagram_more(tmp_path):
-    study = [*make_study(2), *(replace(run, spec={**run.spec, "data": {"name": "birds"}}) for run in make_study(2))]
-    for i, run in enumerate(study[8:]):
-        study[8 + i] = replace(run, name=hashed(run.spec), method=hashed(run.spec | {"seed": 0}))
-    text = Reader(page_of(study, tmp_path)).text()
-    assert "Over all data sets" in text
-    assert "over 2 data sets as blocks" in text
-
-
-@pytest.mark.usefixtures("without_figures")
 def test_runs_of_a_papers_protocol_stand_beside_its_numbers(tmp_path):
     runs = [make_record(loss="margin", seed=seed, data="cub200", protocol="roth2020-cub200") for seed in range(2)]
     text = Reader(page_of(runs, tmp_path)).text()
@@ -268,11 +250,6 @@ def make_fold(loss, seed, fold):
     return replace(made, name=hashed(spec), method=hashed(spec | {"seed": 0}), spec=spec)
 
 
-def test_the_card_names_a_component_before_its_settings(tmp_path, without_figures):
-    runs = [make_record(loss="margin", settings={"beta": 0.6}, seed=seed) for seed in range(2)]
-    assert "margin · beta 0.6" in Reader(page_of(runs, tmp_path)).text()
-
-
 def test_time_of_untrained_networks_is_no_training(tmp_path, without_figures):
     trained = [make_record(seed=seed) for seed in range(2)]
     assert "of training" in Reader(page_of(trained, tmp_path)).text()
@@ -296,3 +273,44 @@ def test_a_miniature_says_in_what_it_differs_from_the_paper(tmp_path, without_fi
     assert "Follows the text . Differs from the paper: icons for <photographs> ." in reader.text()
     plain = Reader(build_page(replace(runs, differs=""), out=tmp_path / "plain.html").read_text())
     assert "Differs from the paper" not in plain.text()
+
+
+@pytest.fixture
+def records(tmp_path):
+    runs = [make_record(loss=loss, seed=seed) for loss in ("triplet", "margin") for seed in range(2)]
+    rng = np.random.default_rng(0)
+    for run in runs:
+        folder = RunFolder(tmp_path, run.name).make()
+        arrays = {"embeddings": rng.normal(size=(20, 4)).astype(np.float32), "labels": np.arange(20) % 4}
+        write_arrays(folder.embeddings, {**arrays, "rows": np.arange(20)})
+    return runs
+
+
+@pytest.mark.parametrize("file", ["embeddings.npz", "gallery.npz", "analyses.npz"])
+def test_a_garbage_file_is_left_out_and_said(records, tmp_path, file):
+    for run in records:
+        (RunFolder(tmp_path, run.name).path / file).write_bytes(b"PK\x03\x04garbage")
+    with pytest.warns(DamageWarning, match=f"Left out: .*{file}"):
+        page = page_text(RunSet.in_home(records, tmp_path, title="x"))
+    assert '<h2 id="left-out-title">Left out</h2>' in page
+    assert f"{records[0].name}/{file}" in page
+
+
+def test_a_sound_page_says_nothing_of_it(records, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DamageWarning)
+        page = page_text(RunSet.in_home(records, tmp_path, title="x"))
+    assert "Left out" not in page
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_unfinished_studies_have_a_page_too(tmp_path):
+    text = Reader(
+        page_of([make_record(state="failed", epochs=0), make_record(seed=1, state="diverged")], tmp_path)
+    ).text()
+    assert "No run has finished, so there is no result yet." in text
+    assert "diverged at step 17" in text
+
+
+def test_the_same_records_give_the_same_page(tmp_path):
+    assert page_of(make_study(), tmp_path) == page_of(make_study(), tmp_path)

@@ -68,17 +68,6 @@ def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
     assert marks(table) == {"a": "best", "b": ""}
 
 
-def test_intervals_that_lie_apart_do_not_make_a_difference_of_two_seeds():
-    table = ResultTable.from_records([*runs("a", 0.60, 0.61), *runs("b", 0.50, 0.53)])
-    assert marks(table) == {"a": "unsettled", "b": "unsettled"}
-
-
-def test_one_run_is_never_marked_nor_ranked_against():
-    table = ResultTable.from_records([*runs("a", 0.9), *runs("b", 0.30, 0.31, 0.32)])
-    assert marks(table) == {"a": "", "b": ""}
-    assert table.row("a").cells["map@r"].interval.half_width is None
-
-
 def test_what_is_no_share_is_neither_marked_nor_in_per_cent():
     table = ResultTable.from_records([*runs("a", 3.0, 3.1, metric="density"), *runs("b", 9.0, 9.1, metric="density")])
     assert marks(table, "density") == {"a": "", "b": ""}
@@ -105,14 +94,6 @@ def test_unfinished_runs_are_counted_and_a_method_without_a_finished_one_comes_l
     assert "2 of 3" in text
     assert "0 of 1" in text
     assert table.row("b").cells["map@r"].interval is None
-
-
-def test_nothing_finished_is_a_table_without_columns():
-    table = ResultTable.from_records([make_record(state="failed")])
-    assert (table.metrics, table.primary) == ((), "")
-    assert "0 of 1" in formats.text(table)
-    for write in (formats.markdown, formats.csv_text, formats.latex):
-        assert write(table)
 
 
 def test_an_unknown_method_is_refused():
@@ -167,15 +148,6 @@ def test_equivalent_and_not_settled_are_two_marks_with_a_legend():
     assert "≈" not in formats.text(strict)
 
 
-def test_marked_are_those_that_no_other_is_better_than():
-    table = ResultTable.from_records(make_study())
-    marked = {metric: {row.label for row in table.rows if row.cells[metric].mark} for metric in table.metrics}
-    assert marked.pop(table.primary) == set(table.comparisons[table.primary].best)
-    # The comparisons of one metric are corrected for each other, so only one metric has marks.
-    assert len(marked) > 1
-    assert not any(marked.values())
-
-
 def test_best_epochs_are_shown_as_mean_and_population_deviation():
     runs = [replace(make_record(seed=seed), best_epoch=epoch) for seed, epoch in enumerate((2, 4, 6))]
     (row,) = ResultTable.from_records(runs).rows
@@ -197,3 +169,11 @@ def test_folds_that_chose_different_epochs_have_no_best_epoch_between_them():
 
     assert join_folds([fold(0, 3), fold(1, 5)])[0].best_epoch is None
     assert join_folds([fold(0, 3), fold(1, 3)])[0].best_epoch == 3
+
+
+def test_nothing_finished_is_a_table_without_columns():
+    table = ResultTable.from_records([make_record(state="failed")])
+    assert (table.metrics, table.primary) == ((), "")
+    assert "0 of 1" in formats.text(table)
+    for write in (formats.markdown, formats.csv_text, formats.latex):
+        assert write(table)

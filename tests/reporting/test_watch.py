@@ -19,8 +19,7 @@ from fairground.studies.folder import folder_of
 from fairground.studies.select import Seal
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
-from tests.reporting.fixtures import HOSTILE, make_study
-from tests.reporting.watched import begin_run, watching
+from tests.reporting.fixtures import HOSTILE, begin_run, make_study, watching
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ import pytest
 from fairground.records.store import Store
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
-from tests.reporting.fixtures import HOSTILE, make_study
-from tests.reporting.watched import begin_run, watching
+from tests.reporting.fixtures import HOSTILE, begin_run, make_study, watching
 
 pytestmark = pytest.mark.browser
 

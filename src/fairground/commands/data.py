@@ -1,10 +1,9 @@
 """`fairground data check` and `fairground data caches`."""
 
-import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -21,27 +20,22 @@ from fairground.spec.load import load_run
 from fairground.spec.settings import parse_overrides
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from fairground.audit.audit import Audit
     from fairground.audit.copies import AuditRows, Copies
     from fairground.audit.label_errors import LabelSuspect
     from fairground.contracts.table import Dataset, ImageTable
     from fairground.loading.resized_images import CacheEntry
-    from fairground.reporting.picture_pages import ClassExamples, Shown
     from fairground.spec.run import ComponentSpec
 
-#: how many files that cannot be read are named
-_SHOWN = 20
+#: unreadable files and suspects printed, and images per class next to a suspect on the page
+_UNREADABLE_SHOWN, _SUSPECTS_SHOWN, _EXAMPLES = 20, 10, 4
 
-app = typer.Typer(
-    help="Look after data sets. Start with `fairground data check FOLDER`.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()
 def data() -> None:
-    """Look after data sets. Start with `fairground data check FOLDER`."""
+    """Check data sets; list and remove caches. Start with `fairground data check FOLDER`."""
 
 
 @app.command("check")
@@ -53,11 +47,11 @@ def check(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Settings, like data.subset=true, split=mlrc_folds or split.fold=1.", metavar="[KEY=VALUE]..."
+            help="Overrides, like data.subset=true, split=mlrc_folds or split.fold=1.", metavar="[KEY=VALUE]..."
         ),
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option("--dataset", "-d", help="Which data set PATH is, like cub200; guessed if left out.")
+        str | None, typer.Option("--dataset", "-d", help="Data set in PATH, like cub200 (default: guessed).")
     ] = None,
     labels: Annotated[
         bool, typer.Option("--labels", help="Also rank images whose labels are suspect; photographs take a network.")
@@ -75,8 +69,8 @@ def check(
 ) -> None:
     """Read every image and look for leaks: unreadable files, copies and near copies, classes shared by splits.
 
-    --labels ranks images that lie nearer to another class than to their own. Ends with 1 and a loud sentence when train
-    and test share classes; with 0 otherwise, whatever else was found.
+    --labels ranks images that are nearer to another class than to their own. Exits with 1 when train and test share
+    classes, and with 0 otherwise.
 
     Examples: fairground data check my_photos/ · fairground data check table.csv split=listed ·
     fairground data check CUB_200_2011/ --dataset cub200 · fairground data check my_photos/ --page suspects.html
@@ -96,12 +90,13 @@ def check(
             suspects = label_suspects(table, readable, lambda done, of: tell("judging labels", done, of))
     written = _write_asked(opened, table, rows, suspects or (), page=page, csv=csv, clean=clean)
     if as_json:
-        named = None if suspects is None else [dataclasses.asdict(one) for one in suspects]
-        print(json.dumps({**dataclasses.asdict(found), "label_suspects": named}))
+        named = None if suspects is None else [asdict(one) for one in suspects]
+        print(json.dumps({**asdict(found), "label_suspects": named}))
     else:
         name = data_name({"name": asked.name, **asked.settings})
         _print(found, name if name == asked.name else f"{name} ({asked.name})")
-        _print_suspects(suspects, len(readable))
+        if suspects is not None:
+            _print_suspects(suspects, len(readable))
         for sentence in written:
             print_fitted(sentence)
     for failure in found.failures:
@@ -112,14 +107,15 @@ def check(
 
 def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["ComponentSpec", "ComponentSpec | None"]:
     """Return the data set meant, and the split if one is named."""
-    require(path is not None or dataset is not None, "say what to check: a folder, a table, a file, or --dataset icons")
-    # The first word may be a setting: `fairground data check data.n_classes=4 -d synthetic`.
+    require(
+        path is not None or dataset is not None, "name what to check: a folder, a table, a file, or --dataset icons"
+    )
+    # The first argument may be an override: `fairground data check data.n_classes=4 -d synthetic`.
     if path is not None and dataset is not None and "=" in str(path) and not path.exists():
         path, words = None, [str(path), *words]
     changes = parse_overrides(words)
     spec = load_run(overrides={**data_overrides(path, dataset), **changes})
-    names_split = any(key.partition(".")[0] == "split" for key in changes)
-    return spec.data, spec.split if names_split else None
+    return spec.data, spec.split if any(key.partition(".")[0] == "split" for key in changes) else None
 
 
 def _print(found: "Audit", name: str) -> None:
@@ -128,7 +124,7 @@ def _print(found: "Audit", name: str) -> None:
     for part, (images, classes) in found.parts.items():
         print_fitted(f"  {part:<12}{images:>8} images{classes:>7} classes")
     print_fitted(
-        f"  images a class: {sizes['smallest']:.0f} to {sizes['largest']:.0f}, median {sizes['median']:g}; "
+        f"  images per class: {sizes['smallest']:.0f} to {sizes['largest']:.0f}, median {sizes['median']:g}; "
         f"largest/smallest {sizes['ratio']:.3g}, Gini {sizes['gini']:.2f}"
     )
     print_fitted(f"  classes of one image: {sizes['of_one_image']:.0f}")
@@ -140,13 +136,13 @@ def _print(found: "Audit", name: str) -> None:
             f"{shapes['distinct_sizes']} different"
         )
     print_fitted(f"  unreadable: {found.unreadable}")
-    for sentence in found.unreadable_examples[:_SHOWN]:
+    for sentence in found.unreadable_examples[:_UNREADABLE_SHOWN]:
         print_fitted(f"    {sentence}")
-    if found.unreadable > _SHOWN:
-        print_fitted(f"    and {found.unreadable - _SHOWN} more; --json names them")
+    if found.unreadable > _UNREADABLE_SHOWN:
+        print_fitted(f"    and {found.unreadable - _UNREADABLE_SHOWN} more; --json names them")
     _print_copies("exact duplicates", found.duplicates)
     if found.near_duplicates is None:
-        print_fitted("  near duplicates: not looked for, there is nothing to look at")
+        print_fitted("  near duplicates: not searched, features have no images")
     else:
         _print_copies("near duplicates", found.near_duplicates)
         print_fitted(f"    ({found.near_rule}; {found.too_plain} images are too plain to be judged)")
@@ -154,16 +150,17 @@ def _print(found: "Audit", name: str) -> None:
         print_fitted(f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'")
     if not found.shared_classes and len(found.parts) > 1:
         print_fitted("  classes shared by parts: none")
-    for note in (*found.notes, *_obstacles(found)):
+    for note in _notes(found):
         print_fitted(f"  note: {note}")
 
 
-def _obstacles(found: "Audit") -> Iterator[str]:
-    """Yield what will keep anything from being trained or measured on these classes."""
+def _notes(found: "Audit") -> list[str]:
+    notes = list(found.notes)
     if found.n_classes < 3:
-        yield f"{found.n_classes} classes are too few to train: train, validation and test need a class each"
+        notes.append(f"{found.n_classes} classes are too few to train: train, validation and test need a class each")
     if found.class_sizes["largest"] < 2:
-        yield "no class has two images, so there is nothing to search for: give classes two images at least"
+        notes.append("no class has two images, so there is nothing to search for: classes need at least two images")
+    return notes
 
 
 def _print_copies(what: str, copies: "Copies") -> None:
@@ -173,12 +170,6 @@ def _print_copies(what: str, copies: "Copies") -> None:
     )
     for first, second in copies.examples:
         print_fitted(f"    '{first}' and '{second}'")
-
-
-#: suspects printed in a terminal
-_SUSPECTS_SHOWN = 10
-#: pictures of a class next to a suspect
-_EXAMPLES = 4
 
 
 def _write_asked(
@@ -191,7 +182,7 @@ def _write_asked(
     csv: Path | None,
     clean: Path | None,
 ) -> list[str]:
-    """Write the files that were asked for and return a sentence about each."""
+    """Write the requested files and return a sentence about each."""
     from fairground.audit.audit import write_clean, write_findings
     from fairground.loading.image_dataset import PhotoDataset
 
@@ -214,15 +205,12 @@ def _write_asked(
     return said
 
 
-def _print_suspects(suspects: Sequence["LabelSuspect"] | None, n_images: int) -> None:
-    """Print the first suspects, where labels were judged."""
+def _print_suspects(suspects: Sequence["LabelSuspect"], n_images: int) -> None:
     from fairground.audit.label_errors import weakness
     from fairground.reporting.headings import clean
 
-    if suspects is None:
-        return
     print_fitted(
-        f"  suspect labels: {len(suspects):,} of {n_images:,} images lie nearer to another class than to their own"
+        f"  suspect labels: {len(suspects):,} of {n_images:,} images are nearer to another class than to their own"
     )
     if weak := weakness(len(suspects), n_images):
         print_fitted(f"    ({weak})")
@@ -236,17 +224,28 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
     import numpy as np
 
     from fairground.audit.label_errors import weakness
-    from fairground.reporting.picture_pages import MOST, ShownSuspect, write_suspects
+    from fairground.deploy.thumbnails import thumbnail
+    from fairground.reporting.picture_pages import MOST, ClassExamples, Shown, ShownSuspect, write_suspects
 
-    is_suspect = np.zeros(len(table.labels), bool)
-    is_suspect[[one.row for one in suspects]] = True
-    is_suspect[list(rows.scans.faults)] = True
+    is_sound = np.ones(len(table.labels), bool)
+    is_sound[[one.row for one in suspects]] = False
+    is_sound[list(rows.scans.faults)] = False
+
+    def examples(name: str) -> ClassExamples:
+        chosen = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
+        names = [f"row {row}" if table.identifiers is None else table.identifiers[row] for row in chosen]
+        pictures = [thumbnail(table.images, int(row)) for row in chosen]
+        return ClassExamples(
+            name=name,
+            pictures=tuple(Shown(name=one, picture=picture) for one, picture in zip(names, pictures, strict=True)),
+        )
+
     shown = [
         ShownSuspect(
             name=one.name,
-            picture=_picture(table, one.row).picture,
-            own=_examples(table, one.label, ~is_suspect),
-            suggested=_examples(table, one.suggested, ~is_suspect),
+            picture=thumbnail(table.images, one.row),
+            own=examples(one.label),
+            suggested=examples(one.suggested),
         )
         for one in suspects[:MOST]
     ]
@@ -255,39 +254,20 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
     return write_suspects(shown, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 
 
-def _examples(table: "ImageTable", name: str, is_sound: "np.ndarray") -> "ClassExamples":
-    import numpy as np
-
-    from fairground.reporting.picture_pages import ClassExamples
-
-    rows = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
-    return ClassExamples(name=name, pictures=tuple(_picture(table, int(row)) for row in rows))
-
-
-def _picture(table: "ImageTable", row: int) -> "Shown":
-    from fairground.deploy.thumbnails import thumbnail
-    from fairground.reporting.picture_pages import Shown
-
-    name = f"row {row}" if table.identifiers is None else table.identifiers[row]
-    return Shown(name=name, picture=thumbnail(table.images, row))
-
-
-_SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}
-
-
 @app.command("caches")
 def caches(
     remove: Annotated[
-        list[str] | None, typer.Option("--remove", help="Remove this one, by enough of its key; may be repeated.")
+        list[str] | None,
+        typer.Option("--remove", help="Remove this cache, by the beginning of its key. May be repeated."),
     ] = None,
     older_than: Annotated[
-        str | None, typer.Option("--older-than", help="Remove those not used for so long: 12h, 30d, 8w.")
+        str | None, typer.Option("--older-than", help="Remove caches unused for longer: 12h, 30d, 8w.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the caches that data.prepared and training.trainable made, the one longest unused first; remove some.
+    """List or remove the caches that data.prepared and training.trainable made, longest unused first.
 
-    A removed cache is built again when it is next asked for. Runs that are reading it are not disturbed.
+    A removed cache is rebuilt when it is next needed. Runs that are reading it are not disturbed.
 
     Examples: fairground data caches · fairground data caches --older-than 30d
     """
@@ -297,7 +277,11 @@ def caches(
     # All are looked up before any is removed: a mistyped key removes nothing.
     chosen = [find_cache(found, key) for key in remove or []]
     if older_than is not None:
-        limit = datetime.now().timestamp() - _seconds(older_than)
+        asked = re.fullmatch(r"(\d+)([hdw])", older_than.strip().lower())
+        require(asked is not None, f"--older-than takes a whole number with h, d or w, like 30d; got '{older_than}'")
+        assert asked is not None
+        hours = int(asked[1]) * {"h": 1, "d": 24, "w": 7 * 24}[asked[2]]
+        limit = datetime.now().timestamp() - 3600 * hours
         chosen += [entry for entry in found if entry.last_used < limit and entry not in chosen]
     for entry in chosen:
         remove_cache(entry)
@@ -313,7 +297,7 @@ def caches(
             f"{entry.key[:8]}  {_size(entry.n_bytes):>9}  last used {used}  {_what(entry)}  {entry.source}".rstrip()
         )
     total = sum(entry.n_bytes for entry in left)
-    print_fitted(f"{len(left)} caches, {_size(total)}" if left else "no caches are kept here")
+    print_fitted(f"{len(left)} caches, {_size(total)}" if left else "no caches")
 
 
 def _what(entry: "CacheEntry") -> str:
@@ -323,13 +307,6 @@ def _what(entry: "CacheEntry") -> str:
     return (
         f"{images}, side {entry.side}" if entry.side else f"{images}, {entry.n_frozen} frozen stages of {entry.trunk}"
     )
-
-
-def _seconds(text: str) -> float:
-    said = re.fullmatch(r"(\d+)([hdw])", text.strip().lower())
-    require(said is not None, f"--older-than takes a whole number with h, d or w, like 30d; got '{text}'")
-    assert said is not None
-    return int(said[1]) * _SECONDS[said[2]]
 
 
 def _size(n_bytes: int) -> str:

@@ -1,7 +1,7 @@
 """`fairground evaluate`: measure selected models again; `fairground score`: the metrics of any embeddings."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -70,9 +70,12 @@ def _evaluate_study(
     found: list[tuple[JobResult, dict[str, list[dict[str, float]]]]] = []
     with kept_for_json(as_json):
         for result in results:
-            scores = {"separated": _separate_scores(result, home, split, metrics)}
+            n_folds = len(result.job.study.folds.used)
+            starts = range(0, len(result.runs) - n_folds + 1, n_folds)
+            repeats = [result.runs[start : start + n_folds] for start in starts]
+            scores = {"separated": [_scores(runs, home, split, metrics) for runs in repeats]}
             if is_joined:
-                scores["concatenated"] = _joined_scores(result, home, metrics)
+                scores["concatenated"] = [_joined_scores(runs, home, metrics) for runs in repeats]
             found.append((result, scores))
     if as_json:
         labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
@@ -89,41 +92,25 @@ def _evaluate_study(
                 print(f"{result.job.label}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})")
 
 
-def _repeats(result: "JobResult") -> Iterator[Sequence["RunRecord"]]:
-    """Yield the runs of each repeat, one per fold."""
-    n_folds = len(result.job.study.folds.used)
-    for start in range(0, len(result.runs) - n_folds + 1, n_folds):
-        yield result.runs[start : start + n_folds]
-
-
-def _separate_scores(
-    result: "JobResult", home: Path, split: Split, metrics: Sequence[str] | None
-) -> list[dict[str, float]]:
-    """Return each repeat's scores, averaged over its folds."""
+def _scores(runs: Sequence["RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None) -> dict[str, float]:
+    """Return the scores of one repeat, averaged over its folds."""
     from fairground.training.stored_run import evaluate_stored
 
-    found = []
-    for runs in _repeats(result):
-        if metrics is None:
-            each = [{s.metric: s.value for s in run.scores if s.split == split} for run in runs]
-        else:
-            each = [evaluate_stored(home, run.name, split=split, metrics=metrics) for run in runs]
-        found.append({metric: sum(one[metric] for one in each) / len(each) for metric in each[0]})
-    return found
+    if metrics is None:
+        each = [{score.metric: score.value for score in run.scores if score.split == split} for run in runs]
+    else:
+        each = [evaluate_stored(home, run.name, split=split, metrics=metrics) for run in runs]
+    return {metric: sum(one[metric] for one in each) / len(each) for metric in each[0]}
 
 
-def _joined_scores(result: "JobResult", home: Path, metrics: Sequence[str] | None) -> list[dict[str, float]]:
-    """Return each repeat's scores with its fold models joined."""
+def _joined_scores(runs: Sequence["RunRecord"], home: Path, metrics: Sequence[str] | None) -> dict[str, float]:
+    """Return the scores of one repeat with its fold models joined."""
     from fairground.training.stored_run import ensemble_job
 
-    found = []
-    for runs in _repeats(result):
-        spec: dict[str, Any] = dict(runs[0].spec)
-        if metrics is not None:
-            spec["evaluation"] = {**spec["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
-        argument = {"runs": [run.name for run in runs], "home": str(home), "spec": spec}
-        found.append(dict(ensemble_job(argument)["scores"]))
-    return found
+    spec: dict[str, Any] = dict(runs[0].spec)
+    if metrics is not None:
+        spec["evaluation"] = {**spec["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
+    return dict(ensemble_job({"runs": [run.name for run in runs], "home": str(home), "spec": spec})["scores"])
 
 
 def score(

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fairground.commands.embed import DATA_HELP
-from fairground.commands.export import MODEL_HELP
+from fairground.commands.export_embed import DATA_HELP, MODEL_HELP, SkipUnreadable, readable_inputs
 from fairground.commands.options import HOME, AsJson, Home, Quiet
-from fairground.commands.progress import counted
 from fairground.commands.terminal import print_fitted
-from fairground.commands.unreadable import SkipUnreadable, readable, refusing_with_a_list
 
 if TYPE_CHECKING:
     from fairground.deploy.index import IndexChange
@@ -64,15 +61,11 @@ def build(
     Examples: fairground index build my_model my_photos -o my_index · fairground index my_model my_photos -o my_index
     """
     from fairground.deploy.index import build_index
-    from fairground.deploy.inputs import read_inputs
     from fairground.deploy.model_folder import open_model
 
-    inputs = read_inputs(data)
     opened = open_model(model, home=home)
-    with counted("indexing", is_quiet=quiet) as tell:
-        inputs = readable(inputs, tell, is_asked=skip_unreadable)
-        with refusing_with_a_list(inputs, tell):
-            built = build_index(opened, inputs, out, tell=tell)
+    with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
+        built = build_index(opened, inputs, out, tell=tell)
     if as_json:
         print(json.dumps({"folder": str(out), "n": len(built)}))
         return
@@ -96,13 +89,9 @@ def add(
     Examples: fairground index add my_index new_photos · fairground index add my_index changed_photos --replace
     """
     from fairground.deploy.index import add_to_index
-    from fairground.deploy.inputs import read_inputs
 
-    inputs = read_inputs(data)
-    with counted("indexing", is_quiet=quiet) as tell:
-        inputs = readable(inputs, tell, is_asked=skip_unreadable)
-        with refusing_with_a_list(inputs, tell):
-            change = add_to_index(folder, inputs, replace_names=replace, tell=tell)
+    with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
+        change = add_to_index(folder, inputs, replace_names=replace, tell=tell)
     _print_change(folder, change, as_json)
 
 

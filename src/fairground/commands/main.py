@@ -27,15 +27,15 @@ COMMANDS = {
     "study": ("study:study_command", "Search, select and repeat several methods."),
     "watch": ("watch:watch", "Show studies and runs in a browser."),
     "reproduce": ("reproduce:reproduce", "Repeat a run or a study on fresh seeds."),
-    "export": ("export:export", "Write a run's selected model as a folder."),
-    "embed": ("embed:embed", "Embed images or features with a trained model."),
+    "export": ("export_embed:export", "Write a run's selected model as a folder."),
+    "embed": ("export_embed:embed", "Embed images or features with a trained model."),
     "index": ("index:app", "Make a collection searchable."),
     "query": ("query:query", "Find the class and nearest images of a picture."),
     "list": ("list_show:list_things", "List components, runs, protocols or rules."),
     "show": ("list_show:show", "Show one run: its settings, course and scores."),
     "protocol": ("protocol:protocol", "Print a protocol in full."),
     "published": ("published:published", "Show the numbers printed in the papers."),
-    "data": ("data:app", "Check, download and describe data sets."),
+    "data": ("data:app", "Check data sets; list and remove caches."),
     "weights": ("weights:app", "List and check pretrained weights."),
 }
 

@@ -3,12 +3,11 @@
 import json
 import textwrap
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.options import AsJson
+from fairground.commands.options import AsJson, Config
 from fairground.commands.terminal import terminal_width
 
 if TYPE_CHECKING:
@@ -20,21 +19,23 @@ _UNSAID = "(yours to say)"
 
 def protocol(
     name: Annotated[
-        str | None, typer.Argument(help="The protocol (default: laptop); `fairground list protocols` names them all.")
+        str | None, typer.Argument(help="Protocol (default: laptop); `fairground list protocols` names them all.")
     ] = None,
     overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="What to change: loss=margin@mlrc-cub200")
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Overrides: loss=margin@mlrc-cub200")
     ] = None,
-    config: Annotated[Path | None, typer.Option("--config", "-c", help="A TOML file with a partial spec.")] = None,
+    config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print everything in a protocol that affects whether numbers may stand beside each other.
+    """Show every setting of a protocol that affects comparability.
 
     Example: fairground protocol mlrc2020-cub200 loss=contrastive@mlrc
     """
     from fairground.spec.load import load_run
+    from fairground.spec.settings import parse_overrides
 
-    card = card_of(load_run(protocol=name, file=config, overrides=overrides or [], unsaid=_UNSAID))
+    changed = parse_overrides(overrides or [])
+    card = card_of(load_run(protocol=name, file=config, overrides=changed, unsaid=_UNSAID))
     print(json.dumps(card) if as_json else card_text(card))
 
 

@@ -1,4 +1,4 @@
-"""`fairground query INDEX IMAGE|FOLDER ...`: the class of each picture, or that it is unknown, and what is like it."""
+"""`fairground query INDEX IMAGE|FOLDER ...`: the class of each image, or that it is unknown, and its neighbours."""
 
 import json
 from collections.abc import Sequence
@@ -20,24 +20,21 @@ if TYPE_CHECKING:
 
 def query(
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="A folder that `fairground index` wrote.")],
-    data: Annotated[
-        list[str], typer.Argument(metavar="IMAGE|FOLDER...", help="What to search for: pictures, folders, or features.")
-    ],
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many neighbours.")] = 10,
+    data: Annotated[list[str], typer.Argument(metavar="IMAGE|FOLDER...", help="Images, folders, or features.")],
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="Number of neighbours.")] = 10,
     fpir: Annotated[
-        float,
-        typer.Option("--fpir", help="Per cent of pictures of unknown classes that may be given a class, at most."),
+        float, typer.Option("--fpir", help="Largest per cent of images of unknown classes that may be given a class.")
     ] = 5.0,
     threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Name a class from this similarity on, instead of --fpir.")
+        float | None, typer.Option("--threshold", help="Smallest similarity to name a class, instead of --fpir.")
     ] = None,
-    page: Annotated[Path | None, typer.Option("--page", help="Also write an HTML page with the pictures.")] = None,
+    page: Annotated[Path | None, typer.Option("--page", help="Also write an HTML page with the images.")] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say for each picture which class of the index it has, or that it is unknown, with the nearest rows.
+    """Name each image's class in the index, or call it unknown, and list the nearest rows.
 
-    At most --fpir per cent of pictures of unknown classes are given a class: calibrated on the classes of the index
+    At most --fpir per cent of images of unknown classes are given a class: calibrated on the classes of the index
     that the model was not trained on, each left out in turn. With too few of them there is no decision.
 
     Example: fairground query my_index picture.jpg another.jpg -k 5 --page found.html
@@ -58,67 +55,59 @@ def query(
         for number, some in enumerate(inputs):
             tell("searching", number, len(inputs))
             results += query_index(opened, some, k=k, rule=rule, pictures=page is not None)
+    lead = [_summary(results), rule.sentence()] if len(results) > 1 else [rule.sentence()]
     if page is not None:
-        _write_page(opened, results, rule, page)
+        _write_page(opened, results, " ".join(lead), page)
     if as_json:
         print(json.dumps(_as_data(rule, results)))
         return
-    _print(results, rule)
+    for result in results:
+        _print(result)
+    for sentence in lead:
+        print_fitted(sentence)
     if page is not None:
         print(f"wrote {page}")
 
 
-def _print(results: Sequence["QueryResult"], rule: "DecisionRule") -> None:
+def _print(result: "QueryResult") -> None:
     from fairground.reporting.headings import clean
 
-    for result in results:
-        print_fitted(f"{clean(result.query)}: {clean(result.decision.text)}{_truth(result)}")
-        if result.classes:
-            named = ", ".join(f"{clean(one.label)} {one.similarity:.3f}" for one in result.classes)
-            print_fitted(f"  nearest classes: {named}")
-        for neighbour in result.neighbours:
-            label = "" if neighbour.label is None else f"  [{clean(neighbour.label)}]"
-            print_fitted(f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}", indent=8)
-    if len(results) > 1:
-        print_fitted(summary(results))
-    print_fitted(rule.sentence())
+    right = ""
+    if result.is_right is not None:
+        right = " - right" if result.is_right else f" - wrong, it is {clean(result.truth or '')}"
+        right += "" if result.is_truth_indexed else ", not in the index"
+    print_fitted(f"{clean(result.query)}: {clean(result.decision.text)}{right}")
+    if result.classes:
+        print_fitted(f"  nearest classes: {clean(_nearest(result))}")
+    for neighbour in result.neighbours:
+        label = "" if neighbour.label is None else f"  [{clean(neighbour.label)}]"
+        print_fitted(f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}", indent=8)
 
 
-def _truth(result: "QueryResult") -> str:
-    from fairground.reporting.headings import clean
-
-    if result.is_right is None or result.truth is None:
-        return ""
-    known = "" if result.is_truth_indexed else ", not in the index"
-    return f" - {'right' if result.is_right else f'wrong, it is {clean(result.truth)}'}{known}"
+def _nearest(result: "QueryResult") -> str:
+    return ", ".join(f"{one.label} {one.similarity:.3f}" for one in result.classes)
 
 
-def summary(results: Sequence["QueryResult"]) -> str:
-    """Return how many queries were given a class and, where their classes are known, how many decisions are right."""
+def _summary(results: Sequence["QueryResult"]) -> str:
+    """Count the images that were given a class and, where their classes are known, the decisions that are right."""
     decided = [result for result in results if result.decision.is_known is not None]
     if not decided:
         return f"{len(results)} pictures, no decision."
     n_known = sum(bool(result.decision.is_known) for result in decided)
-    said = f"{len(results)} pictures: {n_known} given a class, {len(decided) - n_known} unknown."
-    strange = [result for result in decided if result.truth is not None and not result.is_truth_indexed]
-    indexed = [result for result in decided if result.truth is not None and result.is_truth_indexed]
-    if strange:
-        wrong = sum(not result.is_right for result in strange)
-        share = 100 * wrong / len(strange)
-        said += f" Of {len(strange)} whose class is not in the index {wrong} ({share:.1f} %) were given one."
-    if indexed:
-        right = sum(bool(result.is_right) for result in indexed)
-        share = 100 * right / len(indexed)
-        said += f" Of {len(indexed)} whose class is in the index {right} ({share:.1f} %) were given it."
-    return said
+    text = f"{len(results)} pictures: {n_known} given a class, {len(decided) - n_known} unknown."
+    for is_indexed, where, what in ((False, "not in", "one"), (True, "in", "it")):
+        found = [one for one in decided if one.truth is not None and one.is_truth_indexed == is_indexed]
+        if found:
+            n = sum(bool(one.is_right) == is_indexed for one in found)
+            share = f"{n} ({100 * n / len(found):.1f} %)"
+            text += f" Of {len(found)} whose class is {where} the index {share} were given {what}."
+    return text
 
 
 def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str, Any]:
-    answers = []
-    for result in results:
-        found = asdict(result)
-        del found["picture"]
-        answers.append({**found, "is_right": result.is_right})
+    answers = [asdict(result) | {"is_right": result.is_right} for result in results]
+    for answer in answers:
+        del answer["picture"]
     measured = rule.measured_fpir
     return {
         "threshold": rule.threshold,
@@ -130,7 +119,7 @@ def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str
     }
 
 
-def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "DecisionRule", page: Path) -> None:
+def _write_page(index: "Index", results: Sequence["QueryResult"], lead: str, page: Path) -> None:
     from fairground.reporting.picture_pages import MOST, Found, Searched, write_answers
 
     searched = [
@@ -141,7 +130,7 @@ def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "Decisio
             is_right=result.is_right,
             truth=result.truth,
             is_truth_indexed=result.is_truth_indexed,
-            nearest=", ".join(f"{one.label} {one.similarity:.3f}" for one in result.classes),
+            nearest=_nearest(result),
             picture=result.picture,
             found=tuple(
                 Found(
@@ -149,7 +138,7 @@ def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "Decisio
                     label=neighbour.label,
                     similarity=neighbour.similarity,
                     is_right=None if result.truth is None else neighbour.label == result.truth,
-                    # Pictures beyond those a page shows need not be read.
+                    # Images beyond those a page shows need not be read.
                     picture=None if number >= MOST else index.thumbnail(neighbour.id),
                 )
                 for neighbour in result.neighbours
@@ -157,5 +146,4 @@ def _write_page(index: "Index", results: Sequence["QueryResult"], rule: "Decisio
         )
         for number, result in enumerate(results)
     ]
-    lead = f"{summary(results)} {rule.sentence()}" if len(results) > 1 else rule.sentence()
     write_answers(searched, title=f"Found in {index.folder.name}", lead=lead, out=page)

@@ -19,7 +19,7 @@ from fairground.errors import require
 from fairground.recommendation.budget import Budget
 from fairground.recommendation.folder import RecommendationFolder
 from fairground.recommendation.request import make_request
-from fairground.spec.settings import Value, typed
+from fairground.spec.settings import Value, parse_overrides
 
 if TYPE_CHECKING:
     from fairground.commands.load_model import LoadedModel
@@ -185,17 +185,17 @@ def recommend_command(
     ],
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Settings for every method, like trunk=small_conv."),
+        typer.Argument(metavar="[KEY=VALUE]...", help="Overrides for every method, like trunk=small_conv."),
     ] = None,
-    limit: Annotated[str, typer.Option("--time", "-t", help="How long it may take: 90s, 30m, 2h.")] = "30m",
+    limit: Annotated[str, typer.Option("--time", "-t", help="Time limit: 90s, 30m, 2h.")] = "30m",
     by: Annotated[
         str, typer.Option("--by", help="The metric that decides: recall@1, map@r, r_precision, ...")
     ] = "recall@1",
-    more: Annotated[str | None, typer.Option("--more", help="Continue for so long after an answer: 30m.")] = None,
+    more: Annotated[str | None, typer.Option("--more", help="Continue after an answer for this long: 30m.")] = None,
     protocol: Annotated[
-        str | None, typer.Option("--protocol", help="laptop, photographs or features; chosen by the data if left out.")
+        str | None, typer.Option("--protocol", help="laptop, photographs or features (default: by the data).")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Another number draws other halves and folds.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the split into halves and folds.")] = 0,
     home: Home = HOME,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -218,7 +218,7 @@ def recommend_command(
     with kept_for_json(as_json):
         result = run_recommendation(
             data,
-            typed(words or []),
+            parse_overrides(words or []),
             time=limit,
             by=by,
             more=more,

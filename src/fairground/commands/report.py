@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.options import HOME, AsJson, Home, Quiet, home_folder
+from fairground.commands.options import HOME, AsJson, Home, Metric, Quiet, home_folder
 from fairground.commands.progress import spinner
 from fairground.commands.runs import Run, RunList
 from fairground.commands.terminal import print_fitted
@@ -54,7 +54,7 @@ def report(
 ) -> Report:
     """Write one self-contained page: the answer, the tables, the papers' figures, maps, galleries and warnings.
 
-    `what` is a study by name or hash; or runs, runs by name, or methods by hash; all runs of the home when left out.
+    `what` is a study by name or hash; or runs, runs by name, or methods by hash; all runs (default).
     `formats` are tables beside the page ("md", "tex", "csv"), `figures` the kind of files for a paper ("pdf", "svg",
     "png"), `audits` files that `fairground data check --json` wrote.
     """
@@ -81,7 +81,7 @@ def report(
 
 
 def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list[str], Path]:
-    """Return the words that name what to report, and the home it lies in."""
+    """Return the names of what to report, and its run directory."""
     names: list[str] = []
     homes: list[Path] = [] if home is None else [home]
     for one in what:
@@ -93,7 +93,7 @@ def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list
         names += [run.name for run in runs]
         homes += [run.home for run in runs]
     places = list(dict.fromkeys(homes)) or [home_folder()]
-    require(len(places) == 1, f"a page reports runs of one home; got {', '.join(map(str, places))}")
+    require(len(places) == 1, f"a page reports runs of one run directory; got {', '.join(map(str, places))}")
     return names, places[0]
 
 
@@ -120,7 +120,7 @@ def _write_figures(sections: Mapping[SectionKey, "FigureInputs"], folder: Path, 
 
 
 def _suffix(key: tuple[str, str], n_sections: int) -> str:
-    """Return what tells the files of several data sets apart, of signs that any file system takes."""
+    """Return what distinguishes the files of several data sets, in characters that any file system takes."""
     words = re.sub(r"[^a-z0-9]+", "-", "-".join(key).lower()).strip("-")[:60]
     return f"-{words}" if n_sections > 1 else ""
 
@@ -130,11 +130,11 @@ def report_command(
         list[str] | None,
         typer.Argument(
             metavar="[STUDY|RUN...]",
-            help="A study by name or hash; or runs by name, or methods by hash; all runs of the home when left out.",
+            help="A study by name or hash, runs by name, or methods by hash (default: all runs).",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The page (default: report.html in the home).")
+        Path | None, typer.Option("--out", "-o", help="The page (default: report.html in the run directory).")
     ] = None,
     formats: Annotated[
         str, typer.Option("--formats", help="Tables beside the page, as in md,tex,csv.", metavar="md,tex,csv")
@@ -145,9 +145,7 @@ def report_command(
     figures_in: Annotated[
         Path | None, typer.Option("--figures-in", help="Where figures go (default: a folder beside the page).")
     ] = None,
-    metric: Annotated[
-        str | None, typer.Option("--metric", "-m", help="What to rank by (default: what the runs were selected by).")
-    ] = None,
+    metric: Metric = None,
     title: Annotated[str, typer.Option("--title", help="The page's title (default: the study's question).")] = "",
     audit: Annotated[
         list[Path] | None,

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -27,14 +27,11 @@ from fairground.records.store import Store
 from fairground.spec.load import run_from_plain
 from fairground.studies.scheduler import JOB, Scheduler
 
-if TYPE_CHECKING:
-    from fairground.records.record import RunRecord
-
 
 def repeat_run(
     name: str, repeats: int, *, home: Path, options: ExecutorOptions, quiet: bool = False
 ) -> list[RunRecord]:
-    """Return the record of a run, then those of its repeats by seed; what is already done is not done again."""
+    """Return the record of a run, then those of its repeats by seed; finished runs are not repeated."""
     store = Store(home)
     first = store.get(name)
     spec = run_from_plain(dict(first.spec))
@@ -49,7 +46,7 @@ def repeat_run(
 
 def reproduce(
     what: Annotated[str, typer.Argument(help="A run, a study or a recommendation, by name or enough of its hash.")],
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How many fresh seeds.")] = 10,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Number of fresh seeds.")] = 10,
     executor: ExecutorName = "processes",
     workers: Workers = 2,
     threads: WorkerThreads = 1,
@@ -59,10 +56,10 @@ def reproduce(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Repeat a run, or the selected settings of a study, on fresh seeds; what is already done is not done again.
+    """Repeat a run, or the selected settings of a study, on fresh seeds; finished runs are not repeated.
 
     A study's search is not repeated: its winners are, and its tables then count so many repeats. The model of a
-    recommendation is made again from its plan, with the same seed: its weights must be the same.
+    recommendation is made again from its plan with the same seed: its weights must be bit-identical.
 
     Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
     """
@@ -98,14 +95,14 @@ def _remake(plan: Path, *, as_json: bool) -> None:
         print(json.dumps({"name": made.name, "is_same": made.is_same, "weights_sha256": made.found}))
     else:
         same = (
-            "the same weights, to the last bit" if made.is_same else "other weights: another machine rounds otherwise"
+            "the weights are bit-identical" if made.is_same else "the weights differ: another machine rounds otherwise"
         )
         print(f"recommendation {made.name} made again: {same} ({made.found[:16]})")
     if not made.is_same:
         raise typer.Exit(1)
 
 
-def _print(records: "list[RunRecord]", *, as_json: bool) -> None:
+def _print(records: list[RunRecord], *, as_json: bool) -> None:
     from fairground.errors import FairgroundError, require
     from fairground.reporting.headings import with_unit
     from fairground.reporting.table_formats import text

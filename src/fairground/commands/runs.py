@@ -1,4 +1,4 @@
-"""Runs as Python users see them, and how to find them by what was asked of them."""
+"""Runs as Python users see them, and how to find them by their settings."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,12 +14,11 @@ from fairground.records.run_folder import RunFolder
 from fairground.records.store import Filters, Store
 from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import Value
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Run:
-    """One run and where it lies. `is_new` tells that this call trained it; otherwise its record was there already."""
+    """One run and its run directory. `is_new`: this call trained it; otherwise its record was there already."""
 
     record: RunRecord
     home: Path
@@ -60,10 +59,9 @@ class Run:
         from fairground.spec.identity import data_name, method_name
 
         spec = self.record.spec
-        words = f"{method_name(spec)} on {data_name(spec.get('data'))}, seed {spec.get('seed')}, {self.state}"
-        first = list(self.scores.items())[:2]
-        scores = "".join(f", test {metric} {with_unit(metric, value)}" for metric, value in first)
-        return f"<Run {self.name}: {words}{scores}>"
+        about = f"{method_name(spec)} on {data_name(spec.get('data'))}, seed {spec.get('seed')}, {self.state}"
+        scores = [f", test {metric} {with_unit(metric, value)}" for metric, value in self.scores.items()]
+        return f"<Run {self.name}: {about}{''.join(scores[:2])}>"
 
 
 class RunList(Sequence[Run]):
@@ -91,7 +89,6 @@ class RunList(Sequence[Run]):
         return iter(self._runs)
 
     def __repr__(self) -> str:
-
         return "\n".join(map(repr, self._runs)) or "<no runs>"
 
 
@@ -102,23 +99,32 @@ def runs(
     trials: bool = False,
     **settings: Setting,
 ) -> RunList:
-    """Return the runs of a home: all, those named, or those with certain settings.
+    """Return the runs of a run directory: all, those named, or those with certain settings.
 
     `names` are runs by name, or enough of its beginning, and methods by hash. The keywords are those of `train`:
     `fg.runs(loss="triplet", miner=None, **{"loss.margin": 0.2})`. Trials of a search, and models that a study joined
-    out of others, are left out unless `trials` is true; `state=None` takes unfinished runs as well.
+    out of others, are left out unless `trials` is true; `state=None` includes unfinished runs.
     """
     folder = home_folder(home)
     store, wanted = Store(folder), keyword_overrides(settings)
-    wanted = {key: _spelt(key, value) for key, value in wanted.items()}
-    found = named_records(store, names) if names else list(store.records(**_filters(wanted, state)))
+    # A component by its name in the store; a part that is left out is None.
+    for key, value in wanted.items():
+        if key in ROOM_OF and value is not None:
+            wanted[key] = canonical(ROOM_OF[key], str(value))
+    found = named_records(store, names) if names else store.records(**_filters(wanted, state))
     records = [record for record in found if state is None or record.state == state]
     if not (trials or names):
         records = without_trials(records)
+    flat = [_settings(record) for record in records]
+    known = {key for one in flat for key in one}
     for key in wanted:
-        _require_known(key, records)
-    kept = [record for record in records if all(_setting(record, key) == value for key, value in wanted.items())]
-    return RunList([Run(record=record, home=folder) for record in kept])
+        require(not known or key in known, f"no run has a setting '{key}'.{nearest(key, known)}")
+    kept = [
+        Run(record=record, home=folder)
+        for record, one in zip(records, flat, strict=True)
+        if all(one.get(key) == value for key, value in wanted.items())
+    ]
+    return RunList(kept)
 
 
 def named_records(store: Store, names: Sequence[str]) -> list[RunRecord]:
@@ -135,13 +141,6 @@ def without_trials(records: Iterable[RunRecord]) -> list[RunRecord]:
     return [record for record in records if not record.is_trial and "ensemble" not in record.spec]
 
 
-def _spelt(key: str, value: Value) -> Value:
-    """Return a component's name as it is stored; nothing is what a part that is left out has."""
-    if key not in ROOM_OF or value is None:
-        return value
-    return canonical(ROOM_OF[key], str(value))
-
-
 def _filters(wanted: Mapping[str, Any], state: State | None) -> Filters:
     """Return what the store can search by itself."""
     columns = {"loss": "loss", "data": "dataset", "protocol": "protocol", "seed": "seed"}
@@ -150,24 +149,13 @@ def _filters(wanted: Mapping[str, Any], state: State | None) -> Filters:
     return filters
 
 
-def _setting(record: RunRecord, key: str) -> Value:
-    """Return a setting of a run by its dotted key: a component's name, or one of its settings."""
-    head, _, inner = key.partition(".")
-    part = record.spec.get(head)
-    if not isinstance(part, Mapping):
-        return None if inner else part
-    return part.get(inner or "name")
-
-
-def _require_known(key: str, records: Sequence[RunRecord]) -> None:
-    """Refuse a key that no run has ever heard of: it is a slip of the pen, not an empty answer."""
-    known = {dotted for record in records for dotted in _keys(record)}
-    is_known = not known or key in known
-    require(is_known, f"no run has a setting '{key}'.{nearest(key, known)}")
-
-
-def _keys(record: RunRecord) -> Iterable[str]:
+def _settings(record: RunRecord) -> dict[str, Any]:
+    """Return the settings of a run by dotted key; that of a component itself is its name."""
+    found: dict[str, Any] = {}
     for head, part in record.spec.items():
-        yield head
         if isinstance(part, Mapping):
-            yield from (f"{head}.{inner}" for inner in part if inner != "name")
+            found[head] = part.get("name")
+            found |= {f"{head}.{inner}": value for inner, value in part.items()}
+        else:
+            found[head] = part
+    return found

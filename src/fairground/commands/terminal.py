@@ -84,6 +84,37 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
     print("\n".join(fitted(line, screen, indent=indent) for line in lines), end="\n" if lines else "")
 
 
+def print_table(texts: Sequence[Sequence[str]], *, n_names: int, spare: int) -> None:
+    """Print a heading and rows in aligned columns without the empty ones; the first `n_names` columns name a row.
+
+    In a narrow terminal, what all rows share is printed once, column `spare` goes, and the rest fills several tables.
+    """
+    kept = [column for column in range(len(texts[0])) if any(text[column] for text in texts[1:])]
+    widths = {column: max(len(text[column]) for text in texts) for column in kept}
+    screen = screen_width() or 10**9
+
+    def fits(columns: Sequence[int]) -> bool:
+        return sum(widths[column] + 2 for column in columns) - 2 <= screen
+
+    if not fits(kept):
+        same = [column for column in kept[1:] if len({text[column] for text in texts[1:]}) == 1]
+        if same:
+            print_fitted(", ".join(f"{texts[0][column]} {texts[1][column]}" for column in same))
+        kept = [column for column in kept if column not in same]
+    if not fits(kept):
+        kept = [column for column in kept if column != spare]
+    named = [column for column in kept if column < n_names]
+    tables = [[*named]]
+    for column in kept[len(named) :]:
+        if len(tables[-1]) > len(named) and not fits([*tables[-1], column]):
+            tables.append([*named])
+        tables[-1].append(column)
+    for place, columns in enumerate(tables):
+        print("\n" if place else "", end="")
+        for text in texts:
+            print("  ".join(f"{text[column]:<{widths[column]}}" for column in columns).rstrip())
+
+
 def plural(number: int, one: str, several: str = "") -> str:
     """Return a number with its noun: 1 thread, 2 threads."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"

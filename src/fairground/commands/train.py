@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -226,7 +226,7 @@ def train_command(
         return
     if is_leader() and not (quiet or as_json):
         print(card_text(card_of(spec)), end="\n\n", file=sys.stderr)
-    _train_and_print(spec, home, threads, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers)
+    _train_and_print(spec, home, as_json=as_json, quiet=quiet, threads=threads, doctor=doctor, loggers=loggers or ())
 
 
 def resume(
@@ -242,25 +242,14 @@ def resume(
     Example: fairground resume 3f2a
     """
     spec = run_spec(None, None, run, {}, home)
-    _train_and_print(spec, home, None, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers)
+    _train_and_print(spec, home, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers or ())
 
 
-def _train_and_print(
-    spec: RunSpec,
-    home: Path,
-    threads: int | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-    doctor: bool,
-    loggers: Sequence[str] | None,
-) -> None:
-    """Train, and print the record in the one process that prints."""
+def _train_and_print(spec: RunSpec, home: Path, *, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Train, and print the record in the one process that prints; `options` are those of `train_spec`."""
     try:
         with kept_for_json(as_json):
-            run = train_spec(
-                spec, home=home, threads=threads, doctor=doctor, loggers=loggers or (), quiet=quiet or as_json
-            )
+            run = train_spec(spec, home=home, quiet=quiet or as_json, **options)
     except KeyboardInterrupt as stop:
         from fairground.training.loop import StoppedError
 

@@ -50,7 +50,7 @@ class Analysis(ChecksChoices, ABC):
     """An embedding space in, findings out."""
 
     def __init__(self) -> None:
-        """Take no settings: without this, any setting of an analysis that has none would be accepted."""
+        """Take no settings; an analysis with settings has a constructor of its own."""
 
     @abstractmethod
     def measure(self, space: EmbeddingSpace) -> Findings:

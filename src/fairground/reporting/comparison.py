@@ -1,4 +1,4 @@
-"""Methods compared: table, verdicts and fairness, for people and programs.
+"""Methods compared: table, verdicts and fairness, as text and JSON.
 
 The fairness rules come first. An unfair comparison is not shown, or, on request, shown with every row and verdict
 marked. The model is fitted once, when the result is built; pages, tables and figures read this one object.
@@ -92,7 +92,6 @@ class ComparisonResult:
 
     @property
     def pairs(self) -> Sequence[Pair]:
-        """Every two methods, the leading one first."""
         return self.comparison.pairs
 
     @property
@@ -102,7 +101,6 @@ class ComparisonResult:
 
     @property
     def is_fair(self) -> bool:
-        """Tell whether the methods may share a table."""
         return self.fairness.is_fair
 
     def refusal(self) -> str:
@@ -140,7 +138,7 @@ class ComparisonResult:
         return [*known, f"no verdict on {len(lacking)} pairs: a verdict needs at least two runs of each method"]
 
     def how_to_read(self) -> str:
-        """Return by what the methods are compared and what a verdict promises."""
+        """Return the metric of the comparison and what its intervals guarantee."""
         found, n_pairs = self.comparison, len(self.pairs)
         if not self.has_intervals:
             return f"By {heading(self.metric)}; single runs have no interval:"

@@ -1,4 +1,4 @@
-"""Find what a report is about: runs of a home by name, by method, by study, or all of them."""
+"""Find the runs of a report: by name, by method, by study, or all runs of a run directory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,22 +16,22 @@ from fairground.studies.run_study import JobResult
 from fairground.studies.status import results_so_far
 
 
-def find_runs(words: Sequence[str], home: Path) -> RunSet:
-    """Return what the words name: one begun study, or runs and methods by hash; all runs but trials for no word."""
+def find_runs(names: Sequence[str], home: Path) -> RunSet:
+    """Return the runs of one study, or runs and methods by hash; without names, all runs except trials."""
     store = Store(home)
-    if len(words) == 1 and not _is_run(store, words[0]):
-        return _of_study(words[0], home)
+    if len(names) == 1 and not _is_run(store, names[0]):
+        return _of_study(names[0], home)
     found: dict[str, RunRecord] = {}
-    for word in words:
-        found |= {run.name: run for run in list(store.records(method=word)) or [store.get(word)]}
-    if not words:
+    for name in names:
+        found |= {run.name: run for run in list(store.records(method=name)) or [store.get(name)]}
+    if not names:
         found = {run.name: run for run in store.records() if not run.is_trial}
     require(len(found) > 0, f"there is no run to report in {home}; `fairground demo` makes some")
     return RunSet.in_home(with_ensembles_apart(found.values()), home)
 
 
 def study_so_far(study: StudySpec, home: Path) -> list[JobResult]:
-    """Return what the store holds of a study whose selection is over, joined models too, without running anything."""
+    """Return the finished runs of a study whose selection is over, with its joined models."""
     everything = [record for record in Store(home).records() if "ensemble" in record.spec]
     results = []
     for result in results_so_far(study, home=home):
@@ -41,24 +41,22 @@ def study_so_far(study: StudySpec, home: Path) -> list[JobResult]:
     return results
 
 
-def _of_study(word: str, home: Path) -> RunSet:
-    study = find_begun(home, word)
-    hint = begun_hint(home, word)
-    require(study is not None, f"no study or run '{word}' in {home}.{hint} `fairground list runs` lists them.")
+def _of_study(name: str, home: Path) -> RunSet:
+    study = find_begun(home, name)
+    hint = begun_hint(home, name)
+    require(study is not None, f"no study or run '{name}' in {home}.{hint} `fairground list runs` lists them.")
     assert study is not None
     runs = from_study(study_so_far(study, home), home=home, title=study.question or study.name)
-    is_any = len(runs.records) > 0
-    require(
-        is_any, f"study {study.name} has no final run yet: `fairground study status {study.name}` says how far it is"
-    )
+    hint = f"`fairground study status {study.name}` shows its progress"
+    require(len(runs.records) > 0, f"study {study.name} has no final run yet: {hint}")
     return runs
 
 
-def _is_run(store: Store, word: str) -> bool:
-    if store.names(method=word):
+def _is_run(store: Store, name: str) -> bool:
+    if store.names(method=name):
         return True
     try:
-        store.resolve(word)
+        store.resolve(name)
     except InputError:
         return False
     return True

@@ -5,19 +5,19 @@ from fairground.spec.measurement_names import declared_metric, is_share
 
 
 def heading(metric: str) -> str:
-    """Return the metric's name as papers print it; one that is not ours keeps its own."""
+    """Return the metric's name as papers print it; a user's own metric keeps its name."""
     declared = declared_metric(metric)
     return metric if declared is None else declared.title
 
 
 def show(metric: str, value: float) -> str:
-    """Return one score as text: per cent with two decimals, or four digits for what is no share."""
+    """Return one score as text: a share in per cent with two decimals, anything else with four digits."""
     return f"{100 * value:.2f}" if is_share(metric) else f"{value:.4g}"
 
 
 def with_unit(metric: str, value: float) -> str:
-    """Return one score as text with its unit; a list asks this of thousands, so whether it is a share once."""
-    return f"{100 * value:.2f} %" if is_share(metric) else f"{value:.4g}"
+    """Return one score as text with its unit."""
+    return show(metric, value) + unit(metric)
 
 
 def show_interval(metric: str, interval: Interval) -> str:
@@ -32,18 +32,18 @@ def unit(metric: str) -> str:
 
 
 def clean(name: str) -> str:
-    """Return a name in one line without signs that act on a terminal or turn the direction of the text around it."""
+    """Return a name in one line without control characters and changes of text direction."""
     return "".join(sign for sign in " ".join(name.split()) if sign.isprintable())
 
 
 def shorten(name: str, width: int) -> str:
-    """Return a clean name of at most `width` signs."""
+    """Return a clean name of at most `width` characters."""
     flat = clean(name)
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
 def squeeze(name: str, width: int) -> str:
-    """Return a clean name of at most `width` signs with its middle left out: methods often differ in their ends."""
+    """Return a clean name of at most `width` characters, shortened in the middle: methods often differ at the end."""
     flat = clean(name)
     tail = (width - 1) // 2
     return flat if len(flat) <= width else f"{flat[: width - 1 - tail]}…{flat[-tail:]}"
@@ -55,7 +55,7 @@ def small_p(p: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time span as people say it."""
+    """Return a duration in seconds, minutes or hours."""
     if seconds < 100:
         return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
     minutes = round(seconds / 60)

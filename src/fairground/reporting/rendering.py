@@ -1,4 +1,4 @@
-"""Fill in the templates of all pages: every name is escaped, and a page's policy runs our own scripts only."""
+"""Render the templates of all pages: every name is escaped, and a page's policy allows only its own scripts."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ _FOLDER = Path(__file__).parent / "templates"
 def render(
     template: str, *, title: str, styles: tuple[str, ...] = ("page.css",), live: bool = False, **values: object
 ) -> str:
-    """Return a page; a live one also carries the script that keeps it up to date, and may ask its own server."""
+    """Return a page; a live page also has the script that updates it from its server."""
     styles = (*styles, "live.css") if live else styles
     scripts = [_text(name) for name in (("page.js", "live.js") if live else ("page.js",))]
     return (
@@ -87,7 +87,7 @@ def _environment() -> "Environment":
     )
 
     def breakable(name: str) -> Markup:
-        """Let a long name be broken after an underscore."""
+        """Allow a line break after an underscore."""
         return Markup(escape(name).replace("_", Markup("_<wbr>")))
 
     def unbroken(sentence: str) -> str:

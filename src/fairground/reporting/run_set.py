@@ -1,4 +1,4 @@
-"""Runs ready for a report: records, folders and searches in one place, divided into the sections of a page."""
+"""The runs of a report: records, folders and searches, divided into the sections of a page."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,12 +22,11 @@ SectionKey = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class RunSet:
-    """Records with all their runs left behind, and how to show them.
+    """Records with the files of their runs, and how to show them.
 
-    `folders` are the runs' files by run; `trials` the searches by section, then by method's name; `names` says what to
-    call a method, by its hash; `ranges` are what was searched; `metric` is what to rank by if not by what the runs were
-    selected by; `title` is the study's question, or nothing for loose runs; `follows` and `differs` say what the study
-    says of itself and its paper.
+    `folders` are by run; `trials` are searches by section, then by method's name; `names` are methods' names by hash;
+    `ranges` are what was searched; `metric` ranks the methods (default: the metric of selection); `title` is the
+    study's question; `follows` and `differs` describe the study's relation to its paper.
     """
 
     records: tuple[RunRecord, ...]
@@ -46,19 +45,19 @@ class RunSet:
     ) -> "RunSet":
         """Return the records with the folders they have under `home`."""
         kept = tuple(records)
-        # One look at the home: asking after every one of thousands of folders takes longer than all else about them.
+        # One listing: testing thousands of folders one by one is slow.
         there = folder_names(home)
         found = {record.name: RunFolder(home, record.name) for record in kept if record.name in there}
         return cls(records=kept, folders=found, names=names or {}, title=title)
 
     @cached_property
     def analyses(self) -> dict[str, Path]:
-        """The files of curves by run, of the runs that kept any: looked for once, because many figures ask."""
+        """The files of analyses by run, where there are any; cached because many figures ask."""
         files = {name: folder.analyses for name, folder in self.folders.items()}
         return {name: path for name, path in files.items() if path.is_file()}
 
     def sections(self) -> "dict[SectionKey, RunSet]":
-        """Divide the runs by data set and protocol: those of different ones never share a table."""
+        """Divide the runs by data set and protocol, which never share a table."""
         groups: dict[SectionKey, list[RunRecord]] = {}
         keys = {run.text_without_seed: section_key(run) for run in one_of_each_spec(self.records)}
         for record in self.records:
@@ -67,7 +66,7 @@ class RunSet:
 
 
 def section_key(record: RunRecord) -> SectionKey:
-    """Return the section that a run belongs to: one for each data set, the user's own by their names."""
+    """Return the data set, by name, and the protocol of a run."""
     return data_name(record.spec.get("data", "?")), str(record.spec.get("protocol", "?"))
 
 
@@ -81,7 +80,7 @@ def names_of_joined(
 
 
 def with_ensembles_apart(records: Iterable[RunRecord]) -> list[RunRecord]:
-    """Give concatenated models a protocol of their own: they are no single models and need their own section."""
+    """Give concatenated models a protocol, and so a section, of their own."""
     return [
         replace(record, spec={**record.spec, "protocol": ensemble_protocol(str(record.spec.get("protocol")))})
         if "ensemble" in record.spec
@@ -105,7 +104,7 @@ def collected() -> Iterator[list[str]]:
 
 
 def leave_out(error: FairgroundError) -> None:
-    """Warn that a figure is made without an unreadable file, and note it for the page."""
+    """Warn that the page is made without an unreadable file, and note it for the page."""
     sentence = f"Left out: {error}"
     found = _LEFT_OUT.get()
     if found is None or sentence not in found:

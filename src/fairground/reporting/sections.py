@@ -1,4 +1,4 @@
-"""A section: everything the page says about the runs of one data set under one protocol."""
+"""A section of the page: the runs of one data set under one protocol."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -148,7 +148,7 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     for key, value in shared(flat).items():
         part, _, setting = key.partition(".")
-        # In the section's title already, or nothing to say, such as a published bug that is switched off.
+        # Left out: what is in the section's title, and published bugs that are switched off.
         if key in ("protocol", "data") or not value or (setting.endswith("_bug") and value == "false"):
             continue
         settings = parts.setdefault(part, [])

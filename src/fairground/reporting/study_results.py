@@ -1,4 +1,4 @@
-"""What a study found, for people and programs: a table per data set, folds separated and joined, and a page."""
+"""The results of a study as text, JSON and a page: a table per data set, with folds separated and joined."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -171,7 +171,7 @@ def _table(title: str, data: str, is_joined: bool, records: Mapping[str, Sequenc
 
 
 def _separated(result: JobResult) -> list[RunRecord]:
-    """Return the runs of every repeat; of one that lost a fold only the unfinished runs: it counts as unfinished."""
+    """Return the runs of every repeat; of a repeat that lost a fold only the unfinished runs."""
     n_folds = len(result.job.study.folds.used)
     repeats = [result.runs[i : i + n_folds] for i in range(0, len(result.runs), n_folds)]
     kept: list[RunRecord] = []

@@ -1,7 +1,13 @@
+"""Headlines, notes, verdicts and the text of a study: what each says, and when."""
+
 from dataclasses import replace
 
+import pytest
+
 from fairground.records.record import Finding
-from fairground.reporting.sentences import headline_of, join_names, notes_of, question_of
+from fairground.reporting.comparison import ComparisonResult, confidence_of
+from fairground.reporting.sentences import headline_of, join_names, notes_of
+from fairground.reporting.study_results import StudyTable
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_provenance, make_record
 from tests.reporting.fixtures import make_study
@@ -45,13 +51,6 @@ def test_a_sealed_test_split_is_said():
     run = make_record()
     sealed = replace(run, scores=tuple(score for score in run.scores if score.split == "validation"))
     assert "on the validation classes (the test classes are still sealed)" in headline([sealed])
-
-
-def test_the_question_fits_the_table():
-    table = ResultTable.from_records(make_study())
-    assert question_of(table, "icons") == "Which of these 4 methods best retrieves unseen classes of icons?"
-    alone = ResultTable.from_records([make_record()])
-    assert question_of(alone, "icons").startswith("How well does triplet retrieve")
 
 
 def test_words_are_joined_as_people_do():
@@ -99,3 +98,56 @@ def test_what_the_doctor_found_is_a_warning_of_its_method():
     warning = next(note for note in said if "margin in" in note.text)
     assert warning.is_warning
     assert warning.text.endswith(": stuck at margin in 1 of 2 runs. the loss stands. Try: lower the rate.")
+
+
+def confidence(*groups):
+    records = [run for group in groups for run in group]
+    comparison = ComparisonResult.from_records(records)
+    return comparison, confidence_of(comparison)
+
+
+def test_what_would_settle_it_is_said_against_the_leader():
+    comparison, found = confidence(
+        runs("a", 0.50, 0.51, 0.52, 0.50),
+        runs("b", 0.44, 0.52, 0.53, 0.45),
+        runs("c", 0.10, 0.12, 0.11, 0.10),
+        runs("d", 0.09, 0.12, 0.10, 0.10),
+    )
+    assert comparison.best == ("a", "b")
+    told = {chance.label: chance.settled_by for chance in found.chances}
+    assert told["a"] == "highest mean"
+    assert told["b"].startswith("about ")
+    assert (told["c"], told["d"]) == ("settled", "settled")
+    chances = {chance.label: chance.probability for chance in found.chances}
+    assert sum(chances.values()) == pytest.approx(1)
+    assert chances["a"] > chances["b"] > chances["c"] == 0
+    assert (found.n_more, len(found.sentences)) == (0, 6)
+
+
+def test_one_method_or_one_seed_has_no_chances():
+    assert confidence(runs("a", 0.5, 0.6))[1] is None
+    comparison, found = confidence(runs("a", 0.5), runs("b", 0.4))
+    assert comparison.how_to_read() == "By MAP@R; single runs have no interval:"
+    assert found.chances == ()
+    assert found.sentences == ("a and b: not settled; a verdict needs at least two runs of each",)
+
+
+def table_of(*records) -> StudyTable:
+    names = {record.method: record.spec["loss"]["name"] for record in records}
+    return StudyTable(title="icons", data="icons", is_joined=False, records=records, names=names)
+
+
+def test_what_to_bear_in_mind_stands_under_the_table():
+    records = [make_record(loss=loss, seed=seed) for loss in ("triplet", "margin") for seed in range(3)]
+    assert "Caveats" not in table_of(*records).text()
+    other = make_record(loss="margin", seed=2, provenance=make_provenance(threads=2))
+    text = table_of(*records[:-1], other).text(width=120)
+    assert "Caveats:\n  threads: Not run with the same number of threads: " in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_a_table_without_a_finished_run_says_nothing_of_scores():
+    failed = [make_record(loss=loss, state="failed") for loss in ("triplet", "margin")]
+    text = table_of(*failed).text()
+    assert text.endswith("No run has finished, so there is no score.\n")
+    assert "seeds" not in text

@@ -1,0 +1,123 @@
+"""`fairground export RUN -o FOLDER` writes a trained model; `fairground embed MODEL DATA -o FILE` uses it."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairground.commands.options import HOME, AsJson, Home, Quiet
+from fairground.commands.progress import counted
+from fairground.commands.terminal import print_fitted
+
+if TYPE_CHECKING:
+    from fairground.deploy.inputs import EmbeddingInputs
+
+MODEL_HELP = "A run's name (or enough of its hash), or a folder that `fairground export` wrote."
+DATA_HELP = "A folder of images (class folders or loose), a table, one image, a file of features, or `icons`."
+SkipUnreadable = Annotated[
+    bool,
+    typer.Option(
+        "--skip-unreadable",
+        help="Leave out pictures that cannot be read, and name them in what is written. Decodes every picture twice.",
+    ),
+]
+Tell = Callable[[str, int, int], None]
+
+
+def export(
+    model: Annotated[str, typer.Argument(metavar="RUN", help=MODEL_HELP)],
+    out: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Also write model.onnx, for any batch size, checked against torch.")
+    ] = False,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Write a run's selected model with its preprocessing, thresholds, scores with intervals, and a model card.
+
+    Weights are safetensors and everything else is text: no file of the folder can run anything.
+
+    Example: fairground export 3f2a -o my_model --onnx
+    """
+    from fairground.deploy.model_folder import open_model, write_model
+
+    metadata = write_model(open_model(model, home=home), out, onnx=onnx)
+    if as_json:
+        print(json.dumps({"folder": str(out), **json.loads(metadata.to_json())}))
+        return
+    print_fitted(
+        f"wrote {out}: {metadata.trunk.name} to {metadata.embedding_dim} numbers, {len(metadata.classes)} classes seen"
+    )
+    for found in metadata.thresholds:
+        print_fitted(f"  {found.sentence()}")
+    if not metadata.thresholds:
+        print_fitted(f"  no threshold: {metadata.why_no_threshold()}")
+    if metadata.onnx is not None:
+        shape = " x ".join(str(length) for length in metadata.onnx.shape)
+        print_fitted(
+            f"  model.onnx takes n x {shape} and differs from torch by {metadata.onnx.largest_difference:.1e} at most"
+        )
+
+
+def embed(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
+    out: Annotated[Path, typer.Option("--output", "-o", help="An .npz file, or an .npy file with a .json beside it.")],
+    raw: Annotated[bool, typer.Option("--raw", help="As the network gives them, not scaled to length one.")] = False,
+    skip_unreadable: SkipUnreadable = False,
+    home: Home = HOME,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Embed pictures or features in order, with their files and, where known, their classes.
+
+    Memory stays small whatever the number of images. Pictures that cannot be read are refused with a list, or left out
+    and named with --skip-unreadable.
+
+    Example: fairground embed my_model my_photos -o embeddings.npz
+    """
+    from fairground.deploy.embedding_file import embed_to_file
+    from fairground.deploy.model_folder import open_model
+
+    opened = open_model(model, home=home, measured=False)
+    with readable_inputs(data, "embedding", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
+        embed_to_file(opened, inputs, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
+    if as_json:
+        found = {"file": str(out), "n": len(inputs), "embedding_dim": opened.metadata.embedding_dim}
+        print(json.dumps({**found, "has_labels": inputs.labels is not None, "left_out": list(inputs.left_out)}))
+    else:
+        known = "" if inputs.labels is None else f" of {len(set(inputs.labels.tolist()))} classes"
+        print_fitted(f"wrote {out}: {len(inputs):,} embeddings of {opened.metadata.embedding_dim} numbers{known}")
+
+
+@contextmanager
+def readable_inputs(
+    data: str, title: str, *, is_quiet: bool, skip_unreadable: bool
+) -> Iterator[tuple["EmbeddingInputs", Tell]]:
+    """Yield what is to be embedded, and what shows the progress.
+
+    Unreadable images are left out and named if `skip_unreadable`; otherwise the first one is refused with all others.
+    """
+    from fairground.deploy.inputs import listed, read_inputs, unreadable, without
+    from fairground.errors import DataError
+
+    inputs = read_inputs(data)
+    with counted(title, is_quiet=is_quiet) as tell:
+
+        def faults() -> dict[str, str]:
+            return unreadable(inputs, lambda done, of: tell("looking for unreadable pictures", done, of))
+
+        if skip_unreadable and (found := faults()):
+            inputs = without(inputs, found)
+            print(f"left out: {listed(found)}", file=sys.stderr)
+        try:
+            yield inputs, tell
+        except DataError as error:
+            if not (found := faults()):
+                raise
+            which = f"of {len(inputs)} pictures {listed(found)}"
+            raise DataError(f"{which}\nMove them away, or pass --skip-unreadable.") from error
