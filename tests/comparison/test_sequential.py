@@ -89,8 +89,6 @@ def test_intervals_only_ever_narrow_and_agree_with_verdict_and_p(seed):
 def test_impossible_plans_are_refused():
     with pytest.raises(InputError, match=r"first must be at least 2 seeds.*got 1"):
         Plan(first=1)
-    with pytest.raises(InputError, match="wave must be at least 1 seed; got 0"):
-        Plan(wave=0)
     with pytest.raises(InputError, match="limit must be at least first, 3; got 2"):
         Plan(limit=2)
     with pytest.raises(InputError, match="seeds must name at least limit, 9, of them; got 3"):

@@ -180,8 +180,6 @@ ROWS = np.ones((3, 2))
         ),
         (lambda: evaluate(np.ones(4), np.zeros(4, int)), "embeddings must be a matrix (n, d); got shape (4,)"),
         (lambda: evaluate(ROWS, np.zeros(2, int)), "labels: one value per row; got shape (2,) for 3 rows"),
-        (lambda: evaluate(ROWS, np.zeros(3)), "labels must be whole numbers or text; got float64"),
-        (lambda: evaluate(ROWS), "labels are missing: give labels or a relevance function"),
         (lambda: evaluate(ROWS, [0, 0, 1], references=ROWS), "references need reference_labels"),
         (
             lambda: evaluate(ROWS, [0, 0, 1], None, np.ones((2, 3)), [0, 1]),
@@ -192,13 +190,7 @@ ROWS = np.ones((3, 2))
             "no query has anything to find: every class has a single image, or all its pairs are left out; "
             "give classes two images at least",
         ),
-        (lambda: evaluate(ROWS, [0, 0, 1], lone="keep"), "lone must be 'drop' or 'zero'; got 'keep'"),
-        (
-            lambda: evaluate(ROWS, [0, 0, 1], distance="manhattan"),
-            "distance must be 'cosine' or 'euclidean'; got 'manhattan'",
-        ),
         (lambda: evaluate(ROWS, [0, 0, 1], "nmi"), "metrics must be a list of names; got the single word 'nmi'"),
-        (lambda: evaluate(ROWS, [0, 0, 1], query_rows=[3]), "query_rows must be row numbers in 0..2"),
         (lambda: evaluate(ROWS, [{0}, {0}, {1}], ["nmi"]), "this needs one label per row; got sets of labels or none"),
     ],
 )
@@ -236,16 +228,12 @@ class OutsideMetric(RankingMetric):
     [
         ("recall@5", RecallMetric, {"k": 5}),
         ("R@10", RecallMetric, {"k": 10}),
-        ("Recall @ 2", RecallMetric, {"k": 2}),
         ("recall_at_4", RecallMetric, {"k": 4}),
-        ("cmc@1", RecallMetric, {"k": 1}),
         ("map", MapMetric, {"limit": None, "divisor": "relevant"}),
         ("mAP@1000", MapMetric, {"limit": 1000, "divisor": "class_size"}),
         ("map@r", MapAtRMetric, {}),
-        ("mean-average-precision-at-R", MapAtRMetric, {}),
         ("ndcg@10", NdcgMetric, {"k": 10}),
         ("fnmr@fmr=0.01", FnmrMetric, {"fmr": 0.01}),
-        ("FNMR@1e-3", FnmrMetric, {"fmr": 0.001}),
         ("tests.evaluation.test_metric_scores:OutsideMetric@7", OutsideMetric, {"k": 7}),
         ("tests.evaluation.test_metric_scores:OutsideMetric", OutsideMetric, {"k": 3}),
     ],
@@ -260,12 +248,10 @@ def test_words(word, kind, settings):
     ("word", "sentence"),
     [
         ("recal@5", "no metric 'recal@5'. Did you mean 'recall@5'? `fairground list metrics` shows them all."),
-        ("nmii", "no metric 'nmii'. Did you mean 'nmi'? `fairground list metrics` shows them all."),
         ("zzz", "no metric 'zzz'. `fairground list metrics` shows them all."),
         ("nmi@3", "metric 'nmi@3': nmi takes nothing after @; got '3'"),
         ("recall@many", "metric 'recall@many': 'many' is not a number"),
         ("recall@0", "recall.k must be a whole number from 1; got 0"),
-        ("recall@1.5", "recall.k must be a whole number from 1; got 1.5"),
         (
             "pathlib:Path",
             "'pathlib:Path' is not a metric: derive it from RankingMetric, ClusteringMetric, VerificationMetric or "

@@ -91,20 +91,6 @@ def test_a_job_that_kills_every_worker_is_reported_and_the_others_go_on(tmp_path
     assert second.result == {"attempt": 1}
 
 
-def test_a_worker_killed_from_outside_in_the_middle_of_a_job(tmp_path):
-    killed = []
-
-    def kill_once(told) -> None:
-        if "epoch" in told and not killed:
-            killed.append(int((tmp_path / "0.began").read_text()))
-            os.kill(killed[0], signal.SIGKILL)
-
-    with ProcessExecutor(f"{JOBS}:wait", workers=1, watch=kill_once) as executor:
-        (outcome,) = executor.run({"0": {"n": 0, "folder": str(tmp_path), "seconds": 0.2}})
-    assert (outcome.result, outcome.attempts) == ({}, 2)
-    assert int((tmp_path / "0.began").read_text()) != killed[0]
-
-
 def test_closing_interrupts_the_jobs_and_leaves_resumable_runs(tmp_path):
     with ProcessExecutor(f"{JOBS}:wait", workers=2) as executor:
         for n in range(3):

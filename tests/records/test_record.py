@@ -88,12 +88,3 @@ def test_what_is_not_a_record_is_refused(change: dict[str, object]) -> None:
     plain.pop("spec")
     with pytest.raises(StoreError, match="this is not a fairground record: 'spec'"):
         RunRecord.from_plain(plain)
-
-
-def test_of_two_scores_of_a_name_the_first_counts_and_scores_keep_their_order() -> None:
-    scores = tuple(
-        Score(metric=name, split="test", value=value) for name, value in (("b", 1.0), ("a", 2.0), ("b", 3.0))
-    )
-    record = replace(make_record(), scores=scores)
-    assert list(record.values().items()) == [(("b", "test"), 1.0), (("a", "test"), 2.0)]
-    assert record.score("b") == 1.0

@@ -5,7 +5,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,21 +176,6 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     for write in (lambda store: store.append(make_record()), lambda store: store.note_event("x")):
         with pytest.raises(StoreError, match=r"cannot write .*file"):
             write(Store(tmp_path / "file" / "home"))
-
-
-def test_threads_may_share_a_store_and_read_while_others_write(tmp_path):
-    store = Store(tmp_path)
-
-    def work(seed: int) -> None:
-        store.append(make_record(seed=seed))
-        assert make_record(seed=seed).name in store.names()
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(store.names()) == 8
 
 
 WRITER = """

@@ -4,7 +4,6 @@ import pytest
 from studies.results.claims import c15_transfer, c17_finetuning
 from studies.results.page import Page
 from studies.results.records import ExportedRun
-from studies.results.variants import Variants
 
 from tests.results.test_results import field
 
@@ -71,15 +70,3 @@ def test_an_order_is_compared_with_itself_by_halves_of_the_seeds() -> None:
     assert page is not None
     rows = page.sections[0].text.splitlines()
     assert rows[2] == "| CUB-200-2011, head on frozen features | 8 | 5 | +1.00 |"
-
-
-def test_variants_are_set_against_their_base_on_shared_seeds() -> None:
-    scores = {"X, a": {1: 0.1, 2: 0.2}, "X, b": {1: 0.2, 2: 0.3}, "Y, a": {1: 0.5}, "Y, b": {1: 0.7}}
-    found = Variants(scores=scores, base="a", names={"a": "the base", "b": "the other", "c": "never tried"})
-    assert found.losses == ["X", "Y"]
-    assert list(found.changes) == ["b"]
-    assert found.overall["b"].mean == pytest.approx(0.15)
-    rows = found.table("variant", "change").splitlines()
-    assert rows[2] == "| the base | 15.00 | 50.00 |  |"
-    assert rows[3].startswith("| the other | 25.00 | 70.00 | +15.00 [")
-    assert len(rows) == 4  # what was never tried has no row

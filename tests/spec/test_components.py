@@ -130,13 +130,9 @@ def test_of_a_part_that_is_not_ours_nothing_is_read(name):
 @pytest.mark.parametrize(
     ("room", "name", "settings"),
     [
-        ("losses", "triplet", {"margin": 9.0}),
         ("losses", "triplet", {"margin": 4.5, "power": 2}),
-        ("losses", "quadruplet", {"second_margin": 3.0}),
         ("losses", "arc_face", {"margin": 181.0, "margin_unit": "degrees"}),
         ("losses", "ranked_list", {"margin": 1.5, "alpha": 1.2}),
-        ("losses", "recall_at_k", {"ks": [0]}),
-        ("losses", "cross_batch_memory", {"size": 0}),
         ("miners", "semihard", {"margin": -1.0}),
         ("miners", "rho_distance", {"lo": 1.0, "hi": 0.5}),
     ],

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from fairground.errors import ClusterError, SealError, StoreError
+from fairground.errors import SealError, StoreError
 from fairground.records.store import Store
 from fairground.reporting.study_results import results_plain, results_text, write_study_page
 from fairground.spec.study import study_hash
 from fairground.spec.study_jobs import jobs_of
 from fairground.spec.study_load import load_study
-from fairground.studies.executors.executor import InlineExecutor, executor_named
+from fairground.studies.executors.executor import executor_named
 from fairground.studies.folder import find_begun, folder_of
 from fairground.studies.run_study import run_study
 from fairground.studies.search import search
@@ -246,26 +246,3 @@ def test_a_half_written_wave_is_taken_up_where_it_stopped(tmp_path):
     assert next(search(job, trial_store)).specs == first
     assert [trial.state for trial in trial_store.trials(job.label)] == ["asked"] * 3
     assert trial_store.path.read_text() == text
-    trial_store.path.write_text("rubbish\n" + text)
-    with pytest.raises(StoreError, match="is damaged: 'rubbish' is not a trial"):
-        trial_store.trials(job.label)
-
-
-class Vanishing(InlineExecutor):
-    """A cluster whose last node goes after so many outcomes."""
-
-    left = 9
-
-    def _next(self):
-        if self.left == 0:
-            raise ClusterError("no node of the cluster has had room for 300 seconds")
-        self.left -= 1
-        return super()._next()
-
-
-def test_a_cluster_that_is_gone_leaves_a_study_to_resume(undisturbed, tmp_path):
-    jobs = {"run_job": f"{JOBS}:quadratic", "join_job": f"{JOBS}:join"}
-    with pytest.raises(ClusterError, match="no node of the cluster"):
-        run_study(small(), home=tmp_path, spawn=Vanishing, **jobs)
-    assert all(record.state != "failed" for record in Store(tmp_path).records())
-    assert digits(study_results(small(), tmp_path)) == digits(undisturbed[1])

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from fairground.records.record import EpochRow
-from fairground.training.doctor import ProxyUsage, class_vectors_of
+from fairground.training.doctor import ProxyUsage
 from fairground.training.doctor_signs import SIGNS, EpochCheck, History, Observation, WatchedRun
 from tests.training.tiny import tiny
 
@@ -142,14 +142,6 @@ def test_vectors_without_a_gradient_are_known_from_the_optimiser() -> None:
     optimiser.step()
     assert ProxyUsage(proxies, optimiser, is_decayed=False).judge()["n_untouched"] == 2
     assert ProxyUsage(proxies, optimiser, is_decayed=True).judge()["n_untouched"] == 0
-
-
-def test_class_vectors_are_found_by_their_shape() -> None:
-    module = nn.Module()
-    module.beta = nn.Parameter(torch.zeros(5))
-    assert class_vectors_of(module, n_classes=5, embedding_dim=3) is None
-    module.proxies = nn.Parameter(torch.zeros(5, 2, 3))
-    assert class_vectors_of(module, n_classes=5, embedding_dim=3) is module.proxies
 
 
 def test_where_less_is_better_a_rising_score_is_overfitting_and_a_falling_one_is_not() -> None:

@@ -44,14 +44,9 @@ HERE = "tests.training.test_external"
 @pytest.mark.parametrize(
     "words",
     [
-        ["loss=pytorch_metric_learning.losses:CircleLoss", "loss.m=0.3"],
         ["loss=pytorch_metric_learning.losses:ArcFaceLoss", "loss.margin=20"],
         ["loss=pytorch_metric_learning.losses:TripletMarginLoss", "miner=distance_weighted"],
         ["loss=triplet", "miner=pytorch_metric_learning.miners:DistanceWeightedMiner"],
-        [
-            "loss=pytorch_metric_learning.losses:ContrastiveLoss",
-            "miner=pytorch_metric_learning.miners:MultiSimilarityMiner",
-        ],
         [f"loss={HERE}:HomeMadeLoss", "loss.weight=0.5"],
         [f"loss={HERE}:RawModule"],
     ],

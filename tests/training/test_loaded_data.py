@@ -26,11 +26,3 @@ def test_a_file_is_loaded_once_until_it_changes(tmp_path: Path, monkeypatch: pyt
     changed = load_table(part)
     assert changed.table is not first.table
     assert changed.fingerprint != first.fingerprint
-
-
-def test_other_settings_are_another_table() -> None:
-    def part(seed: int) -> ComponentSpec:
-        return ComponentSpec(name="synthetic", settings={"n_classes": 4, "per_class": 2, "size": 8, "seed": seed})
-
-    assert load_table(part(0)).table is load_table(part(0)).table
-    assert load_table(part(1)).fingerprint != load_table(part(0)).fingerprint

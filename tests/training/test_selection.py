@@ -116,12 +116,6 @@ def test_where_less_is_better_the_epoch_with_the_lowest_score_is_selected(metric
     assert record.score(metric, "validation") == min(found.values())
 
 
-def test_each_metrics_own_best_epoch_is_its_lowest_where_less_is_better(tmp_path: Path) -> None:
-    record = run(tiny(*ON_TEST, *judged_by("eer", "data.noise=1.5", "training.epochs=4")), home=tmp_path)
-    assert record.score("eer") == min(looks(record, "eer").values())
-    assert record.score("map@r") == max(looks(record, "map@r").values())
-
-
 def test_a_record_says_how_it_was_selected_and_clustered(tmp_path: Path) -> None:
     clustered = ("nmi", "ami", "f1", "purity")
     words = f"evaluation.metrics={['map@r', *clustered]}"
