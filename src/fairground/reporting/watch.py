@@ -82,6 +82,7 @@ class RunCard:
     rows: Sequence[EpochRow]
     state: str
     test_score: float | None
+    validation_score: float | None
     seconds: float
     started: str
     failure: str = ""
@@ -94,11 +95,13 @@ class RunCard:
             rows=record.epochs,
             state=record.state,
             test_score=None,
+            validation_score=None,
             seconds=record.provenance.wall_seconds,
             started=record.provenance.started,
             failure=record.failure or "",
         )
-        return replace(card, test_score=record.score(card.metric))
+        validation = record.score(card.metric, "validation")
+        return replace(card, test_score=record.score(card.metric), validation_score=validation)
 
     @classmethod
     def from_folder(cls, folder: RunFolder) -> "RunCard | None":
@@ -106,15 +109,17 @@ class RunCard:
         seen = run_in_progress(folder)
         if seen is None:
             return None
-        return cls(
+        card = cls(
             name=seen.name,
             spec=seen.spec,
             rows=seen.rows,
             state="running" if seen.is_at_work else "stopped",
             test_score=None,
+            validation_score=None,
             seconds=seen.seconds,
             started=seen.started,
         )
+        return replace(card, validation_score=card.curve[-1][1] if card.curve else None)
 
     @cached_property
     def flat(self) -> dict[str, str]:
@@ -174,8 +179,8 @@ class RunCard:
 
     @property
     def score(self) -> float | None:
-        """The test score; while the test split is sealed, the newest validation score."""
-        return self.test_score if self.test_score is not None or not self.curve else self.curve[-1][1]
+        """The test score; while the test split is sealed, the validation score of the record or the newest epoch."""
+        return self.validation_score if self.test_score is None else self.test_score
 
     @property
     def shown_score(self) -> str:
