@@ -91,3 +91,11 @@ def test_coverage_as_json_has_a_line_for_every_number(capsys):
     assert len(lines) == len(published_rows())
     assert all(bool(line["study"]) == bool(line["command"]) == (not line["reason"]) for line in lines)
     assert all((line["cost"] > 0) == bool(line["study"]) for line in lines)
+
+
+@pytest.mark.parametrize("table", [f"roth2020/table{number}" for number in range(2, 10)])
+def test_every_trained_table_of_roth_says_what_it_was_selected_on(
+    table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fairground("published", table) == 0
+    assert "SELECTED ON THE TEST SET" in capsys.readouterr().out

@@ -377,3 +377,45 @@ def test_the_reality_checks_own_batches_are_fair_and_said():
     found = judge({"sampler__per_class": 1}, {"sampler__per_class": 4})
     assert found.is_fair
     assert {flag.flag for flag in found.flags} == {"per_class"}
+
+
+# "papers that use a higher dimensionality than their competitors".
+@pytest.mark.parametrize(("ours", "theirs"), [(128, 64), (512, 384), (512, 64), (1536, 64), (512, 128)])
+def test_more_dimensions(ours, theirs):
+    found = judge({"head__embedding_dim": ours}, {"head__embedding_dim": theirs})
+    assert rules_of(found) == {"embedding_dim"}
+
+
+@pytest.mark.parametrize("size", [227, 224])
+def test_larger_crops(size):
+    theirs = {"transform": {"name": "crop", "resize": 256, "crop": size, "flip": 0.5}}
+    ours = {"transform": {"name": "crop", "resize": 256, "crop": 256, "flip": 0.5}}
+    found = judge(ours, theirs)
+    assert [(d.rule, d.what) for d in found.differences] == [("preprocessing", "transform.crop")]
+
+
+def test_another_learning_rate_but_the_loss_may_have_its_own():
+    assert rules_of(judge({"optimiser__lr": 1e-6}, {"optimiser__lr": 1e-5})) == {"optimiser"}
+    assert judge({"optimiser__loss_lr": 6.04e-3}, {"optimiser__loss_lr": None}).is_fair
+
+
+# Section 3.3 and the optimal settings of the supplementary page.
+def test_fifty_trials_against_a_copied_baseline():
+    found = judge({"fields": searched(50)}, {})
+    assert rules_of(found) == {"search_budget"}
+    assert "less_tuning" in {flag.flag for flag in found.flags}
+
+
+@pytest.mark.parametrize(
+    ("loss", "setting", "value", "searched"),
+    [
+        ("cos_face", "scale", 100.0, LogReal(low=0.01, high=100.0)),
+        ("arc_face", "scale", 100.0, LogReal(low=0.01, high=100.0)),
+        ("multi_similarity", "alpha", 0.01, LogReal(low=0.01, high=50.0)),
+        ("contrastive", "positive_margin", -0.2, Real(low=-0.2, high=0.3)),
+    ],
+)
+def test_optima_on_a_bound(loss, setting, value, searched):
+    ranges = {f"loss.{loss}.{setting}": searched}
+    told = raised(ranges=ranges, tuned=method(loss=loss, **{f"loss__{setting}": value}))
+    assert f"loss.{setting} = {value:g} is on the" in told["bound"]

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 
 from fairground.comparison.intervals import t_interval
@@ -29,3 +30,18 @@ def test_impossible_input_is_refused():
         t_interval([1.0, math.nan])
     with pytest.raises(InputError, match="level must be between 0 and 1; got 95"):
         t_interval([1.0, 2.0], level=95)
+
+
+def test_ten_values_as_the_reality_check_reports_them():
+    # t(0.975, 9) = 2.2622
+    values = [68.1, 68.3, 67.9, 68.0, 68.2, 68.1, 68.4, 67.8, 68.0, 68.2]
+    deviation = np.std(values, ddof=1)
+    assert t_interval(values).half_width == pytest.approx(2.2622 * deviation / math.sqrt(10), rel=1e-4)
+
+
+def test_t_intervals_cover_at_their_rate():
+    random = np.random.default_rng(0)
+    studies = random.normal(0.7, 0.02, size=(1000, 4))
+    found = [t_interval(study) for study in studies.tolist()]
+    covered = sum(interval.low <= 0.7 <= interval.high for interval in found)
+    assert 930 <= covered <= 970

@@ -16,9 +16,10 @@ from fairground.recommendation.advice import (
 )
 from fairground.recommendation.budget import Budget
 from fairground.recommendation.candidates import Candidate, plain
-from fairground.recommendation.decision import Decision, decide
+from fairground.recommendation.decision import Decision, RankedMethod, decide
 from fairground.recommendation.measurements import Measurement, Measurements
 from fairground.recommendation.race import Race
+from fairground.reporting.rendering import RacePage, write_race_page
 
 FROZEN = plain("frozen network")
 HEAD = Candidate(loss="SupCon", settings={"loss": "sup_con"}, steps=90)
@@ -109,3 +110,37 @@ def test_table_verdicts_and_advice_have_one_source() -> None:
     mean = found.comparison.estimate(HEAD.label).mean
     assert rows[1][1].startswith(f"{100 * mean:.2f} ± ")
     assert advice(found, test)[1].startswith(verdicts_of(found)[0].rstrip("."))
+
+
+def test_without_any_measurement_the_frozen_network_is_what_there_is() -> None:
+    nothing = RankedMethod(candidate=FROZEN, label="frozen network", scores={}, n_repeats=0, seconds=0.0)
+    found = Decision(
+        metric="recall@1",
+        chosen=nothing,
+        frozen=nothing,
+        methods=(nothing,),
+        comparison=None,
+        n_tried=0,
+        is_confirmed=False,
+    )
+    assert advice(found, UnsealedScores())[0] == "Take the frozen network: nothing has been measured yet."
+
+
+def test_the_page_says_what_the_advice_says(tmp_path) -> None:
+    found, test = decided(0.06), opened(0.56, 0.5)
+    page = RacePage(
+        frozen="frozen network",
+        title="Which method for <b>birds</b>?",
+        advice=advice(found, test),
+        columns=table_columns(("recall@1",), is_open=True),
+        rows=table_rows(found, test, ("recall@1",)),
+        verdicts=verdicts_of(found),
+        steps=("20 images.",),
+        commands=("fairground embed model MY_IMAGES",),
+        counts={"images": "20"},
+    )
+    text = write_race_page(page, tmp_path / "report.html").read_text().replace("\u00a0", " ")
+    assert "&lt;b&gt;birds&lt;/b&gt;" in text
+    for sentence in (*page.advice, *page.verdicts):
+        assert sentence in text
+    assert ("Sealed: the test classes were not opened" in text) is page.has_sealed

@@ -251,3 +251,9 @@ def test_phases_share_the_time_and_work_starts_only_where_it_fits():
     fits = budget.left("race") / MARGIN
     assert budget.has_room("race", 0.99 * fits)
     assert not budget.has_room("race", 1.01 * fits)
+
+
+def test_with_nothing_else_measured_the_frozen_network_is_taken():
+    decision = decide(race(Machine({"b": 0.6}), limit=1.5))
+    assert decision.is_frozen
+    assert decision.comparison is None

@@ -1,5 +1,6 @@
 """Records as files, the index over them, events; and what happens if the index cannot be used."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -214,3 +215,54 @@ def test_a_killed_writer_loses_at_most_the_record_it_was_writing(tmp_path):
         # One record may have been written and not yet reported.
         assert reported <= len(names) <= reported + 1
     assert all(run.state == "done" for run in Store(tmp_path).records())
+
+
+def test_the_index_may_be_deleted_at_any_time(store, tmp_path):
+    runs = [make_record(seed=seed) for seed in range(5)]
+    store.append_all(runs)
+    before = store.summaries()
+    (tmp_path / FILE_NAME).unlink()
+    assert (store.summaries(), list(store.records())) == (before, runs)
+
+
+def locked_index(path: Path) -> sqlite3.Connection:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    return other
+
+
+def foreign_index(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE record (theirs)")
+
+
+def full_disk(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/dev/full")
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("spoil", [locked_index, foreign_index, full_disk, folder])
+def test_a_finished_run_is_stored_whatever_the_index_is(store, tmp_path, spoil):
+    store.append(make_record())
+    assert len(store.names()) == 1
+    kept = spoil(tmp_path / FILE_NAME)
+    assert store.append(make_record(seed=1)) == "current"
+    assert RunFolder(tmp_path, make_record(seed=1).name).record.exists()
+    with pytest.warns(DamageWarning, match=r"index\.sqlite cannot be used .*; reading every record"):
+        assert len(store.names()) == 2
+    store.append(make_record(seed=2))
+    assert [run.spec["seed"] for run in store.records()] == [0, 1, 2]
+    del kept
+
+
+def test_a_record_is_plain_json_that_a_person_can_read(store, tmp_path):
+    record = make_record()
+    store.append(record)
+    text = RunFolder(tmp_path, record.name).record.read_text()
+    assert json.loads(text)["body"] == json.loads(record.to_json())

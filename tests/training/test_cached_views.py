@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 
 from fairground.evaluation.embed import embed
 from fairground.loading.resized_images import list_caches, remove_cache
-from fairground.records.events import StagesCached
+from fairground.records.events import BatchTrained, StagesCached
 from fairground.training.assemble import assemble
 from fairground.training.cached_views import CachedViews, prepare_inputs
 from fairground.training.loop import StoppedError
@@ -102,3 +103,37 @@ def test_a_stored_run_is_measured_from_its_images(tmp_path: Path) -> None:
     record = run(tiny(*LAST), home=tmp_path / "home")
     scores = evaluate_stored(tmp_path / "home", record.name, split="validation")
     assert scores["map@r"] == pytest.approx(record.score("map@r", "validation"), abs=5e-3)
+
+
+def test_many_fill_one_cache_at_once(tmp_path: Path) -> None:
+    spec = tiny(*LAST, "data.per_class=40")
+    alone = prepare_inputs(assemble(spec), spec, listen=lambda _: None)
+    rows = alone.split.train
+    wanted = [alone.transform.cache.read(f"view-{view:04d}", rows) for view in range(3)]  # type: ignore[attr-defined]
+    remove_cache(list_caches()[0])
+    told: list[list[Any]] = [[], []]
+    workers = [
+        threading.Thread(target=lambda own=own: prepare_inputs(assemble(spec), spec, listen=own.append)) for own in told
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert all(own and own[-1].n_done == own[-1].n_views for own in told if own)
+    both = prepare_inputs(assemble(spec), spec, listen=lambda _: None)
+    found = [both.transform.cache.read(f"view-{view:04d}", rows) for view in range(3)]  # type: ignore[attr-defined]
+    assert all(np.array_equal(one, other) for one, other in zip(wanted, found, strict=True))
+
+
+def test_a_cache_removed_while_a_run_trains_is_made_again(tmp_path: Path) -> None:
+    fresh, _ = events_of(*LAST, home=tmp_path / "one")
+    removed: list[str] = []
+
+    def remove(event: Any) -> None:
+        if isinstance(event, BatchTrained) and event.batch == 3 and not removed:
+            removed.append("")
+            remove_cache(list_caches()[0])
+
+    record = run(tiny(*LAST), home=tmp_path / "two", listen=remove)
+    assert removed
+    assert json.loads(record.digits()) == fresh

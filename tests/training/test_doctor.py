@@ -75,3 +75,33 @@ def test_the_doctor_moves_no_digit_and_can_be_sent_away(tmp_path: Path) -> None:
     assert watched.name == alone.name
     assert watched.findings
     assert alone.findings == ()
+
+
+class Power:
+    """Stops a run after so many batches, as Ctrl-C would."""
+
+    def __init__(self, batches: int) -> None:
+        self.left = batches
+
+    def __call__(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize(("sign", "stops"), [("stuck_at_margin", (7, 16, 5, 99)), ("dead_proxies", (7, 16))])
+def test_a_resumed_run_has_the_findings_of_an_undisturbed_one(
+    sign: str, stops: tuple[int, ...], tmp_path: Path
+) -> None:
+    spec = tiny(*ILL[sign])
+    whole = run(spec, home=tmp_path / "whole")
+    told: list[str] = []
+
+    def listen(event: Event) -> None:
+        told.extend([event.sentence] if isinstance(event, SignFound) else [])
+
+    for batches in stops:
+        with pytest.raises(KeyboardInterrupt):
+            run(spec, home=tmp_path / "broken", listen=listen, should_stop=Power(batches))
+    broken = run(spec, home=tmp_path / "broken", listen=listen)
+    assert broken.findings == whole.findings
+    assert told == [finding.text for finding in whole.findings]

@@ -1,3 +1,5 @@
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -178,3 +180,52 @@ def test_a_pause_after_the_last_epoch_leaves_the_test_split_sealed(tmp_path: Pat
     done = run(spec, home=tmp_path, witness=opened.append)
     assert len(opened) == 1
     assert done.score("map@r", "validation") == paused.score("map@r", "validation")
+
+
+def stop_after(n: int) -> Callable[[], bool]:
+    batches = iter(range(1, 1000))
+    return lambda: next(batches) == n
+
+
+def test_a_checkpoint_of_another_run_is_passed_over(tmp_path: Path) -> None:
+    whole = run(tiny(), home=tmp_path / "whole")
+    for seed, home, n in ((1, "other", 9), (0, "mixed", 4)):
+        with pytest.raises(KeyboardInterrupt):
+            run(tiny(f"seed={seed}"), home=tmp_path / home, should_stop=stop_after(n), checkpoint_seconds=0.0)
+    (other,) = (tmp_path / "other" / "runs").iterdir()
+    mine = RunFolder(tmp_path / "mixed", whole.name)
+    for path in (other / "checkpoints").iterdir():
+        shutil.copy(path, mine.checkpoints)
+    record = run(tiny(), home=tmp_path / "mixed")
+    assert record.digits() == whole.digits()
+    assert any(f"it belongs to run {other.name}" in note for note in record.notes)
+
+
+def test_a_full_disk_is_said_in_a_sentence_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import errno
+    import os
+
+    real = os.fsync
+    calls = iter(range(1000))
+
+    def full(handle: int) -> None:
+        if next(calls) == 6:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StoreError, match="disk is full"):
+            run(tiny(), home=tmp_path / "full")
+    assert run(tiny(), home=tmp_path / "full").digits() == run(tiny(), home=tmp_path / "other").digits()
+
+
+def test_what_a_killed_writer_left_is_swept_when_the_run_is_taken_up(tmp_path: Path) -> None:
+    spec = tiny("training.epochs=1")
+    assert run(spec, home=tmp_path, until=0).state == "pruned"
+    folder = RunFolder(tmp_path, name_of(spec))
+    left = [folder.path / ".record.json.99-ab.tmp", folder.checkpoints / ".step-0.json.98-cd.tmp"]
+    for path in left:
+        path.write_bytes(b"half a file")
+    assert run(spec, home=tmp_path).state == "done"
+    assert not any(path.exists() for path in left)

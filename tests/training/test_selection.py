@@ -157,3 +157,23 @@ def test_principal_axes_of_the_evaluated_images_are_the_papers_way(tmp_path: Pat
     assert name_of(load_run(protocol="laptop")) == name_of(
         load_run(protocol="laptop", overrides=["evaluation.principal_axes=0"])
     )
+
+
+@pytest.mark.parametrize("metric", LOWER)
+def test_scores_say_which_way_they_are_better(metric: str, tmp_path: Path) -> None:
+    record = run(tiny(*judged_by(metric, 'evaluation.analyses=["rho"]')), home=tmp_path)
+    found = {(score.metric, score.split): score.higher_is_better for score in record.scores}
+    assert found == {
+        ("rho", "train"): None,
+        (metric, "validation"): False,
+        ("map@r", "validation"): True,
+        (metric, "test"): False,
+        ("map@r", "test"): True,
+    }
+    assert record.higher_is_better(metric) is False
+
+
+def test_each_metrics_own_best_epoch_is_its_lowest_where_less_is_better(tmp_path: Path) -> None:
+    record = run(tiny(*ON_TEST, *judged_by("eer", "data.noise=1.5", "training.epochs=4")), home=tmp_path)
+    assert record.score("eer") == min(looks(record, "eer").values())
+    assert record.score("map@r") == max(looks(record, "map@r").values())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.errors import InputError
+from fairground.errors import InputError, StoreError
 from fairground.loading.resized_images import find_cache, list_caches, remove_cache
 from fairground.training.stage_cache import ABSOLUTE_ERROR, RELATIVE_ERROR, StageCache, saved_shape
 
@@ -74,3 +74,9 @@ def test_a_damaged_row_is_computed_again(cache: StageCache) -> None:
     again.write("plain", np.array([1]), torch.ones(1, 3, 2, 4))
     assert again.missing("plain", np.array([0, 1, 2, 5])).tolist() == []
     assert again.readable("plain", np.arange(10)).tolist() == [0, 1, 2]
+
+
+def test_a_full_disk_is_said_before_anything_is_computed(cache: StageCache) -> None:
+    cache.open()
+    with pytest.raises(StoreError, match=r"lower training\.views"):
+        cache.require_space(10**15)
