@@ -21,7 +21,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import Loss, is_eager
 from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
 from fairground.functional.distances import normalize
@@ -81,6 +81,9 @@ class NPairLoss(Loss):
         if len(labels) == 0 or (tuples is not None and len(as_pairs(tuples).positive) == 0):
             return zero_of(x)
         anchor, positive, exists = _first_pair_per_class(labels, tuples)
+        if is_eager():
+            # Shapes may depend on values here: one row per class instead of one per sample.
+            anchor, positive, exists = anchor[exists], positive[exists], exists[exists]
         logits = x[anchor] @ x[positive].T
         terms = weighted_logsumexp(logits, exists.to(x.dtype)) - logits.diagonal()
         # The zero lets a diverged row that is in no pair show.
