@@ -138,7 +138,7 @@ def console() -> "Console":
 def guard_streams() -> None:
     """Let everything this process prints go through `cleaned`, and print warnings of damage as sentences."""
     for name in ("stdout", "stderr"):
-        # None where whoever started us closed it.
+        # None where the parent process closed it.
         stream = getattr(sys, name) or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
         if not isinstance(stream, CleanStream):
             setattr(sys, name, CleanStream(stream))

@@ -129,7 +129,7 @@ def list_names(room: str) -> list[str]:
 
 @cache
 def _names_in(room: str, _changed: int) -> tuple[str, ...]:
-    # Read anew when the folder changes; a run asks hundreds of times.
+    # Read again when the folder changes; a run asks hundreds of times.
     return tuple(sorted(path.stem for path in (_HERE / room).glob("*.py") if not path.stem.startswith("_")))
 
 

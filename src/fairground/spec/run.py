@@ -80,7 +80,7 @@ class TrainingSpec:
     `precision` mixed multiplies in bfloat16 where the hardware has it; `compile` hands the network to torch.compile.
     `trainable` says which stages of the trunk train besides the head: all, the last N (last:N), or none (head). The
     others run once: their outputs for `views` augmented views of each image are kept on disk, and epochs train the
-    rest from them. With `views` 0 nothing is kept, and every step augments anew.
+    rest from them. With `views` 0 nothing is kept, and every step augments again.
     """
 
     batch_size: int = 128

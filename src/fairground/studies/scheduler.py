@@ -186,7 +186,7 @@ class _Job:
     until: int | None
 
     def is_enough(self, until: int | None) -> bool:
-        """Tell whether whoever wants the run up to `until` is served by this job."""
+        """Tell whether a caller who wants the run up to `until` is served by this job."""
         return self.until is None or (until is not None and until <= self.until)
 
 
