@@ -1,22 +1,22 @@
 # One environment that grows: `make demo` installs what a user needs, the other targets what developing needs on top.
-# Each target brings it up to date when it is missing or pyproject.toml has changed.
+# Each target brings it up to date when it is missing or pyproject.toml or constraints.txt has changed.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-SUM    := $(shell cksum < pyproject.toml | cut -d' ' -f1)
+SUM    := $(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
 DEMO   := $(VENV)/.demo-$(SUM)
 READY  := $(VENV)/.ready-$(SUM)
-# Python may cache bytecode here: without it every process would compile torch anew, most of the time of a small run.
+# Python may cache bytecode here: without it every process would compile torch again, most of the time of a small run.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check house bench results docs format
 $(DEMO):
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -e .
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
 	rm -f $(VENV)/.demo-* && touch $@
 
 $(READY): $(DEMO)
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	rm -f $(VENV)/.ready-* && touch $@
 
 demo: $(DEMO)
