@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range
 
 
@@ -41,7 +40,6 @@ class Loss(ChecksChoices, nn.Module, ABC):
     refused where looking at them costs nothing, which is in main memory. Elsewhere any integers are labels.
     """
 
-    reference: ClassVar[Reference]
     accepts: tuple[type, ...] = ()
     tunable: ClassVar[Mapping[str, Range]] = {}
     is_learnable: ClassVar[bool] = False

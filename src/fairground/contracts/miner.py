@@ -9,7 +9,6 @@ from torch import Tensor
 
 from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range
 
 
@@ -22,7 +21,6 @@ class Miner(ABC):
     """
 
     yields: ClassVar[type[Triplets] | type[Pairs]]
-    reference: ClassVar[Reference | None] = None
     tunable: ClassVar[Mapping[str, Range]] = {}
 
     @torch.no_grad()

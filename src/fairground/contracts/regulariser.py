@@ -10,7 +10,6 @@ from fairground.contracts.batch import Mixing
 from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range
 
 
@@ -28,7 +27,6 @@ class Regulariser(ChecksChoices, nn.Module):
     sample, both sets of tuples are one and its weights add up to 1.
     """
 
-    reference: ClassVar[Reference | None] = None
     tunable: ClassVar[Mapping[str, Range]] = {}
     #: whether the hook `change_tuples` does anything, so that `assemble` can refuse it without a ranking loss
     changes_tuples: ClassVar[bool] = False

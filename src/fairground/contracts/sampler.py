@@ -16,7 +16,6 @@ from torch.utils.data import Sampler
 
 from fairground.errors import DataError, require
 from fairground.spec.identity import child_seed
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range
 
 #: one whole number per image of the training split
@@ -47,7 +46,6 @@ class BatchSampler(Sampler[list[int]], ABC):
     every step, as training does.
     """
 
-    reference: ClassVar[Reference | None] = None
     tunable: ClassVar[Mapping[str, Range]] = {}
     needs_embeddings: ClassVar[bool] = False
     _seed: int = 0

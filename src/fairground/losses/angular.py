@@ -36,16 +36,12 @@ from fairground.functional.reductions import (
 )
 from fairground.kernels import log_sum_losses
 from fairground.kernels.log_sum_losses import add_norm_penalty
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Real
 
 
 class AngularLoss(Loss):
     """`alpha`, in degrees, bounds the angle at the negative; `normalise` makes the N-pair part one of cosines too."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Wang, Zhou, Wen, Liu and Lin", title="Deep Metric Learning with Angular Loss", venue="ICCV", year=2017
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real | LogReal]] = {
         "alpha": Real(low=20, high=60),

@@ -34,7 +34,6 @@ from fairground.functional.prototypes import (
     mean_cross_entropy,
     widened_cosine,
 )
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 #: the lowest cosine in the code of Roth et al.
@@ -47,12 +46,6 @@ class ArcFaceLoss(Loss):
     A search covers 0 to 90 degrees, in the unit the run states.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Deng, Guo, Xue and Zafeiriou",
-        title="ArcFace: additive angular margin loss for deep face recognition",
-        venue="CVPR",
-        year=2019,
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
         "margin": Real(low=0.0, high=pi / 2, unit="radians"),

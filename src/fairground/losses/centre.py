@@ -24,19 +24,12 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.prototypes import class_vectors, mean_cross_entropy
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
 
 class CentreLoss(Loss):
     """`weight` of the pull to the centres; classification alone spreads classes but does not tighten them."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Wen, Zhang, Li and Qiao",
-        title="A discriminative feature learning approach for deep face recognition",
-        venue="ECCV",
-        year=2016,
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"weight": LogReal(low=1e-4, high=1.0)}
     on_sphere: bool = False

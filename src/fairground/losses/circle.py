@@ -6,7 +6,8 @@ Formula
     L = mean over anchors with l_a > 0, among those with a positive and a negative; s is the cosine
 
 Paper
-    Sun et al., "Circle Loss: A Unified Perspective of Pair Similarity Optimization", CVPR 2020, section 3.
+    Sun, Cheng, Zhang, Zhang, Zheng, Wang and Wei, "Circle Loss: A Unified Perspective of Pair Similarity Optimization",
+    CVPR 2020, section 3.
 
 Departures from the paper
     Pairs are taken from labels, anchor by anchor. margin 0.4 and gamma 80 are the paper's values for fine-grained
@@ -26,19 +27,12 @@ from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import mean_of_parts, nonzero_parts, softplus, weighted_logsumexp
 from fairground.kernels import log_sum_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class CircleLoss(Loss):
     """`margin` relaxes the decision boundary, a circle in the plane of s_an and s_ap; `gamma` sharpens it."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Sun, Cheng, Zhang, Zhang, Zheng, Wang and Wei",
-        title="Circle Loss: A Unified Perspective of Pair Similarity Optimization",
-        venue="CVPR",
-        year=2020,
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=1.0), "gamma": Real(low=1, high=512)}
 

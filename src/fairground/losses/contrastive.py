@@ -26,19 +26,12 @@ from fairground.functional.distances import distances, normalize
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import mean_of_parts, weighted_parts
 from fairground.kernels import pair_hinge_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class ContrastiveLoss(Loss):
     """Positives cost what they exceed `positive_margin` by, negatives what they lack to `negative_margin`."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Hadsell, Chopra and LeCun",
-        title="Dimensionality Reduction by Learning an Invariant Mapping",
-        venue="CVPR",
-        year=2006,
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {
         "positive_margin": Real(low=-0.2, high=2.0),

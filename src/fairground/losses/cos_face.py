@@ -4,7 +4,8 @@ Formula
     L = mean_i  -log softmax_c( scale * (s_ic - margin [c = y_i]) )  at c = y_i,   s_ic = cos(x_i, w_c)
 
 Paper
-    Wang et al., "CosFace: large margin cosine loss for deep face recognition", CVPR 2018, eq. 4.
+    Wang, Wang, Zhou, Ji, Gong, Zhou, Li and Liu, "CosFace: large margin cosine loss for deep face recognition", CVPR
+    2018, eq. 4.
 
 Departures from the paper
     None.
@@ -21,19 +22,12 @@ from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
 from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class CosFaceLoss(Loss):
     """`margin` is taken off the cosine with the own class; `scale` multiplies all cosines."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Wang, Wang, Zhou, Ji, Gong, Zhou, Li and Liu",
-        title="CosFace: large margin cosine loss for deep face recognition",
-        venue="CVPR",
-        year=2018,
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0), "scale": Real(low=0.01, high=200.0)}
 

@@ -27,7 +27,6 @@ from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.triplets import list_triplets
 from fairground.spec.catalogue import find, nearest
-from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, Range
 
 
@@ -39,12 +38,6 @@ class CrossBatchMemoryLoss(Loss):
     only, and is part of the state. The pool grows from step to step: `torch.compile` breaks its graph there.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Wang, Zhang, Huang and Scott",
-        title="Cross-batch memory for embedding learning",
-        venue="CVPR",
-        year=2020,
-    )
     tunable: ClassVar[Mapping[str, Range]] = {"size": Integer(low=128, high=4096)}
     memory: Tensor
     memory_labels: Tensor

@@ -5,7 +5,7 @@ Formula
     with d the Euclidean distance of raw embeddings, a over the anchors with a positive and a negative.
 
 Paper
-    Hermans, Beyer and Leibe, "In Defense of the Triplet Loss for Person Re-Identification", 2017, equation 7.
+    Hermans, Beyer and Leibe, "In Defense of the Triplet Loss for Person Re-Identification", arXiv 2017, equation 7.
 
 Departures from the paper
     The paper sums over anchors (`reduction = sum`); the mean does not grow with the batch. Roth et al. print the
@@ -26,19 +26,12 @@ from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import weighted_logsumexp, with_norm_penalty
 from fairground.kernels import log_sum_losses
 from fairground.kernels.log_sum_losses import add_norm_penalty
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Real
 
 
 class GeneralisedLiftedStructureLoss(Loss):
     """`margin` is the distance beyond which a negative hardly counts; `normalise` puts embeddings on the sphere."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Hermans, Beyer and Leibe",
-        title="In Defense of the Triplet Loss for Person Re-Identification",
-        venue="arXiv",
-        year=2017,
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real | LogReal]] = {
         "margin": Real(low=-0.2, high=2.0),

@@ -6,7 +6,7 @@ Formula
     L = sum_r h-(r) sum_{q <= r} h+(q)
 
 Paper
-    Ustinova and Lempitsky, "Learning Deep Embeddings with Histogram Loss", NIPS 2016, section 3.
+    Ustinova and Lempitsky, "Learning deep embeddings with histogram loss", NIPS 2016, section 3.
 
 Departures from the paper
     The paper's closed intervals count a cosine on a node twice; the triangular weight does not. Cosines are kept within
@@ -27,16 +27,12 @@ from fairground.functional.pairs import pair_masks
 from fairground.functional.reductions import zero_unless
 from fairground.functional.soft_rank import SoftBins, soft_bins
 from fairground.kernels import ranking_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Integer
 
 
 class HistogramLoss(Loss):
     """`nodes` is the number of points the cosines, -1 to 1, are rounded to, half to each neighbour."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Ustinova and Lempitsky", title="Learning deep embeddings with histogram loss", venue="NIPS", year=2016
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Integer]] = {"nodes": Integer(low=5, high=201)}
 

@@ -26,19 +26,12 @@ from fairground.functional.distances import distances, normalize
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import weighted_logsumexp, weighted_mean
 from fairground.kernels import log_sum_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class LiftedStructureLoss(Loss):
     """`margin` is the distance beyond which a negative hardly counts."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Oh Song, Xiang, Jegelka and Savarese",
-        title="Deep Metric Learning via Lifted Structured Feature Embedding",
-        venue="CVPR",
-        year=2016,
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0)}
 

@@ -27,7 +27,6 @@ from fairground.functional.distances import distances, distances_of_pairs, norma
 from fairground.functional.pairs import pair_masks
 from fairground.functional.reductions import mean_of_parts
 from fairground.kernels import pair_hinge_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
@@ -37,12 +36,6 @@ class MarginLoss(Loss):
     `beta_kind = per_class` keeps one beta for each of `n_classes`, indexed by the anchor's class.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Wu, Manmatha, Smola and Krähenbühl",
-        title="Sampling Matters in Deep Embedding Learning",
-        venue="ICCV",
-        year=2017,
-    )
     accepts = (Triplets,)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0), "beta": Real(low=-0.2, high=2.0)}
     is_learnable: ClassVar[bool] = True

@@ -6,7 +6,8 @@ Formula
     positives with  s_ip - epsilon < max_n s_in  and negatives with  s_in + epsilon > min_p s_ip.
 
 Paper
-    Wang, Han, Huang, Dong and Scott, "Multi-Similarity Loss with General Pair Weighting", CVPR 2019, section 4.
+    Wang, Han, Huang, Dong and Scott, "Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning", CVPR
+    2019, section 4.
 
 Departures from the paper
     alpha 2, beta 40, base 0.5 are the values of the authors' code; the text has 50 for beta and 1 for base. `empty`
@@ -29,19 +30,12 @@ from fairground.functional.distances import normalize
 from fairground.functional.pairs import PairWeights, own_places, pair_weights
 from fairground.functional.reductions import mean_of_parts, softplus, weighted_logsumexp, zero_of
 from fairground.kernels import log_sum_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class MultiSimilarityLoss(Loss):
     """`alpha` and `beta` sharpen the soft maximum over positives and negatives; `base` is the neutral cosine."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Wang, Han, Huang, Dong and Scott",
-        title="Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning",
-        venue="CVPR",
-        year=2019,
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {
         "alpha": Real(low=0.01, high=100),

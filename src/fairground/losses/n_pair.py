@@ -27,19 +27,12 @@ from fairground.errors import require
 from fairground.functional.distances import normalize
 from fairground.functional.pairs import one_random_positive, pair_weights
 from fairground.functional.reductions import tuplet_terms, weighted_logsumexp, weighted_mean, with_norm_penalty, zero_of
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class NPairLoss(Loss):
     """`positives` says which positive pairs count; `normalise` makes the products cosines."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Sohn",
-        title="Improved Deep Metric Learning with Multi-class N-pair Loss Objective",
-        venue="NIPS",
-        year=2016,
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, LogReal]] = {"norm_weight": LogReal(low=1e-4, high=1)}
     on_sphere: bool = False

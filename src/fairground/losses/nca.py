@@ -24,19 +24,12 @@ from fairground.functional.distances import normalize, squared_distances
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import softplus, weighted_logsumexp
 from fairground.kernels import log_sum_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class NcaLoss(Loss):
     """`scale` multiplies squared distances: the larger, the fewer samples count as near."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Goldberger, Roweis, Hinton and Salakhutdinov",
-        title="Neighbourhood Components Analysis",
-        venue="NIPS",
-        year=2004,
-    )
     tunable: ClassVar[dict[str, LogReal]] = {"scale": LogReal(low=0.01, high=100)}
 
     def __init__(self, *, scale: float = 1.0) -> None:

@@ -22,19 +22,12 @@ from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
 from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
 
 class NormalisedSoftmaxLoss(Loss):
     """`temperature` T divides the cosines. `initialisation`: N(0, 1), or Roth's U(-1, 1) / sqrt(embedding_dim)."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Zhai and Wu",
-        title="Classification is a strong baseline for deep metric learning",
-        venue="BMVC",
-        year=2019,
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"temperature": LogReal(low=0.01, high=100.0)}
 

@@ -5,7 +5,7 @@ Formula
     with s the cosine, n over the samples of other classes; other positives of a are not in the denominator.
 
 Paper
-    Oord, Li and Vinyals, "Representation Learning with Contrastive Predictive Coding", 2018, section 2.3; Chen,
+    Oord, Li and Vinyals, "Representation Learning with Contrastive Predictive Coding", arXiv 2018, section 2.3; Chen,
     Kornblith, Norouzi and Hinton, "A Simple Framework for Contrastive Learning", ICML 2020. The Reality Check calls it
     N-pairs.
 
@@ -29,19 +29,12 @@ from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import mean_of_parts, softplus, tuplet_terms, weighted_parts
 from fairground.kernels import log_sum_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class NtXentLoss(Loss):
     """`temperature` divides the cosines: the smaller, the more the hardest negatives count."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Oord, Li and Vinyals",
-        title="Representation Learning with Contrastive Predictive Coding",
-        venue="arXiv",
-        year=2018,
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-5, high=100)}
 

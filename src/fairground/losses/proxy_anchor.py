@@ -24,7 +24,6 @@ from fairground.errors import require
 from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.prototypes import cosines
 from fairground.functional.reductions import log_one_plus_sum_exp
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range, Real
 
 
@@ -34,9 +33,6 @@ class ProxyAnchorLoss(Loss):
     `proxies` begin as N(0, 2 / n_classes), the authors' Kaiming initialisation by fan-out.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Kim, Kim, Cho and Kwak", title="Proxy anchor loss for deep metric learning", venue="CVPR", year=2020
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
         "margin": Real(low=0.0, high=1.0),

@@ -6,8 +6,8 @@ Formula
     exclusive:  L = mean_i  -log( exp(-scale d_i,y_i^power) / sum_{c != y_i} exp(-scale d_ic^power) ),  may be negative
 
 Paper
-    Movshovitz-Attias et al., "No fuss distance metric learning using proxies", ICCV 2017, eq. 4 (exclusive).
-    Musgrave, Belongie and Lim, "A metric learning reality check", ECCV 2020 (inclusive).
+    Movshovitz-Attias, Toshev, Leung, Ioffe and Singh, "No fuss distance metric learning using proxies", ICCV 2017, eq.
+    4 (exclusive). Musgrave, Belongie and Lim, "A metric learning reality check", ECCV 2020 (inclusive).
 
 Departures from the paper
     `scale` is added, 9 in the code of Roth et al. 2020 (both sides times 3); the paper has 1.
@@ -28,7 +28,6 @@ from fairground.functional.blocks import is_held
 from fairground.functional.distances import safe_sqrt
 from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines
 from fairground.functional.reductions import zero_of
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
@@ -38,12 +37,6 @@ class ProxyNcaLoss(Loss):
     `initialisation`: N(0, 1), or Roth's `small_normal`, N(0, 1) / 8.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Movshovitz-Attias, Toshev, Leung, Ioffe and Singh",
-        title="No fuss distance metric learning using proxies",
-        venue="ICCV",
-        year=2017,
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"scale": Real(low=0.01, high=100.0)}
 

@@ -25,19 +25,12 @@ from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.functional.blocks import is_held
 from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
 
 class ProxyNcaPpLoss(Loss):
     """`temperature` T divides the squared distances. `initialisation`: N(0, 1) / 8 as the authors do, or N(0, 1)."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Teh, DeVries and Taylor",
-        title="ProxyNCA++: revisiting and revitalizing proxy neighborhood component analysis",
-        venue="ECCV",
-        year=2020,
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"temperature": LogReal(low=0.01, high=1.0)}
 

@@ -32,19 +32,12 @@ from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import draw_below
 from fairground.functional.reductions import mean_hinges, weighted_mean
 from fairground.kernels import tuple_hinge_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class QuadrupletLoss(Loss):
     """`margin` is against negatives of the anchor, `second_margin` against pairs that do not touch its class."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Chen, Chen, Zhang and Huang",
-        title="Beyond triplet loss: a deep quadruplet network for person re-identification",
-        venue="CVPR",
-        year=2017,
-    )
     accepts = (Triplets,)
     tunable: ClassVar[dict[str, Real]] = {
         "margin": Real(low=-0.2, high=2.0),

@@ -27,19 +27,12 @@ from fairground.functional.distances import distances, normalize
 from fairground.functional.pairs import pair_masks
 from fairground.functional.reductions import masked_softmax
 from fairground.kernels import log_sum_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class RankedListLoss(Loss):
     """`alpha` is how far negatives are pushed, `alpha - margin` how near positives are pulled."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Wang, Hua, Kodirov, Hu, Garnier and Robertson",
-        title="Ranked List Loss for Deep Metric Learning",
-        venue="CVPR",
-        year=2019,
-    )
     tunable: ClassVar[dict[str, Real]] = {
         "alpha": Real(low=0.6, high=1.6),
         "margin": Real(low=0, high=1),

@@ -6,7 +6,7 @@ Formula
     L = mean over anchors with positives, and over the values of k, of  1 - R_k(a)
 
 Paper
-    Patel, Tolias and Matas, "Recall@k Surrogate Loss with Large Batches and Similarity Mixup", CVPR 2022, section 3.
+    Patel, Tolias and Matas, "Recall@k surrogate loss with large batches and similarity mixup", CVPR 2022, section 3.
 
 Departures from the paper
     Division by min(k, |P(a)|) and the cap at k are those of the authors' code. That code leaves the query in the
@@ -28,19 +28,12 @@ from fairground.functional.pairs import pair_masks
 from fairground.functional.reductions import mean_where, zero_unless
 from fairground.functional.soft_rank import soft_ranks
 from fairground.kernels import ranking_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class RecallAtKLoss(Loss):
     """`ks` are the lengths of the list; the temperatures soften the comparison of two cosines and the cut after k."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Patel, Tolias and Matas",
-        title="Recall@k surrogate loss with large batches and similarity mixup",
-        venue="CVPR",
-        year=2022,
-    )
     tunable: ClassVar[dict[str, LogReal]] = {
         "rank_temperature": LogReal(low=1e-3, high=1),
         "count_temperature": LogReal(low=0.1, high=10),

@@ -5,8 +5,8 @@ Formula
     L = mean over anchors with positives of  1 - 1/|P(a)| sum_{p in P(a)} rank_{P(a)}(a, p) / rank_{all but a}(a, p)
 
 Paper
-    Brown, Xie, Kalogeiton and Zisserman, "Smooth-AP: Smoothing the Path Towards Large-Scale Image Retrieval",
-    ECCV 2020, section 4.
+    Brown, Xie, Kalogeiton and Zisserman, "Smooth-AP: smoothing the path towards large-scale image retrieval", ECCV
+    2020, section 4.
 
 Departures from the paper
     Classes may differ in size. The authors' code leaves the query in the ranking and among its own positives, where it
@@ -28,19 +28,12 @@ from fairground.functional.pairs import pair_masks
 from fairground.functional.reductions import mean_where, zero_unless
 from fairground.functional.soft_rank import soft_ranks
 from fairground.kernels import ranking_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class SmoothApLoss(Loss):
     """`temperature` is how far apart two cosines must be for their order to count as certain."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Brown, Xie, Kalogeiton and Zisserman",
-        title="Smooth-AP: smoothing the path towards large-scale image retrieval",
-        venue="ECCV",
-        year=2020,
-    )
     tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-3, high=1)}
 
     def __init__(self, *, temperature: float = 0.01, query_in_ranking: bool = False) -> None:

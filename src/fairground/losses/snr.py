@@ -30,7 +30,6 @@ from fairground.functional.hinges import triplet_hinges
 from fairground.functional.pairs import pair_masks, pair_weights
 from fairground.functional.reductions import mean_hinges, weighted_mean
 from fairground.kernels import pair_hinge_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 #: the least sum of squares of a centred anchor
@@ -40,12 +39,6 @@ LEAST_SIGNAL = 1e-12
 class SnrLoss(Loss):
     """`positive_margin` and `negative_margin` belong to the contrastive form, `margin` to the triplet form."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Yuan, Deng, Tang, Tang and Chen",
-        title="Signal-to-Noise Ratio: A Robust Distance Metric for Deep Metric Learning",
-        venue="CVPR",
-        year=2019,
-    )
     accepts: tuple[type, ...] = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {
         "positive_margin": Real(low=0.0, high=2.0),

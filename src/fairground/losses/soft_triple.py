@@ -36,7 +36,6 @@ from fairground.functional.prototypes import (
     cosines_with_centres,
     mean_cross_entropy,
 )
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
@@ -46,12 +45,6 @@ class SoftTripleLoss(Loss):
     They begin as U(-1, 1) / sqrt(n_classes * n_centres), which is what the authors', Roth's and other code all do.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Qian, Shang, Sun, Hu, Li and Jin",
-        title="SoftTriple loss: deep metric learning without triplet sampling",
-        venue="ICCV",
-        year=2019,
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
         "scale": Real(low=0.01, high=100.0),

@@ -7,7 +7,7 @@ Formula
     L = mean_i  -log softmax_c( scale * |x_i| * (own(theta_ic) if c = y_i else cos(theta_ic)) )  at c = y_i
 
 Paper
-    Liu et al., "SphereFace: deep hypersphere embedding for face recognition", CVPR 2017, eqs. 6-7.
+    Liu, Wen, Yu, Li, Raj and Song, "SphereFace: deep hypersphere embedding for face recognition", CVPR 2017, eqs. 6-7.
 
 Departures from the paper
     The paper has no `cosine_weight`. The authors' code lets it fall from 1,000 to 5 in the course of training; here it
@@ -33,7 +33,6 @@ from fairground.errors import require
 from fairground.functional.blocks import is_held
 from fairground.functional.distances import norms
 from fairground.functional.prototypes import angles, class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, LogReal, Range
 
 
@@ -43,12 +42,6 @@ class SphereFaceLoss(Loss):
     `cosine_weight` is how much of the plain cosine is mixed into the own logit.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Liu, Wen, Yu, Li, Raj and Song",
-        title="SphereFace: deep hypersphere embedding for face recognition",
-        venue="CVPR",
-        year=2017,
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Integer(low=1, high=6), "scale": LogReal(low=0.01, high=100.0)}
 

@@ -34,7 +34,6 @@ from fairground.functional.prototypes import (
     mean_cross_entropy,
     widened_cosine,
 )
-from fairground.spec.reference import Reference
 from fairground.spec.space import Integer, Range, Real
 
 
@@ -44,12 +43,6 @@ class SubCentreArcFaceLoss(Loss):
     `weights` is (n_classes, n_centres, embedding_dim). A search covers 0 to 90 degrees, in the unit the run states.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Deng, Guo, Liu, Gong and Zafeiriou",
-        title="Sub-center ArcFace: boosting face recognition by large-scale noisy web faces",
-        venue="ECCV",
-        year=2020,
-    )
     is_learnable: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {
         "margin": Real(low=0.0, high=pi / 2, unit="radians"),

@@ -5,7 +5,8 @@ Formula
     L = mean over anchors with positives of l_a (those with l_a > 0)
 
 Paper
-    Khosla et al., "Supervised Contrastive Learning", NeurIPS 2020, equation 2 (the mean outside the logarithm).
+    Khosla, Teterwak, Wang, Sarna, Tian, Isola, Maschinot, Liu and Krishnan, "Supervised Contrastive Learning", NeurIPS
+    2020, equation 2 (the mean outside the logarithm).
 
 Departures from the paper
     Pairs come from labels, not from two views of an image. With a miner's pairs, k runs over those of the anchor. The
@@ -25,19 +26,12 @@ from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import mean_of_parts, nonzero_parts, weighted_logsumexp
 from fairground.kernels import log_sum_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal
 
 
 class SupConLoss(Loss):
     """`temperature` divides the cosines: the smaller, the more the hardest samples count."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Khosla, Teterwak, Wang, Sarna, Tian, Isola, Maschinot, Liu and Krishnan",
-        title="Supervised Contrastive Learning",
-        venue="NeurIPS",
-        year=2020,
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-3, high=10)}
 

@@ -5,8 +5,9 @@ Formula
     with `smooth`, log(1 + e^x) instead of [x]_+; with `swap`, the smaller of d(a, n) and d(p, n) instead of d(a, n)
 
 Paper
-    Schroff, Kalenichenko and Philbin, "FaceNet", CVPR 2015, section 3.1; the swap is from Balntas, Riba, Ponsa and
-    Mikolajczyk, "Learning local feature descriptors with triplets", BMVC 2016, section 2.2.
+    Schroff, Kalenichenko and Philbin, "FaceNet: A Unified Embedding for Face Recognition and Clustering", CVPR 2015,
+    section 3.1; the swap is from Balntas, Riba, Ponsa and Mikolajczyk, "Learning local feature descriptors with
+    triplets", BMVC 2016, section 2.2.
 
 Departures from the paper
     Plain distances by default (Musgrave et al. 2020, and eq. 2 of Roth et al. 2020, whose code has `power = 2` as
@@ -28,19 +29,12 @@ from fairground.functional.hinges import HingeSum, triplet_hinges
 from fairground.functional.pairs import PairMasks, pair_masks
 from fairground.functional.reductions import mean_hinges, mean_of_parts, softplus
 from fairground.kernels import tuple_hinge_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class TripletLoss(Loss):
     """`margin` is how much nearer the positive must be, on the unit sphere; `power` 2 compares squared distances."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Schroff, Kalenichenko and Philbin",
-        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
-        venue="CVPR",
-        year=2015,
-    )
     accepts = (Triplets,)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0)}
 

@@ -26,16 +26,12 @@ from fairground.functional.distances import normalize
 from fairground.functional.pairs import pair_weights
 from fairground.functional.reductions import tuplet_terms, weighted_mean
 from fairground.kernels import log_sum_losses
-from fairground.spec.reference import Reference
 from fairground.spec.space import Real
 
 
 class TupletMarginLoss(Loss):
     """`margin`, in degrees, is taken off the angle of a positive; `scale` multiplies all cosines."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Yu and Tao", title="Deep Metric Learning with Tuplet Margin Loss", venue="ICCV", year=2019
-    )
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=0, high=30), "scale": Real(low=1, high=200)}
 

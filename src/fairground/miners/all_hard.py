@@ -4,8 +4,9 @@ Formula
     all (a, p, n) with d(a, n) <= d(a, p) + margin
 
 Paper
-    Schroff, Kalenichenko and Philbin, "FaceNet", CVPR 2015, section 3.2; pytorch-metric-learning's TripletMarginMiner
-    calls these "hard" (margin 0), and "all" those within a margin.
+    Schroff, Kalenichenko and Philbin, "FaceNet: A Unified Embedding for Face Recognition and Clustering", CVPR 2015,
+    section 3.2; pytorch-metric-learning's TripletMarginMiner calls these "hard" (margin 0), and "all" those within a
+    margin.
 
 Departures from the paper
     All of them in the batch, not one for each positive pair; `per_anchor_cap` keeps a uniform choice for each anchor.
@@ -23,19 +24,12 @@ from fairground.errors import require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.triplets import list_triplets
 from fairground.kernels.vector_gradients import distances, normalize
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class AllHardMiner(Miner):
     """`margin` is how much farther than the positive a negative may be and still count: 0 for the hard ones alone."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Schroff, Kalenichenko and Philbin",
-        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
-        venue="CVPR",
-        year=2015,
-    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
 

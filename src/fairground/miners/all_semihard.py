@@ -4,8 +4,8 @@ Formula
     all (a, p, n) with d(a, p) < d(a, n) <= d(a, p) + margin
 
 Paper
-    Schroff, Kalenichenko and Philbin, "FaceNet", CVPR 2015, section 3.2; pytorch-metric-learning's TripletMarginMiner
-    calls these "semihard".
+    Schroff, Kalenichenko and Philbin, "FaceNet: A Unified Embedding for Face Recognition and Clustering", CVPR 2015,
+    section 3.2; pytorch-metric-learning's TripletMarginMiner calls these "semihard".
 
 Departures from the paper
     All of them in the batch, not one for each positive pair; `per_anchor_cap` keeps a uniform choice for each anchor.
@@ -24,19 +24,12 @@ from fairground.errors import require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.triplets import list_triplets
 from fairground.kernels.vector_gradients import distances, normalize
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class AllSemihardMiner(Miner):
     """`margin` is how much farther than the positive a negative may be: the margin of the loss it serves."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Schroff, Kalenichenko and Philbin",
-        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
-        venue="CVPR",
-        year=2015,
-    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
 

@@ -11,8 +11,6 @@ Departures from the paper
     and for `per_anchor_cap`, which the paper does not have.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
@@ -22,15 +20,11 @@ from fairground.errors import require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import distinct_below
 from fairground.functional.triplets import classmates, list_triplets, triplet_at
-from fairground.spec.reference import Reference
 
 
 class AllTuplesMiner(Miner):
     """`per_anchor_cap` keeps at most that many triplets of each anchor, chosen uniformly."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Musgrave, Belongie and Lim", title="A Metric Learning Reality Check", venue="ECCV", year=2020
-    )
     yields = Triplets
 
     def __init__(self, *, per_anchor_cap: int | None = None) -> None:

@@ -14,7 +14,7 @@ Departures from the paper
     drawn twice for an anchor is kept once.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -24,7 +24,6 @@ from fairground.contracts.tuples import Triplets
 from fairground.errors import require
 from fairground.functional.random_choice import draw_below, weighted_columns
 from fairground.functional.triplets import classmates, distance_weights, positive_at
-from fairground.spec.reference import Reference
 
 
 class DistanceWeightedMiner(Miner):
@@ -32,12 +31,6 @@ class DistanceWeightedMiner(Miner):
     pytorch-metric-learning: as many as the anchor's class has members in the batch, at most `per_anchor_cap`.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Wu, Manmatha, Smola and Krähenbühl",
-        title="Sampling Matters in Deep Embedding Learning",
-        venue="ICCV",
-        year=2017,
-    )
     yields = Triplets
 
     def __init__(

@@ -23,19 +23,12 @@ from fairground.contracts.tuples import Triplets
 from fairground.errors import require
 from fairground.functional.pairs import pair_masks
 from fairground.kernels.vector_gradients import normalize, squared_distances
-from fairground.spec.reference import Reference
 from fairground.spec.space import Choice, Range
 
 
 class EasyPositiveMiner(Miner):
     """`negative` says which one goes with the nearest positive: the nearest beyond it, or the nearest of all."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Xuan, Stylianou and Pless",
-        title="Improved Embeddings with Easy Positive Triplet Mining",
-        venue="WACV",
-        year=2020,
-    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"negative": Choice(options=("semihard", "hard"))}
 

@@ -4,13 +4,11 @@ Formula
     per anchor a with P(a) and N(a) not empty: (a, argmax over P(a) of d(a, p), argmin over N(a) of d(a, n))
 
 Paper
-    Hermans, Beyer and Leibe, "In Defense of the Triplet Loss for Person Re-Identification", 2017, equation 5.
+    Hermans, Beyer and Leibe, "In Defense of the Triplet Loss for Person Re-Identification", arXiv 2017, equation 5.
 
 Departures from the paper
     Distances between unit vectors. Anchors without a positive or a negative are skipped.
 """
-
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,18 +17,11 @@ from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.functional.pairs import pair_masks
 from fairground.kernels.vector_gradients import normalize, squared_distances
-from fairground.spec.reference import Reference
 
 
 class HardestMiner(Miner):
     """No settings and no chance: the same batch gives the same triplets."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Hermans, Beyer and Leibe",
-        title="In Defense of the Triplet Loss for Person Re-Identification",
-        venue="arXiv",
-        year=2017,
-    )
     yields = Triplets
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:

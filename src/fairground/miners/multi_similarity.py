@@ -27,19 +27,12 @@ from fairground.errors import require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import capped
 from fairground.kernels.vector_gradients import normalize
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class MultiSimilarityMiner(Miner):
     """`epsilon` is how much easier than the hardest pair of the other kind a pair may be and still be kept."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Wang et al.",
-        title="Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning",
-        venue="CVPR",
-        year=2019,
-    )
     yields = Pairs
     tunable: ClassVar[Mapping[str, Range]] = {"epsilon": Real(low=0.0, high=1.0)}
 

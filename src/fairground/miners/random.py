@@ -12,8 +12,6 @@ Departures from the paper
     more often; `roth_code` does the same, and takes all triplets where the code fails for want of b of them.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
@@ -21,18 +19,11 @@ from fairground.contracts.miner import Miner
 from fairground.contracts.tuples import Triplets
 from fairground.functional.random_choice import distinct_below, draw_below
 from fairground.functional.triplets import classmates, negative_at, positive_at, triplet_at
-from fairground.spec.reference import Reference
 
 
 class RandomMiner(Miner):
     """`roth_code` draws as many triplets as the batch has samples, uniformly over all valid ones."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Roth et al.",
-        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
-        venue="ICML",
-        year=2020,
-    )
     yields = Triplets
 
     def __init__(self, *, roth_code: bool = False) -> None:

@@ -26,19 +26,12 @@ from fairground.contracts.tuples import Triplets
 from fairground.errors import require
 from fairground.functional.random_choice import draw_below, weighted_columns
 from fairground.functional.triplets import classmates, distance_weights, positive_at, switch_triplets
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class RhoDistanceMiner(Miner):
     """`p_switch` is the share of anchors whose triplet is switched; `lo` and `hi` bound the distance of negatives."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Roth et al.",
-        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
-        venue="ICML",
-        year=2020,
-    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"p_switch": Real(low=0.0, high=0.6)}
 

@@ -5,7 +5,8 @@ Formula
     or in N(a) when that set is empty
 
 Paper
-    Schroff, Kalenichenko and Philbin, "FaceNet", CVPR 2015; as written in Roth et al., ICML 2020, equation 20.
+    Schroff, Kalenichenko and Philbin, "FaceNet: A Unified Embedding for Face Recognition and Clustering", CVPR 2015; as
+    written in Roth et al., ICML 2020, equation 20.
 
 Departures from the paper
     Equation 20 lacks the upper bound, which the original and the released code have. Distances are not squared, as in
@@ -24,19 +25,12 @@ from fairground.errors import require
 from fairground.functional.random_choice import draw_below, marked_column
 from fairground.functional.triplets import classmates, positive_at
 from fairground.kernels.vector_gradients import distances, normalize
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class SemihardMiner(Miner):
     """`margin` is how far beyond the positive a negative may be: the margin of the loss it serves."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Schroff, Kalenichenko and Philbin",
-        title="FaceNet: A Unified Embedding for Face Recognition and Clustering",
-        venue="CVPR",
-        year=2015,
-    )
     yields = Triplets
     tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
 

@@ -6,14 +6,12 @@ Formula
     an empty N_h or P_h is replaced by N(a) or P(a)
 
 Paper
-    Roth and Brattoli, "Easily extendable basic deep metric learning pipeline", 2019; as written in Roth et al.,
-    ICML 2020, equations 21 and 22.
+    Roth and Brattoli, "Easily extendable basic deep metric learning pipeline", released code 2019; as written in Roth
+    et al., ICML 2020, equations 21 and 22.
 
 Departures from the paper
     The equations print argmax and argmin for max and min, and the anchor where the positive is meant.
 """
-
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -23,18 +21,11 @@ from fairground.contracts.tuples import Triplets
 from fairground.functional.pairs import pair_masks
 from fairground.functional.random_choice import marked_column
 from fairground.kernels.vector_gradients import normalize, squared_distances
-from fairground.spec.reference import Reference
 
 
 class SofthardMiner(Miner):
     """No settings."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Roth and Brattoli",
-        title="Easily extendable basic deep metric learning pipeline",
-        venue="released code",
-        year=2019,
-    )
     yields = Triplets
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:

@@ -20,19 +20,12 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import require
 from fairground.functional.distances import safe_sqrt
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
 
 class EmbeddingNormRegulariser(Regulariser):
     """`weight` multiplies the mean norm, to the first or second `power`."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Sohn",
-        title="Improved Deep Metric Learning with Multi-class N-pair Loss Objective",
-        venue="NIPS",
-        year=2016,
-    )
     tunable: ClassVar[Mapping[str, Range]] = {"weight": LogReal(low=1e-5, high=0.1)}
 
     def __init__(self, *, weight: float = 0.005, power: Literal[1, 2] = 1) -> None:

@@ -22,7 +22,6 @@ import torch
 from fairground.contracts.batch import Mixing
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import require
-from fairground.spec.reference import Reference
 from fairground.spec.space import LogReal, Range
 
 
@@ -32,12 +31,6 @@ class ManifoldMixupRegulariser(Regulariser):
     `deepest` is the last stage that samples may be mixed before, counted from 0; 0 is mixup of images alone.
     """
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Verma et al.",
-        title="Manifold Mixup: Better Representations by Interpolating Hidden States",
-        venue="ICML",
-        year=2019,
-    )
     mixes: ClassVar[bool] = True
     tunable: ClassVar[Mapping[str, Range]] = {"alpha": LogReal(low=0.1, high=10.0)}
 

@@ -26,19 +26,12 @@ from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.triplets import switch_triplets
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class RhoRegulariser(Regulariser):
     """`p_switch` is the share of anchors whose triplets change, `reading` how."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Roth et al.",
-        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
-        venue="ICML",
-        year=2020,
-    )
     tunable: ClassVar[Mapping[str, Range]] = {"p_switch": Real(low=0.0, high=0.6)}
     changes_tuples = True
 

@@ -22,19 +22,12 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import require
 from fairground.functional.prototypes import centre_spread
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class SoftTripleCentresRegulariser(Regulariser):
     """`weight` multiplies the spread of each class' centres; `divisor` says what it is divided by."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Qian, Shang, Sun, Hu, Li and Jin",
-        title="SoftTriple Loss: Deep Metric Learning Without Triplet Sampling",
-        venue="ICCV",
-        year=2019,
-    )
     tunable: ClassVar[Mapping[str, Range]] = {"weight": Real(low=0.0, high=1.0)}
 
     def __init__(self, *, weight: float = 0.2, divisor: Literal["ckk", "pairs"] = "ckk") -> None:

@@ -20,19 +20,12 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import require
 from fairground.functional.distances import normalize
-from fairground.spec.reference import Reference
 from fairground.spec.space import Range, Real
 
 
 class ZeroMeanRegulariser(Regulariser):
     """`weight` multiplies the mean absolute sum of coordinates."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Yuan, Deng, Tang, Tang and Chen",
-        title="Signal-to-Noise Ratio: A Robust Distance Metric for Deep Metric Learning",
-        venue="CVPR",
-        year=2019,
-    )
     tunable: ClassVar[Mapping[str, Range]] = {"weight": Real(low=0.0, high=1.0)}
 
     def __init__(self, *, weight: float = 0.005) -> None:

@@ -16,7 +16,7 @@ Departures from the paper
     whatever their place, and adds the differences of mean and deviation: `cost = "roth_code"`.
 """
 
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,7 +25,6 @@ from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.samplers._class_draws import draw_candidates, require_classes
 from fairground.samplers._memory_bank import EmbeddedSampler, Mine
-from fairground.spec.reference import Reference
 
 
 class DistanceHistograms(NamedTuple):
@@ -41,13 +40,6 @@ class DistanceHistograms(NamedTuple):
 
 class DistanceDistributionSampler(EmbeddedSampler):
     """Keeps the best of `candidates` batches by the distance between histograms of `bins` bins."""
-
-    reference: ClassVar[Reference] = Reference(
-        authors="Roth et al.",
-        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
-        venue="ICML",
-        year=2020,
-    )
 
     def __init__(
         self,

@@ -15,8 +15,6 @@ Departures from the paper
     of candidates is that of the released code, in which the name of this sampler leads nowhere (erratum E44).
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
@@ -24,18 +22,10 @@ from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.samplers._class_draws import draw_candidates, require_classes
 from fairground.samplers._memory_bank import EmbeddedSampler, Mine
-from fairground.spec.reference import Reference
 
 
 class FrechetSampler(EmbeddedSampler):
     """Keeps the best of `candidates` batches by the Fréchet distance to their pool."""
-
-    reference: ClassVar[Reference] = Reference(
-        authors="Roth et al.",
-        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
-        venue="ICML",
-        year=2020,
-    )
 
     def __init__(
         self,

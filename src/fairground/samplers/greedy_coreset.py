@@ -17,7 +17,6 @@ Departures from the paper
 """
 
 from math import ceil
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -26,18 +25,10 @@ from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.samplers._class_draws import draw_distinct
 from fairground.samplers._memory_bank import EmbeddedSampler, Mine
-from fairground.spec.reference import Reference
 
 
 class GreedyCoresetSampler(EmbeddedSampler):
     """Every next pick is the image farthest from all picks so far or, with `softened`, one of the farthest 3 %."""
-
-    reference: ClassVar[Reference] = Reference(
-        authors="Roth et al.",
-        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
-        venue="ICML",
-        year=2020,
-    )
 
     def __init__(
         self,

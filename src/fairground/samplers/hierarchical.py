@@ -12,23 +12,16 @@ Departures from the paper
     too few classes gives all it has and then repeats, and so does a class with too few images; the record says so.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import Labels, label_tensor
 from fairground.errors import DataError, require
 from fairground.samplers._class_draws import BLOCK, ClassRows, ClassSampler, draw_distinct_rows, n_class_slots
-from fairground.spec.reference import Reference
 
 
 class HierarchicalSampler(ClassSampler):
     """`super_per_batch` super-classes share a batch equally; `super_labels` (n,) is the super-class of every image."""
-
-    reference: ClassVar[Reference] = Reference(
-        authors="Cakir et al.", title="Deep Metric Learning to Rank", venue="CVPR", year=2019
-    )
 
     def __init__(
         self,

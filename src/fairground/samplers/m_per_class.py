@@ -23,16 +23,12 @@ from torch import Tensor
 from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows, n_class_slots, require_classes
-from fairground.spec.reference import Reference
 from fairground.spec.space import Choice
 
 
 class MPerClassSampler(ClassSampler):
     """`per_class` is m."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Musgrave, Belongie and Lim", title="A Metric Learning Reality Check", venue="ECCV", year=2020
-    )
     tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(

@@ -21,19 +21,12 @@ from torch import Tensor
 
 from fairground.contracts.sampler import Labels
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows, n_class_slots, require_classes
-from fairground.spec.reference import Reference
 from fairground.spec.space import Choice
 
 
 class PerClassSampler(ClassSampler):
     """`per_class` images of each class of a batch, one class after the other."""
 
-    reference: ClassVar[Reference] = Reference(
-        authors="Roth et al.",
-        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
-        venue="ICML",
-        year=2020,
-    )
     tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(

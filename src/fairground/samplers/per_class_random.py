@@ -13,7 +13,7 @@ Departures from the paper
     another; in the released code it may be the same.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -22,18 +22,10 @@ from fairground.contracts.sampler import Labels
 from fairground.errors import DataError, require
 from fairground.functional.random_choice import draw_below
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows
-from fairground.spec.reference import Reference
 
 
 class PerClassRandomSampler(ClassSampler):
     """`uniform_over` says what is equally likely among the first b - 1: every image or every class."""
-
-    reference: ClassVar[Reference] = Reference(
-        authors="Roth et al.",
-        title="Revisiting Training Strategies and Generalization Performance in Deep Metric Learning",
-        venue="ICML",
-        year=2020,
-    )
 
     def __init__(
         self, *, labels: Labels, batch_size: int, uniform_over: Literal["samples", "classes"] = "samples", seed: int = 0

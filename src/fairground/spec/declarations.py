@@ -9,18 +9,18 @@ that is named by dotted path nothing is read.
 import ast
 import builtins
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from fairground.errors import require
 from fairground.spec import catalogue
 from fairground.spec.counts import Counts
-from fairground.spec.reference import Reference
 from fairground.spec.settings import Value, plain_value
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real
 
@@ -34,7 +34,7 @@ SUPPLIED: Mapping[str, frozenset[str]] = {
 }
 #: the names that a declaration may use
 _NAMES: Mapping[str, Any] = {
-    **{kind.__name__: kind for kind in (Real, LogReal, Integer, Choice, Reference, Counts, Sequence, Mapping)},
+    **{kind.__name__: kind for kind in (Real, LogReal, Integer, Choice, Counts, Sequence, Mapping)},
     **{"Literal": Literal, "Any": Any, "Path": str, "pi": math.pi},
 }
 #: the functions that the check of a setting may call
@@ -52,6 +52,15 @@ class Setting:
     hint: Any
     default: Value = None
     is_required: bool = False
+
+
+class Reference(NamedTuple):
+    """The publication a component follows."""
+
+    authors: str
+    title: str
+    venue: str
+    year: int
 
 
 @cache
@@ -89,9 +98,11 @@ def tunable_of(room: str, name: str) -> Mapping[str, Range]:
 
 
 def reference_of(room: str, name: str) -> Reference | None:
-    """Return where a component was published."""
-    found: Reference | None = declared(room, name, "reference", None)
-    return found
+    """Return where a component was published: the first entry of the Paper section of its docstring."""
+    text = ast.get_docstring(_tree(f"{room}.{name}")) if name in catalogue.list_names(room) else None
+    paper = " ".join((text or "").partition("\nPaper\n")[2].split())
+    found = re.match(r'(?!None\b)([^"]+), "([^"]+)", ([^;]+?) (\d{4})\b', paper)
+    return None if found is None else Reference(found[1], found[2], found[3], int(found[4]))
 
 
 def is_learnable(loss: str) -> bool:
