@@ -8,8 +8,7 @@ import pytest
 
 from fairground.papers.expected_runs import FREE, TRAINING, ExpectedRuns, expected_runs
 from fairground.papers.published import PublishedRow, published_rows
-from fairground.papers.reproduction import PublishedComparison, compare_with_published, repeats_of
-from fairground.reporting.headings import heading
+from fairground.papers.reproduction import PublishedVerdict, compare_with_published, repeats_of
 from fairground.reporting.study_results import from_study
 from fairground.spec.settings import Value
 from fairground.spec.study_jobs import UNSAID
@@ -29,13 +28,13 @@ def jobs_with_rows(study: str) -> list[tuple[ExpectedRuns, list[PublishedRow]]]:
     return list(jobs.values())
 
 
-def lines_of(result: JobResult) -> dict[tuple[str, str, str], list[PublishedComparison]]:
+def lines_of(result: JobResult) -> dict[tuple[str, str, str], list[PublishedVerdict]]:
     """What the page of a study with this one result says of printed numbers, section by section as the page does it."""
     lines = defaultdict(list)
     runs = from_study([result], home=Path("nowhere"), title="")
     for section in runs.sections().values():
-        for line in compare_with_published(repeats_of(section.records), {}):
-            lines[line.table, line.row, line.metric].append(line)
+        for _, line in compare_with_published(repeats_of(section.records), {}):
+            lines[line.row.table_name, line.row.row, line.row.metric].append(line)
     return lines
 
 
@@ -53,7 +52,7 @@ def test_the_page_of_the_study_judges_every_number_it_makes(study: str) -> None:
         near = lines_of(result_of(found, rows, settings=found_settings(found)))
         away = lines_of(result_of(found, rows, away=0.06, settings=found_settings(found)))
         for row in rows:
-            key = (row.table_name, row.row, heading(row.metric))
+            key = (row.table_name, row.row, row.metric)
             if row.unit == "epoch":
                 continue
             assert "reproduced" in [line.outcome for line in near[key]], (row, near[key])

@@ -49,7 +49,7 @@ def published(
         from fairground.papers.expected_runs import coverage_of, coverage_table
 
         lines = coverage_of(rows)
-        print(json.dumps([asdict(line) for line in lines]) if as_json else coverage_table(lines))
+        print(json.dumps(lines) if as_json else coverage_table(lines))
         return
     names = {row.table_name for row in rows}
     tables = [found for found in published_tables() if found.name in names]

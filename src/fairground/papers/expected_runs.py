@@ -7,6 +7,7 @@ chose are compared by procedure: the same ranges, trials, folds and rule of sele
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 from fairground.papers.published import PublishedRow, PublishedTable, published_tables
 from fairground.records.record import RunRecord
@@ -148,53 +149,33 @@ def _shown(span: Range | None) -> str:
     return f"{plain['kind']} {ends}{' ' + plain['unit'] if 'unit' in plain else ''}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CoverageLine:
-    """One printed number: `study` is empty where none makes it, and `reason` says why.
+def coverage_of(rows: Iterable[PublishedRow]) -> list[dict[str, Any]]:
+    """Return which study makes each printed number, in the papers' order; `reason` says why none does.
 
     `cost` is the number of trainings of its own method and data set, all folds, trials and repeats.
     """
-
-    table: str
-    row: str
-    dataset: str
-    metric: str
-    setting: str
-    printed: str
-    study: str
-    command: str
-    cost: int
-    reason: str
-
-
-def coverage_of(rows: Iterable[PublishedRow]) -> list[CoverageLine]:
-    """Return which study makes each printed number, in the papers' order."""
     lines = []
     for row in rows:
         found = next(iter(expected_runs(row)), None)
         lines.append(
-            CoverageLine(
-                table=row.table_name,
-                row=row.row,
-                dataset=row.dataset,
-                metric=row.metric,
-                setting=row.setting,
-                printed=row.printed,
-                study="" if found is None else found.study,
-                command="" if found is None else f"fairground study {found.study} data.root=FOLDER/{{data}}",
-                cost=0 if found is None else found.n_trainings,
-                reason="" if found is not None else table_of(row).reason,
-            )
+            {
+                "table": row.table_name,
+                **{key: getattr(row, key) for key in ("row", "dataset", "metric", "setting", "printed")},
+                "study": "" if found is None else found.study,
+                "command": "" if found is None else f"fairground study {found.study} data.root=FOLDER/{{data}}",
+                "cost": 0 if found is None else found.n_trainings,
+                "reason": "" if found is not None else table_of(row).reason,
+            }
         )
     return lines
 
 
-def coverage_table(lines: Sequence[CoverageLine]) -> str:
+def coverage_table(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return one Markdown row for each table and study or reason."""
-    groups: dict[tuple[str, str], list[CoverageLine]] = {}
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in lines:
-        groups.setdefault((line.table, line.study), []).append(line)
-    n_made = sum(bool(line.study) for line in lines)
+        groups.setdefault((line["table"], line["study"]), []).append(line)
+    n_made = sum(bool(line["study"]) for line in lines)
     shown = [
         f"{n_made} of {len(lines)} printed numbers are made by a study and judged on its page.",
         "",
@@ -203,9 +184,8 @@ def coverage_table(lines: Sequence[CoverageLine]) -> str:
     ]
     for (table, study), group in groups.items():
         # The fold models are trained once for "separated" and "concatenated".
-        folds = ("separated", "concatenated")
-        jobs = {(line.row, line.dataset, "folds" if line.setting in folds else line.setting): line for line in group}
-        command = f"`{group[0].command}`" if study else ""
-        cost = f"{sum(line.cost for line in jobs.values()):,}" if study else ""
-        shown.append(f"| {table} | {len(group)} | {command} | {cost} | {group[0].reason} |")
+        ways = {"separated": "folds", "concatenated": "folds"}
+        costs = {(x["row"], x["dataset"], ways.get(x["setting"], x["setting"])): x["cost"] for x in group}
+        command, cost = (f"`{group[0]['command']}`", f"{sum(costs.values()):,}") if study else ("", "")
+        shown.append(f"| {table} | {len(group)} | {command} | {cost} | {group[0]['reason']} |")
     return "\n".join(shown)

@@ -10,17 +10,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Literal, cast
+from typing import Any, Literal, NamedTuple
 
 from fairground.errors import require
 from fairground.spec.catalogue import nearest
+from fairground.spec.measurement_names import declared_metric
 
 SelectedOn = Literal["test", "validation", "nothing"]
-Unit = Literal["percent", "epoch", "setting"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spread:
+class Spread(NamedTuple):
     """What the number after ± is, and over how many runs; `n` is None where the paper does not say."""
 
     kind: Literal["population deviation", "t half-width"]
@@ -29,9 +28,9 @@ class Spread:
 
 #: every meaning a spread may have, as the CSV names it
 SPREADS: Mapping[str, Spread] = {
-    "population standard deviation over 5 seeds": Spread(kind="population deviation", n=5),
-    "population standard deviation, number of seeds not printed": Spread(kind="population deviation", n=None),
-    "95 % Student-t half-width over 10 runs": Spread(kind="t half-width", n=10),
+    "population standard deviation over 5 seeds": Spread("population deviation", 5),
+    "population standard deviation, number of seeds not printed": Spread("population deviation", None),
+    "95 % Student-t half-width over 10 runs": Spread("t half-width", 10),
 }
 
 
@@ -97,11 +96,22 @@ class PublishedRow:
         return self.value if self.corrected is None else self.corrected
 
     @property
-    def unit(self) -> Unit:
+    def title(self) -> str:
+        """The metric as papers print it."""
+        declared = declared_metric(self.metric)
+        return self.metric if declared is None else declared.title
+
+    @property
+    def unit(self) -> Literal["percent", "epoch", "setting"]:
         """Per cent for metrics; epochs and hyperparameters are plain numbers."""
         if self.metric == "best_epoch":
             return "epoch"
         return "setting" if "." in self.metric else "percent"
+
+    @property
+    def scale(self) -> float:
+        """The unit of the row over ours: scores are printed in per cent."""
+        return 100.0 if self.unit == "percent" else 1.0
 
 
 @cache
@@ -125,14 +135,8 @@ def published_years() -> Mapping[str, int]:
 @cache
 def published_tables() -> tuple[PublishedTable, ...]:
     """Return every table in the papers' order."""
-    return tuple(
-        PublishedTable(
-            **{key: line[key] for key in ("paper", "table", "title", "reason")},
-            selected_on=cast(SelectedOn, line["selected_on"]),
-            studies=tuple(line["studies"].split()),
-        )
-        for line in read_csv("tables")
-    )
+    lines: list[dict[str, Any]] = [{**line, "studies": tuple(line["studies"].split())} for line in read_csv("tables")]
+    return tuple(PublishedTable(**line) for line in lines)
 
 
 def published_rows(
@@ -143,13 +147,17 @@ def published_rows(
     `method` is a loss (`margin`) or a loss with its preset (`margin@roth-beta12-cub200`). Precision@1 and recall@1 are
     the same number and found by either name. An unknown name is refused with the nearest known one.
     """
-    rows = _all_rows() if name is None else _named(name)
+    rows = _all_rows()
+    if name is not None:
+        known, chosen = [*(table.name for table in published_tables()), *published_papers()], name.strip().lower()
+        hint = f"{nearest(chosen, known)} `fairground published` lists them."
+        require(chosen in known, f"no published table '{name}'.{hint}")
+        rows = tuple(row for row in rows if chosen in (row.table_name, row.paper))
     if dataset is not None:
         chosen = _choose("data set", dataset, [row.dataset for row in rows])
         rows = tuple(row for row in rows if row.dataset == chosen)
     if method is not None:
-        known = [word for row in rows for word in (row.loss, row.method)]
-        chosen = _choose("method", method, known)
+        chosen = _choose("method", method, [word for row in rows for word in (row.loss, row.method)])
         rows = tuple(row for row in rows if chosen in (row.loss, row.method))
     if metric is not None:
         chosen = _choose("metric", _plain_metric(metric), [_plain_metric(row.metric) for row in rows], given=metric)
@@ -157,26 +165,12 @@ def published_rows(
     return rows
 
 
-def _named(name: str) -> tuple[PublishedRow, ...]:
-    tables = [table.name for table in published_tables()]
-    folded = name.strip().lower()
-    require(
-        folded in tables or folded in published_papers(),
-        f"no published table '{name}'.{nearest(folded, [*tables, *published_papers()])} "
-        "`fairground published` lists them.",
-    )
-    return tuple(row for row in _all_rows() if folded in (row.table_name, row.paper))
-
-
 def _choose(what: str, word: str, known: Iterable[str], *, given: str | None = None) -> str:
     there = list(dict.fromkeys(name for name in known if name))
     folded = {re.sub(r"[\W_]", "", name).lower(): name for name in there}
     match = word if word in there else folded.get(re.sub(r"[\W_]", "", word).lower())
-    shown = [name for name in there if "@roth" not in name and "@mlrc" not in name]
-    require(
-        match is not None,
-        f"no {what} '{given or word}' here.{nearest(word, there)} There are: {', '.join(shown)}.",
-    )
+    shown = ", ".join(name for name in there if "@roth" not in name and "@mlrc" not in name)
+    require(match is not None, f"no {what} '{given or word}' here.{nearest(word, there)} There are: {shown}.")
     return str(match)
 
 
@@ -189,23 +183,21 @@ def _plain_metric(word: str) -> str:
 
 @cache
 def _all_rows() -> tuple[PublishedRow, ...]:
-    return tuple(_row(line) for paper in published_papers() for line in read_csv(paper))
-
-
-def _row(line: Mapping[str, str]) -> PublishedRow:
-    def number(column: str) -> float | None:
-        return float(line[column]) if line[column] else None
-
-    return PublishedRow(
-        **{key: line[key] for key in ("paper", "table", "row", "method", "dataset", "network", "metric")},
-        **{key: line[key] for key in ("spread_meaning", "setting", "note")},
-        embedding_dim=int(line["embedding_dim"]) if line["embedding_dim"] else None,
-        value=float(line["value"]),
-        corrected=number("corrected"),
-        spread=number("spread"),
-        errata=tuple(line["erratum"].split()),
-        printed=line["value"] + (f" ± {line['spread']}" if line["spread"] else ""),
-    )
+    rows = []
+    for line in (line for paper in published_papers() for line in read_csv(paper)):
+        cells: dict[str, Any] = dict(line)
+        dimension, erratum = cells.pop("embedding_dim"), cells.pop("erratum")
+        for column in ("value", "corrected", "spread"):
+            cells[column] = float(line[column]) if line[column] else None
+        rows.append(
+            PublishedRow(
+                **cells,
+                embedding_dim=int(dimension) if dimension else None,
+                errata=tuple(erratum.split()),
+                printed=line["value"] + (f" ± {line['spread']}" if line["spread"] else ""),
+            )
+        )
+    return tuple(rows)
 
 
 def read_csv(file: str) -> list[dict[str, str]]:

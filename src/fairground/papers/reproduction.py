@@ -18,7 +18,6 @@ Two numbers are compared only if the runs have the spec of a study that makes th
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 from fairground.comparison.intervals import LEVEL, Interval, t_interval
@@ -27,7 +26,6 @@ from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expecte
 from fairground.papers.published import SPREADS, PublishedRow, published_rows
 from fairground.records.record import RunRecord
 from fairground.spec.identity import canonical_json
-from fairground.spec.measurement_names import declared_metric
 from fairground.spec.settings import Value
 
 Outcome = Literal["reproduced", "differs", "not comparable"]
@@ -43,55 +41,54 @@ UNTRAINED = 0.005
 class PublishedVerdict:
     """What comparing runs with a printed number found. Intervals are shares of 1, None where they do not exist."""
 
+    row: PublishedRow
     outcome: Outcome
     sentence: str
-    ours: Interval | None
-    published: Interval | None
+    ours: Interval | None = None
+    published: Interval | None = None
 
-
-@dataclass(frozen=True, kw_only=True)
-class PublishedComparison:
-    """One printed number with our verdict on it, as shown."""
-
-    label: str
-    table: str
-    row: str
-    metric: str
-    printed: str
-    ours: str
-    outcome: Outcome
-    sentence: str
+    @property
+    def shown(self) -> str:
+        """Our number in the unit of the paper."""
+        return "-" if self.ours is None else _show(self.ours, self.row)
 
 
 def compare_with_published(
     groups: Iterable[Sequence[RunRecord]], labels: Mapping[str, str]
-) -> list[PublishedComparison]:
-    """Return a line for every printed number of the protocol and loss of each method's runs, grouped by `repeats_of`.
+) -> list[tuple[str, PublishedVerdict]]:
+    """Return a verdict on every printed number of the protocol and loss of each method's runs, with the method's name.
 
-    `labels` names methods by run.
+    The runs are grouped by `repeats_of`; `labels` names methods by run. Where no printed number fits, the verdict is
+    on the nearest one.
     """
-    found: list[PublishedComparison] = []
+    found = []
     for group in groups:
         label = labels.get(group[0].name, _loss_of(group[0]))
-        found += [_line(label, row, verdict) for row, verdict in _nearest_verdicts(group, rows_for(group[0]))]
+        by_method: dict[tuple[object, ...], list[PublishedRow]] = {}
+        for row in rows_for(group[0]):
+            method = (row.table_name, row.method, row.dataset, row.network, row.embedding_dim, row.setting)
+            by_method.setdefault(method, []).append(row)
+        verdicts = []
+        for rows in by_method.values():
+            # The same for all metrics of a method.
+            known = list(obstacles(group, rows[0]))
+            distance = len(known), sum(isinstance(one, str) or one.is_component for one in known)
+            verdicts += [(distance, _verdict(group, row, known)) for row in rows]
+        fitting = [verdict for _, verdict in verdicts if verdict.outcome != "not comparable"]
+        nearest = [verdict for _, verdict in sorted(verdicts, key=lambda pair: pair[0])[:1]]
+        found += [(label, verdict) for verdict in fitting or nearest]
     order = {"differs": 0, "reproduced": 1, "not comparable": 2}
-    return sorted(found, key=lambda line: order[line.outcome])
+    return sorted(found, key=lambda line: order[line[1].outcome])
 
 
 def rows_for(record: RunRecord) -> list[PublishedRow]:
     """Return the printed numbers of the protocol and loss of a run."""
-    protocol, is_joined = str(record.spec.get("protocol")), "ensemble" in record.spec
-    return _rows_for(protocol, None if record.is_untrained else _loss_of(record), is_joined)
-
-
-@lru_cache(maxsize=256)
-def _rows_for(protocol: str, loss: str | None, is_joined: bool) -> list[PublishedRow]:
-    """Return the rows of a protocol and a loss, None where nothing is trained; many methods of a page share them."""
+    protocol, loss, is_joined = str(record.spec.get("protocol")), _loss_of(record), "ensemble" in record.spec
     return [
         row
         for row in published_rows()
-        if protocol in (row.protocol, ensemble_protocol(row.protocol))
-        and (row.setting == "untrained" if loss is None else row.loss == loss)
+        if (row.setting == "untrained" if record.is_untrained else row.loss == loss)
+        and protocol in (row.protocol, ensemble_protocol(row.protocol))
         and is_joined == (row.setting == "concatenated")
         and expected_runs(row)
     ]
@@ -102,55 +99,25 @@ def _loss_of(record: RunRecord) -> str:
     return str(loss.get("name")) if isinstance(loss, Mapping) else "?"
 
 
-def _nearest_verdicts(
-    group: Sequence[RunRecord], rows: Sequence[PublishedRow]
-) -> list[tuple[PublishedRow, PublishedVerdict]]:
-    """Return the verdicts on rows that fit; where none does, that on the nearest one."""
-
-    def method_of(row: PublishedRow) -> tuple[object, ...]:
-        return row.table_name, row.method, row.dataset, row.network, row.embedding_dim, row.setting
-
-    # Obstacles are the same for all metrics of a method.
-    methods = {method_of(row): row for row in rows}
-    known = {method: list(obstacles(group, row)) for method, row in methods.items()}
-    verdicts = [(row, verdict_of(group, row, known=known[method_of(row)])) for row in rows]
-    fitting = [(row, verdict) for row, verdict in verdicts if verdict.outcome != "not comparable"]
-
-    def distance(row: PublishedRow) -> tuple[int, int]:
-        found = known[method_of(row)]
-        return len(found), sum(isinstance(one, str) or one.is_component for one in found)
-
-    return fitting or sorted(verdicts, key=lambda pair: distance(pair[0]))[:1]
-
-
-def _line(label: str, row: PublishedRow, verdict: PublishedVerdict) -> PublishedComparison:
-    return PublishedComparison(
-        label=label,
-        table=row.table_name,
-        row=row.row,
-        metric=_title(row),
-        printed=row.printed,
-        ours="-" if verdict.ours is None else _show(verdict.ours, _scale(row)),
-        outcome=verdict.outcome,
-        sentence=verdict.sentence,
-    )
-
-
-def verdict_of(
-    records: Sequence[RunRecord],
-    row: PublishedRow,
-    *,
-    resolution: float = RESOLUTION,
-    known: Sequence[Obstacle] | None = None,
-) -> PublishedVerdict:
-    """Compare the repeats of one method with a printed number; `known` are its `obstacles`, if already computed."""
+def verdict_of(records: Sequence[RunRecord], row: PublishedRow) -> PublishedVerdict:
+    """Compare the repeats of one method with a printed number."""
     require(len(records) > 0, "a verdict needs at least one run; got none")
-    reasons = list(obstacles(records, row) if known is None else known)
-    if not all(_value(record, row) is not None for record in records if record.state == "done"):
-        reasons.append(f"not every run has a test score {row.metric}")
+    return _verdict(records, row, obstacles(records, row))
+
+
+def _verdict(records: Sequence[RunRecord], row: PublishedRow, known: Iterable[Obstacle]) -> PublishedVerdict:
+    reasons = [str(one) for one in known]
+    by_seed: dict[Value, list[float]] = {}
+    # A run that is given twice counts once.
+    for record in {record.name: record for record in records}.values():
+        value = _value(record, row)
+        if value is not None:
+            by_seed.setdefault(record.spec.get("seed"), []).append(value)
+        elif record.state == "done":
+            reasons.append(f"not every run has a test score {row.metric}")
     if reasons:
-        return _not_comparable(row, "; ".join(map(str, reasons)))
-    return verdict_on_values(_repeats(records, row), row, resolution=resolution)
+        return _not_comparable(row, "; ".join(dict.fromkeys(reasons)))
+    return verdict_on_values([math.fsum(values) / len(values) for values in by_seed.values()], row)
 
 
 def verdict_on_values(
@@ -162,16 +129,14 @@ def verdict_on_values(
     if row.unit == "setting":
         return _not_comparable(row, f"{row.metric} is not a score", ours=mean)
     published, why = published_interval(row)
-    scale = _scale(row)
     if published is None:
         ours, published = _next_run(mean, row), _rounded(row)
-        printed = f"{scale * published.mean:g}"
-        numbers = f"one more run of ours would be {_show(ours, scale)}, the paper prints {printed} ({why})"
+        printed = f"{row.scale * published.mean:g}"
+        numbers = f"one more run of ours would be {_show(ours, row)}, the paper prints {printed} ({why})"
     else:
         ours = mean
-        numbers = (
-            f"ours {_show(ours, scale)} over {ours.n} repeats, published {_show(published, scale)} over {published.n}"
-        )
+        theirs = f"published {_show(published, row)} over {published.n}"
+        numbers = f"ours {_show(ours, row)} over {ours.n} repeats, {theirs}"
     if ours.half_width is None:
         return _not_comparable(row, "one run has no interval: run more seeds", ours=mean, published=published)
     is_on_test = table_of(row).selected_on == "test"
@@ -180,16 +145,16 @@ def verdict_on_values(
     unit = "points" if row.unit == "percent" else "epochs"
     if not ours.overlaps(published):
         side = "above" if ours.mean > published.mean else "below"
-        gap = f"{scale * abs(ours.mean - published.mean):.2f} {unit} {side}"
+        gap = f"{row.scale * abs(ours.mean - published.mean):.2f} {unit} {side}"
         outcome: Outcome = "differs"
-        sentence = f"differs: {_title(row)} is {gap}: {numbers}{caveat}"
+        sentence = f"differs: {row.title} is {gap}: {numbers}{caveat}"
     elif ours.half_width > finest:
-        why = f"our interval is wider than ±{scale * finest:g} {unit} and would hide a difference: {numbers}"
+        why = f"our interval is wider than ±{row.scale * finest:g} {unit} and would hide a difference: {numbers}"
         return _not_comparable(row, why, ours=mean, published=published)
     else:
         outcome = "reproduced"
-        sentence = f"reproduced: the {100 * LEVEL:g} % intervals of {_title(row)} overlap: {numbers}{caveat}"
-    return PublishedVerdict(outcome=outcome, sentence=sentence, ours=mean, published=published)
+        sentence = f"reproduced: the {100 * LEVEL:g} % intervals of {row.title} overlap: {numbers}{caveat}"
+    return PublishedVerdict(row=row, outcome=outcome, sentence=sentence, ours=mean, published=published)
 
 
 def published_interval(row: PublishedRow) -> tuple[Interval | None, str]:
@@ -201,13 +166,13 @@ def published_interval(row: PublishedRow) -> tuple[Interval | None, str]:
         return None, "the paper does not say over how many runs its spread is"
     if row.spread == 0:
         return None, "the printed spread of 0 cannot be that of several runs"
-    half = row.spread / _scale(row)
+    half = row.spread / row.scale
     if spread.kind == "population deviation":
         # scipy.stats takes longer to import than most commands take to run.
         from scipy.special import stdtrit
 
         half *= float(stdtrit(spread.n - 1, (1 + LEVEL) / 2)) / math.sqrt(spread.n - 1)
-    return _around(row.right_value / _scale(row), half, spread.n), ""
+    return _around(row.right_value / row.scale, half, spread.n), ""
 
 
 def _next_run(mean: Interval, row: PublishedRow) -> Interval:
@@ -220,53 +185,36 @@ def _next_run(mean: Interval, row: PublishedRow) -> Interval:
 def _rounded(row: PublishedRow) -> Interval:
     """Return the printed number with what rounding may have removed."""
     digits = len(row.printed.partition(" ")[0].partition(".")[2]) if row.corrected is None else 2
-    return _around(row.right_value / _scale(row), 0.5 * 10.0**-digits / _scale(row), 1)
+    return _around(row.right_value / row.scale, 0.5 * 10.0**-digits / row.scale, 1)
 
 
 def _around(mean: float, half: float, n: int) -> Interval:
     return Interval(mean=mean, low=mean - half, high=mean + half, n=n, level=LEVEL, kind="t")
 
 
-def _scale(row: PublishedRow) -> float:
-    """Return the row's unit over ours: scores are printed in per cent."""
-    return 100.0 if row.unit == "percent" else 1.0
+def _show(interval: Interval, row: PublishedRow) -> str:
+    half = "" if interval.half_width is None else f" ± {row.scale * interval.half_width:.2f}"
+    return f"{row.scale * interval.mean:.2f}{half}"
 
 
-def _title(row: PublishedRow) -> str:
-    declared = declared_metric(row.metric)
-    return row.metric if declared is None else declared.title
-
-
-def _show(interval: Interval, scale: float) -> str:
-    half = "" if interval.half_width is None else f" ± {scale * interval.half_width:.2f}"
-    return f"{scale * interval.mean:.2f}{half}"
-
-
-def _not_comparable(
-    row: PublishedRow, why: str, *, ours: Interval | None = None, published: Interval | None = None
-) -> PublishedVerdict:
+def _not_comparable(row: PublishedRow, why: str, **intervals: Interval | None) -> PublishedVerdict:
     sentence = f"not comparable with {row.table_name}, {row.row}: {why}"
-    return PublishedVerdict(outcome="not comparable", sentence=sentence, ours=ours, published=published)
+    return PublishedVerdict(row=row, outcome="not comparable", sentence=sentence, **intervals)
 
 
 def repeats_of(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     """Group runs that differ in nothing but seed and fold, in the order of first appearance."""
     groups: dict[str, list[RunRecord]] = {}
-    known: dict[bytes, str] = {}
     for record in records:
-        text = record.text_without_seed
-        if text not in known:
-            known[text] = canonical_json(_without_seed_and_fold(record.spec))
-        groups.setdefault(known[text], []).append(record)
+        groups.setdefault(canonical_json(without_fold(record.spec) | {"seed": None}), []).append(record)
     return list(groups.values())
 
 
-def _without_seed_and_fold(spec: Mapping[str, Value]) -> dict[str, Any]:
-    plain: dict[str, Any] = {key: value for key, value in spec.items() if key != "seed"}
-    split = plain.get("split")
-    if isinstance(split, Mapping):
-        plain["split"] = {key: value for key, value in split.items() if key != "fold"}
-    return plain
+def without_fold(spec: Mapping[str, Value]) -> dict[str, Any]:
+    """Return a spec without the fold of its split: what the fold models of one repeat share."""
+    split = spec.get("split")
+    kept = {key: value for key, value in split.items() if key != "fold"} if isinstance(split, Mapping) else split
+    return {**spec, "split": kept}
 
 
 def obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[Obstacle]:
@@ -301,16 +249,6 @@ def obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[Obsta
 def _split(record: RunRecord) -> Mapping[str, Value]:
     split = record.spec.get("split")
     return split if isinstance(split, Mapping) else {}
-
-
-def _repeats(records: Sequence[RunRecord], row: PublishedRow) -> list[float]:
-    """Return one value per seed: the mean over its folds. A run that is given twice counts once."""
-    by_seed: dict[Value, list[float]] = {}
-    for record in {record.name: record for record in records}.values():
-        value = _value(record, row)
-        assert value is not None
-        by_seed.setdefault(record.spec.get("seed"), []).append(value)
-    return [math.fsum(values) / len(values) for values in by_seed.values()]
 
 
 def _value(record: RunRecord, row: PublishedRow) -> float | None:

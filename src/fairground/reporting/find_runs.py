@@ -1,10 +1,11 @@
 """Find the runs of a report: by name, by method, by study, or all runs of a run directory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fairground.errors import InputError, require
+from fairground.papers.reproduction import without_fold
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting.run_set import RunSet, with_ensembles_apart
@@ -35,8 +36,8 @@ def study_so_far(study: StudySpec, home: Path) -> list[JobResult]:
     everything = [record for record in Store(home).records() if "ensemble" in record.spec]
     results = []
     for result in results_so_far(study, home=home):
-        keys = {_without_fold(run.spec) for run in result.runs}
-        joined = tuple(record for record in everything if _without_fold(record.spec) in keys)
+        keys = {_repeat(run) for run in result.runs}
+        joined = tuple(record for record in everything if _repeat(record) in keys)
         results.append(replace(result, joined=joined))
     return results
 
@@ -62,9 +63,5 @@ def _is_run(store: Store, name: str) -> bool:
     return True
 
 
-def _without_fold(spec: Mapping[str, object]) -> str:
-    plain = {key: value for key, value in spec.items() if key != "ensemble"}
-    split = plain.get("split")
-    if isinstance(split, Mapping):
-        plain["split"] = {key: value for key, value in split.items() if key != "fold"}
-    return canonical_json(plain)
+def _repeat(record: RunRecord) -> str:
+    return canonical_json({**without_fold(record.spec), "ensemble": None})

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fairground.comparison.generality import Generality
 from fairground.comparison.run_scores import join_folds
 from fairground.papers.expected_runs import ensemble_protocol
-from fairground.papers.reproduction import PublishedComparison, compare_with_published, repeats_of
+from fairground.papers.reproduction import PublishedVerdict, compare_with_published, repeats_of
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.reporting.comparison import ComparisonResult, Confidence, confidence_of
 from fairground.reporting.drawing import panels, svg_for_page
@@ -42,7 +42,7 @@ class Section:
     notes: Sequence[Note]
     comparison: ComparisonResult | None
     confidence: Confidence | None
-    published: Sequence[PublishedComparison]
+    published: Sequence[tuple[str, PublishedVerdict]]
     figures: Sequence[tuple[ReportFigure, str]]
     maps: Sequence[EmbeddingMap]
     labels: Mapping[str, str]
