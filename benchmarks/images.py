@@ -12,7 +12,8 @@ from PIL import Image, ImageFilter
 from benchmarks.harness import Table, best_times
 from fairground.contracts.preprocessing import IMAGENET
 from fairground.contracts.table import Images
-from fairground.loading.image_dataset import images_from_files
+from fairground.loading.image_dataset import ImageFiles
+from fairground.loading.resized_images import PreparedImages
 from fairground.spec.load import load_run
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
@@ -43,8 +44,8 @@ def tables() -> Iterator[Table]:
 
 def _pipeline(root: Path, kind: str) -> Table:
     paths = sorted(root.rglob("*.jpg"))
-    decoded = images_from_files(paths, root=root)
-    cached = images_from_files(paths, root=root, prepared=256)
+    decoded = ImageFiles(paths, root=root)
+    cached = PreparedImages(ImageFiles(paths, root=root), side=256)
     rows = np.arange(BATCH)
     transform = PhotographsTransform(preprocessing=IMAGENET, smallest_area=0.08)
     contestants = {

@@ -9,7 +9,7 @@ from fairground.datasets import cub200 as cub200_module
 from fairground.datasets import in_shop as in_shop_module
 from fairground.datasets import sop as sop_module
 from fairground.errors import DataError, InputError
-from fairground.loading.image_dataset import Counts, Photos, check_counts
+from fairground.loading.image_dataset import Counts, OfficialDataset, photo_table
 from tests.datasets import pictures
 
 ALL = [
@@ -93,14 +93,16 @@ def test_missing_images_are_named_or_left_out_of_a_subset(tmp_path, name, kind, 
     write(tmp_path)
     dataset = kind(root=str(tmp_path), subset=True)
     photos = dataset.photos()
-    for path in photos.paths[-4:]:
-        (photos.root / path).unlink()
+    for path in photos.images.paths[-4:]:
+        path.unlink()
     table = dataset.load()
-    assert len(table.labels) == len(photos.paths) - 4
-    assert f"data: 4 of {len(photos.paths)} listed images are not there and were left out" in table.notes
+    assert len(table.labels) == len(photos.labels) - 4
+    assert f"data: 4 of {len(photos.labels)} listed images are not there and were left out" in table.notes
     dataset.subset = False
     dataset.photos = lambda: photos
-    with pytest.raises(DataError, match=rf"4 of {len(photos.paths)} images are not in .*: '.*', '.*', '.*' and 1 more"):
+    with pytest.raises(
+        DataError, match=rf"4 of {len(photos.labels)} images are not in .*: '.*', '.*', '.*' and 1 more"
+    ):
         dataset.load()
 
 
@@ -130,11 +132,13 @@ def test_official_counts_add_up_to_the_published_totals(module, classes, images)
 
 
 def test_the_right_counts_pass_without_a_note(tmp_path):
-    photos = Photos(
-        root=tmp_path,
-        paths=("a", "b", "c"),
-        labels=np.array([0, 1, 1]),
-        class_names=("x", "y"),
-        official_test=np.array([False, True, True]),
-    )
-    assert check_counts("Two", photos, Counts(1, 1, 1, 2), subset=False) is photos
+    is_test = np.array([False, True, True])
+    table = photo_table(tmp_path, "abc", np.array([0, 1, 1]), class_names=("x", "y"), official_test=is_test)
+
+    class TwoDataset(OfficialDataset):
+        title, source, official = "Two", "", Counts(1, 1, 1, 2)
+
+        def find(self, root):
+            return table
+
+    assert TwoDataset(root=str(tmp_path)).photos() is table

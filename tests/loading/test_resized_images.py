@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from fairground.commands.main import app
 from fairground.errors import DataError, InputError, StoreError
 from fairground.loading import resized_images
-from fairground.loading.image_dataset import images_from_files
+from fairground.loading.image_dataset import ImageFiles
 from fairground.loading.resized_images import USED, PreparedImages, cache_root, find_cache, list_caches, remove_cache
 from tests.loading.pictures import photo, photo_files
 
@@ -28,10 +28,8 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
 
 
-def prepared(root: Path, **settings: int) -> PreparedImages:
-    images = images_from_files(sorted(root.glob("*.jpg")), root=root, **{"prepared": 32, **settings})
-    assert isinstance(images, PreparedImages)
-    return images
+def prepared(root: Path) -> PreparedImages:
+    return PreparedImages(ImageFiles(sorted(root.glob("*.jpg")), root=root), side=32)
 
 
 def builds(root: Path) -> list[tuple[int, int]]:
@@ -48,7 +46,7 @@ def middle(images: PreparedImages) -> torch.Tensor:
 
 def test_prepared_crops_are_those_of_the_files(tmp_path: Path) -> None:
     paths = photo_files(tmp_path / "set", SIZES)
-    decoded = images_from_files(paths, root=tmp_path / "set")
+    decoded = ImageFiles(paths, root=tmp_path / "set")
     images = prepared(tmp_path / "set")
     assert np.array_equal(images.sizes(ROWS, shorter_side=32), decoded.sizes(ROWS, shorter_side=32))
     boxes = np.array([[1, 2, 20, 30], [0, 0, 32, 32], [4, 4, 20, 20], [7, 0, 32, 32], [0, 5, 30, 32], [9, 9, 29, 30]])
@@ -62,7 +60,7 @@ def test_prepared_crops_are_those_of_the_files(tmp_path: Path) -> None:
 def test_boxes_of_the_data_set_are_cut_before_preparing(tmp_path: Path) -> None:
     paths = photo_files(tmp_path / "set", SIZES[:2])
     boxes = np.array([[10, 0, 50, 40], [0, 0, 30, 40]])
-    images = images_from_files(paths, root=tmp_path / "set", boxes=boxes, prepared=32)
+    images = PreparedImages(ImageFiles(paths, root=tmp_path / "set", boxes=boxes), side=32)
     assert images.sizes(np.arange(2)).tolist() == [[32, 32], [42, 32]]
 
 
@@ -75,8 +73,6 @@ def test_a_smaller_shorter_side_is_served_and_a_larger_refused(tmp_path: Path) -
         images.sizes(ROWS, shorter_side=64)
     with pytest.raises(InputError, match="prepared=64"):
         images.crops(ROWS, np.tile([0, 0, 16, 16], (6, 1)), 16, shorter_side=64)
-    with pytest.raises(InputError, match=r"prepared must be a shorter side in \[16, 4096\]"):
-        prepared(tmp_path / "set", prepared=5)
 
 
 def test_the_cache_is_built_once_and_outside_the_data(tmp_path: Path) -> None:
@@ -149,13 +145,13 @@ BUILDER = """
 import sys, time
 from pathlib import Path
 from fairground.loading import resized_images
-from fairground.loading.image_dataset import images_from_files
+from fairground.loading.image_dataset import ImageFiles
 resized_images._CHUNK_BYTES = 1
 root = Path(sys.argv[1])
 def tell(done, total):
     print(done, flush=True)
     time.sleep(float(sys.argv[2]))
-images_from_files(sorted(root.glob("*.jpg")), root=root, prepared=32).prepare(tell)
+resized_images.PreparedImages(ImageFiles(sorted(root.glob("*.jpg")), root=root), side=32).prepare(tell)
 """
 
 
@@ -184,15 +180,11 @@ def test_a_killed_build_leaves_nothing_usable_and_is_taken_up(tmp_path: Path, mo
 DAY = 86400
 
 
-def images_of(root, side=32):
-    return images_from_files(sorted(root.glob("*.jpg")), root=root, prepared=side)
-
-
 def build(root, *, sizes=((40, 60), (33, 33)), days_ago=0.0):
     """Prepare a folder of photographs, last used some days ago, and return its key."""
     before = {entry.key for entry in list_caches()}
     photo_files(root, list(sizes))
-    images_of(root).prepare()
+    prepared(root).prepare()
     (key,) = {entry.key for entry in list_caches()} - before
     age(key, days_ago)
     return key
@@ -217,20 +209,20 @@ def test_a_cache_says_of_what_how_large_and_when_last_used(tmp_path):
     assert entry.source == str(tmp_path / "birds")
     assert entry.n_bytes > 32 * 48 * 3 + 32 * 32 * 3
     before = entry.last_used
-    images_of(tmp_path / "birds").prepare()
+    prepared(tmp_path / "birds").prepare()
     assert list_caches()[0].last_used > before + 39 * DAY
 
 
 def test_removed_by_key_and_built_again_when_asked_for(tmp_path):
     key = build(tmp_path / "birds")
-    images = images_of(tmp_path / "birds")
+    images = prepared(tmp_path / "birds")
     images.prepare()
     pixels = images.take(np.array([0]))
     remove_cache(find_cache(list_caches(), key[:6]))
     assert list_caches() == []
     # Whoever reads it goes on reading.
     assert bool((images.take(np.array([0])) == pixels).all())
-    images_of(tmp_path / "birds").prepare()
+    prepared(tmp_path / "birds").prepare()
     assert list_caches()[0].key == key
 
 

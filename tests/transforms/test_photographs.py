@@ -12,7 +12,8 @@ from fairground.contracts.model import Transform
 from fairground.contracts.preprocessing import IMAGENET, Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import InputError
-from fairground.loading.image_dataset import images_from_files
+from fairground.loading.image_dataset import ImageFiles
+from fairground.loading.resized_images import PreparedImages
 from fairground.transforms.mlrc2020 import Mlrc2020Transform
 from fairground.transforms.photographs import PhotographsTransform
 from fairground.transforms.plain import PlainTransform
@@ -33,7 +34,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture
 def images(paths: list[Path]) -> Images:
-    return images_from_files(paths, root=paths[0].parent)
+    return ImageFiles(paths, root=paths[0].parent)
 
 
 def by_hand(paths: list[Path], side: int, shorter_side: int = 256) -> np.ndarray:
@@ -111,7 +112,7 @@ def test_the_cache_gives_the_same_evaluation_and_mlrc_training(
     paths: list[Path], images: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path))
-    cached = images_from_files(paths, root=paths[0].parent, prepared=256)
+    cached = PreparedImages(ImageFiles(paths, root=paths[0].parent), side=256)
     for transform in (Roth2020Transform(preprocessing=IMAGENET), Mlrc2020Transform(preprocessing=IMAGENET)):
         assert torch.equal(transform.evaluate(images, ROWS), transform.evaluate(cached, ROWS))
     for transform in (

@@ -24,7 +24,7 @@ from fairground.contracts.split import Split
 from fairground.contracts.table import Dataset, ImageTable
 from fairground.errors import require
 from fairground.files import shown, write_atomically
-from fairground.loading.image_dataset import PhotoDataset, Photos
+from fairground.loading.image_dataset import ImageFiles, PhotoDataset
 from fairground.spec.run import ComponentSpec
 from fairground.training.build import build_split
 
@@ -70,33 +70,30 @@ def audit_in_detail(
 ) -> tuple[Audit, AuditRows]:
     """Return the findings and the rows they are about."""
     if isinstance(dataset, PhotoDataset):
-        photos = dataset.photos()
-        source: Photos | ImageTable = photos
-        scans, names = scan_files(photos, progress), photos.paths
+        table = dataset.photos()
+        assert isinstance(table.images, ImageFiles)
+        scans = scan_files(table.images, progress)
     else:
         table = dataset.load()
-        source = table
         scans = scan_memory(table.images, progress)
-        names = table.identifiers or tuple(f"row {row}" for row in range(len(table.labels)))
-    is_closed, part_names, part_of = False, *_own_parts(source)
+    is_closed, part_names, part_of = False, *_own_parts(table)
     if split is not None:
-        table = source if isinstance(source, ImageTable) else source.table()
         is_closed, part_names, part_of = _made_parts(build_split(split), table)
     rows = AuditRows(
-        identifiers=names,
-        labels=source.labels,
-        class_names=source.class_names,
+        identifiers=table.identifiers or tuple(f"row {row}" for row in range(len(table.labels))),
+        labels=table.labels,
+        class_names=table.class_names,
         part_names=part_names,
         part_of=part_of,
         scans=scans,
     )
     readable = np.setdiff1d(np.arange(len(rows.labels)), list(scans.faults))
     exact, near = exact_copies(rows, readable), near_copies(rows, readable)
-    findings = _findings(rows, readable, (exact[0], None if near is None else near[0]), source.notes, is_closed)
+    findings = _findings(rows, readable, (exact[0], None if near is None else near[0]), table.notes, is_closed)
     return findings, replace(rows, pairs=(*exact[1], *(near[1] if near is not None else ())))
 
 
-def _own_parts(source: Photos | ImageTable) -> tuple[tuple[str, ...], np.ndarray]:
+def _own_parts(source: ImageTable) -> tuple[tuple[str, ...], np.ndarray]:
     names = ("train", "validation", "test", "in no part")
     if source.listed_parts is not None:
         found = np.array([names.index(part) if part else 3 for part in source.listed_parts.tolist()])
@@ -221,14 +218,15 @@ def kept_rows(rows: AuditRows) -> list[int]:
     return [row for row in range(len(rows.labels)) if row not in gone]
 
 
-def write_clean(rows: AuditRows, photos: Photos, out: Path) -> int:
+def write_clean(rows: AuditRows, photos: ImageTable, out: Path) -> int:
     """Write a table of the images without copies and unreadable files, for `data=table`, and return its length."""
     require(
         out.suffix.lower() == ".csv", f"--write-clean writes a CSV table: give a name that ends in .csv; got '{out}'"
     )
-    kept = kept_rows(rows)
+    kept, files = kept_rows(rows), photos.images
+    assert isinstance(files, ImageFiles)
     columns = {
-        "path": [str((photos.root / path).resolve()) for path in photos.paths],
+        "path": [str(path.resolve()) for path in files.paths],
         "label": [rows.class_names[label] for label in rows.labels],
         **_further_columns(rows, photos),
     }
@@ -237,7 +235,7 @@ def write_clean(rows: AuditRows, photos: Photos, out: Path) -> int:
     return len(lines)
 
 
-def _further_columns(rows: AuditRows, photos: Photos) -> dict[str, list[str]]:
+def _further_columns(rows: AuditRows, photos: ImageTable) -> dict[str, list[str]]:
     """Return the parts and whatever else is known of the images, under the names that a table has for them."""
     found = {}
     if len(rows.part_names) > 1:
@@ -250,8 +248,9 @@ def _further_columns(rows: AuditRows, photos: Photos) -> dict[str, list[str]]:
         "category": photos.super_labels,
     }
     found |= {name: [str(int(value)) for value in column] for name, column in named.items() if column is not None}
-    if photos.boxes is not None:
-        edges = zip(("x1", "y1", "x2", "y2"), photos.boxes.T, strict=True)
+    boxes = photos.images.boxes if isinstance(photos.images, ImageFiles) else None
+    if boxes is not None:
+        edges = zip(("x1", "y1", "x2", "y2"), boxes.T, strict=True)
         found |= {name: [str(int(value)) for value in column] for name, column in edges}
     return found
 

@@ -18,7 +18,7 @@ from fairground.contracts.table import Images
 from fairground.errors import DataError
 from fairground.files import read_bytes, shown
 from fairground.loading.decoding import for_each, open_picture, picture_size
-from fairground.loading.image_dataset import ImageFiles, Photos
+from fairground.loading.image_dataset import ImageFiles
 
 #: called with the number of images done and the number of images
 Progress = Callable[[int, int], None]
@@ -44,27 +44,26 @@ class ImageScan:
     faults: Mapping[int, str] = field(default_factory=dict)
 
 
-def scan_files(photos: Photos, progress: Progress = lambda *_: None) -> ImageScan:
+def scan_files(files: ImageFiles, progress: Progress = lambda *_: None) -> ImageScan:
     """Read every file once, decoding in threads, a bounded block at a time."""
-    n = len(photos.paths)
+    n = len(files)
     hashes, bits, sizes = np.zeros(n, "S16"), np.zeros((n, 4), np.uint64), np.zeros((n, 2), np.int64)
     faults: dict[int, str] = {}
-    files = [photos.root / path for path in photos.paths]
-    cut = None if photos.boxes is None else ImageFiles(files, root=photos.root, boxes=photos.boxes)
 
     def scan(row: int) -> str | None:
+        path = files.paths[row]
         try:
-            content = hashlib.blake2b(read_bytes(files[row], error=DataError), digest_size=16)
-            if photos.boxes is not None:
-                content.update(photos.boxes[row].tobytes())
-            image, size = _shrunk(files[row]) if cut is None else _decoded(cut, row)
+            content = hashlib.blake2b(read_bytes(path, error=DataError), digest_size=16)
+            if files.boxes is not None:
+                content.update(files.boxes[row].tobytes())
+            image, size = _shrunk(path) if files.boxes is None else _decoded(files, row)
             # One byte is enough to keep numpy from cutting zeros off the end of a hash.
             hashes[row] = content.digest()[:15] + b"."
             bits[row], sizes[row] = fingerprint_bits(image), size
         except DataError as error:
             return str(error)
         except OSError as error:
-            return f"image {shown(files[row])} cannot be read: {error.strerror}"
+            return f"image {shown(path)} cannot be read: {error.strerror}"
         return None
 
     for begin in range(0, n, _BLOCK):

@@ -140,7 +140,7 @@ def weakness(n_suspects: int, n_images: int) -> str:
 
 def readable_table(dataset: Dataset, faults: Sequence[int]) -> tuple[ImageTable, np.ndarray]:
     """Return the table of a data set and the rows of it that can be read."""
-    table = dataset.photos().table() if isinstance(dataset, PhotoDataset) else dataset.load()
+    table = dataset.photos() if isinstance(dataset, PhotoDataset) else dataset.load()
     return table, np.setdiff1d(np.arange(len(table.labels)), np.array(list(faults), np.int64))
 
 

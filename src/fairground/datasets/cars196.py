@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.loading.class_folders import class_folders, sub_folders
-from fairground.loading.image_dataset import OfficialDataset, Photos, check_prepared, first_with
+from fairground.loading.image_dataset import OfficialDataset, class_folder_table, first_with, photo_table
 from fairground.spec.counts import Counts
 
 SOURCE = (
@@ -40,16 +41,12 @@ class Cars196Dataset(OfficialDataset):
     source = SOURCE
     official: ClassVar[Counts] = Counts(train_classes=98, train_images=8054, test_classes=98, test_images=8131)
 
-    def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
-        check_prepared("cars196", prepared)
-        self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
-
-    def find(self, root: Path) -> Photos:
+    def find(self, root: Path) -> ImageTable:
         listed = first_with([root, root / "devkit"], "cars_annos.mat")
         return _by_annotations(root, listed / "cars_annos.mat") if listed is not None else _by_folders(root)
 
 
-def _by_annotations(root: Path, path: Path) -> Photos:
+def _by_annotations(root: Path, path: Path) -> ImageTable:
     content = _read_matlab(path)
     require(
         "annotations" in content and {"relative_im_path", "class"} <= set(content["annotations"].dtype.names or ()),
@@ -65,31 +62,23 @@ def _by_annotations(root: Path, path: Path) -> Photos:
         f"{path}: classes must be 1..{len(names)}; got {numbers.min()}..{numbers.max()}",
         DataError,
     )
-    return Photos(
-        root=root,
-        paths=tuple(str(row["relative_im_path"]) for row in rows),
-        labels=labels.astype(np.int64),
+    return photo_table(
+        root,
+        [str(row["relative_im_path"]) for row in rows],
+        labels,
         class_names=tuple(names[number - 1] if names else f"class {number}" for number in kept),
         official_test=numbers > Cars196Dataset.official.train_classes,
     )
 
 
-def _by_folders(root: Path) -> Photos:
+def _by_folders(root: Path) -> ImageTable:
     folder = next((place for place in (root / "images", root) if place.is_dir() and sub_folders(place)), root)
     found = class_folders(folder)
     require(
         len(found.paths) > 0, f"cars196.root: no cars_annos.mat and no class folders in {root}. {SOURCE}", DataError
     )
-    n_classes = len(found.names)
-    n_train = min(Cars196Dataset.official.train_classes, (n_classes + 1) // 2)
-    return Photos(
-        root=folder,
-        paths=found.paths,
-        labels=found.labels,
-        class_names=found.names,
-        official_test=found.labels >= n_train,
-        notes=found.notes,
-    )
+    n_train = min(Cars196Dataset.official.train_classes, (len(found.names) + 1) // 2)
+    return class_folder_table(folder, found, official_test=found.labels >= n_train)
 
 
 def _read_matlab(path: Path) -> dict[str, Any]:

@@ -18,9 +18,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.loading.class_folders import class_folders, sub_folders
-from fairground.loading.image_dataset import OfficialDataset, Photos, check_prepared, first_with, integers, read_words
+from fairground.loading.image_dataset import (
+    OfficialDataset,
+    class_folder_table,
+    first_with,
+    integers,
+    photo_table,
+    read_words,
+)
 from fairground.spec.counts import Counts
 
 SOURCE = (
@@ -41,16 +49,12 @@ class Cub200Dataset(OfficialDataset):
     source = SOURCE
     official: ClassVar[Counts] = Counts(train_classes=100, train_images=5864, test_classes=100, test_images=5924)
 
-    def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
-        check_prepared("cub200", prepared)
-        self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
-
-    def find(self, root: Path) -> Photos:
+    def find(self, root: Path) -> ImageTable:
         listed = first_with([root, root / "CUB_200_2011"], "images.txt")
         return _by_lists(listed) if listed is not None else _by_folders(root)
 
 
-def _by_lists(folder: Path) -> Photos:
+def _by_lists(folder: Path) -> ImageTable:
     lists = {
         name: read_words(folder / f"{name}.txt", n_words=2) for name in ("images", "image_class_labels", "classes")
     }
@@ -65,16 +69,16 @@ def _by_lists(folder: Path) -> Photos:
     )
     numbers = integers(folder / "image_class_labels.txt", [class_of_image[image] for image, _ in lists["images"]])
     kept, labels = np.unique(numbers, return_inverse=True)
-    return Photos(
-        root=folder / "images",
-        paths=tuple(path for _, path in lists["images"]),
-        labels=labels.astype(np.int64),
+    return photo_table(
+        folder / "images",
+        [path for _, path in lists["images"]],
+        labels,
         class_names=tuple(name_of_class[str(number)] for number in kept),
         official_test=numbers > Cub200Dataset.official.train_classes,
     )
 
 
-def _by_folders(root: Path) -> Photos:
+def _by_folders(root: Path) -> ImageTable:
     places = [root / "images", root / "CUB_200_2011" / "images", root]
     folder = next((place for place in places if place.is_dir() and sub_folders(place)), root)
     found = class_folders(folder)
@@ -87,11 +91,4 @@ def _by_folders(root: Path) -> Photos:
         DataError,
     )
     numbers = np.array([int(name[:3]) for name in found.names])[found.labels]
-    return Photos(
-        root=folder,
-        paths=found.paths,
-        labels=found.labels,
-        class_names=found.names,
-        official_test=numbers > Cub200Dataset.official.train_classes,
-        notes=found.notes,
-    )
+    return class_folder_table(folder, found, official_test=numbers > Cub200Dataset.official.train_classes)

@@ -16,12 +16,20 @@ from pathlib import Path
 
 import numpy as np
 
+from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.loading.class_folders import ClassFolders, class_folders, sub_folders
+from fairground.loading.class_folders import class_folders, sub_folders
 from fairground.loading.csv_columns import PARTS, held_out
-from fairground.loading.image_dataset import PhotoDataset, Photos, check_prepared, existing_root
+from fairground.loading.image_dataset import (
+    PhotoDataset,
+    check_prepared,
+    class_folder_table,
+    existing_root,
+    photo_table,
+)
 
 SOURCE = "Give a folder that has one folder of images for each class"
+_NO_IMAGES = f"folder.root: no images in class folders below {{}}. {SOURCE}"
 
 
 class FolderDataset(PhotoDataset):
@@ -35,34 +43,32 @@ class FolderDataset(PhotoDataset):
         check_prepared("folder", prepared)
         self.root, self.prepared, self.draft = root, prepared, draft
 
-    def photos(self) -> Photos:
+    def photos(self) -> ImageTable:
         root = existing_root("folder", self.root, SOURCE)
         inside = {name: PARTS[name.lower()] for name in sub_folders(root) if name.lower() in PARTS}
         inside = dict(sorted(inside.items(), key=lambda item: (list(PARTS.values()).index(item[1]), item[0])))
-        is_divided = {"train"} < set(inside.values())
-        photos = _divided(root, inside) if is_divided else _undivided(root, class_folders(root))
-        require(len(photos.paths) > 0, f"folder.root: no images in class folders below {root}. {SOURCE}", DataError)
-        return photos
+        if {"train"} < set(inside.values()):
+            return _divided(root, inside)
+        found = class_folders(root)
+        require(len(found.paths) > 0, _NO_IMAGES.format(root), DataError)
+        return class_folder_table(root, found)
 
 
-def _undivided(root: Path, found: ClassFolders) -> Photos:
-    return Photos(root=root, paths=found.paths, labels=found.labels, class_names=found.names, notes=found.notes)
-
-
-def _divided(root: Path, inside: dict[str, str]) -> Photos:
+def _divided(root: Path, inside: dict[str, str]) -> ImageTable:
     found = {name: class_folders(root / name) for name in inside}
     names = sorted({name for part in found.values() for name in part.names})
     number = {name: label for label, name in enumerate(names)}
     labels = [number[part.names[label]] for part in found.values() for label in part.labels]
     parts = np.array([inside[name] for name, part in found.items() for _ in part.paths], dtype="<U10")
+    require(len(labels) > 0, _NO_IMAGES.format(root), DataError)
     strangers = [name for name in sub_folders(root) if name not in inside]
     notes = tuple(note for part in found.values() for note in part.notes)
     if strangers:
         notes += (f"data: left out {len(strangers)} folders beside train and test; the first is '{strangers[0]}'",)
-    return Photos(
-        root=root,
-        paths=tuple(f"{name}/{path}" for name, part in found.items() for path in part.paths),
-        labels=np.array(labels, dtype=np.int64),
+    return photo_table(
+        root,
+        [f"{name}/{path}" for name, part in found.items() for path in part.paths],
+        np.array(labels),
         class_names=tuple(names),
         official_test=held_out(parts),
         listed_parts=parts,

@@ -17,8 +17,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
-from fairground.loading.image_dataset import OfficialDataset, Photos, check_prepared, first_with, read_words
+from fairground.loading.image_dataset import OfficialDataset, first_with, photo_table, read_words
 from fairground.spec.counts import Counts
 
 N_QUERIES = 14218
@@ -40,39 +41,35 @@ class InShopDataset(OfficialDataset):
     source = SOURCE
     official: ClassVar[Counts] = Counts(train_classes=3997, train_images=25882, test_classes=3985, test_images=26830)
 
-    def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
-        check_prepared("in_shop", prepared)
-        self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
-
-    def find(self, root: Path) -> Photos:
+    def find(self, root: Path) -> ImageTable:
         listed = first_with([root, root / "Eval", root / "Anno"], LIST)
         if listed is None:
             raise DataError(f"in_shop.root: no {LIST} in {root} or its Eval or Anno. {SOURCE}")
-        photos = _by_list(root, listed / LIST)
-        assert photos.is_query is not None
-        n_queries = int(photos.is_query.sum())
+        table = _by_list(root, listed / LIST)
+        assert table.is_query is not None
+        n_queries = int(table.is_query.sum())
         require(
             self.subset or n_queries == N_QUERIES,
             f"In-Shop Clothes has {N_QUERIES} queries; this copy lists {n_queries}. Set data.subset=true if this is a "
             "part of it on purpose",
             DataError,
         )
-        return photos
+        return table
 
 
-def _by_list(root: Path, path: Path) -> Photos:
+def _by_list(root: Path, path: Path) -> ImageTable:
     rows = read_words(path, n_words=3, header=2)
     status = np.array([row[2] for row in rows])
     strange = sorted(set(status.tolist()) - {"train", "query", "gallery"})
     require(not strange, f"{path}: an image is train, query or gallery; got '{''.join(strange[:1])}'", DataError)
     names, labels = np.unique([row[1] for row in rows], return_inverse=True)
-    paths = tuple(row[0] for row in rows)
-    first = paths[0] if paths else ""
-    return Photos(
-        # The list says img/...; the archive of images unpacks to img/ as well, often inside a folder Img/.
-        root=first_with([root, root / "Img", path.parent, root / "Img" / "img"], first) or root,
-        paths=paths,
-        labels=labels.astype(np.int64),
+    paths = [row[0] for row in rows]
+    # The list says img/...; the archive of images unpacks to img/ as well, often inside a folder Img/.
+    places = [root, root / "Img", path.parent, root / "Img" / "img"]
+    return photo_table(
+        first_with(places, paths[0] if paths else "") or root,
+        paths,
+        labels,
         class_names=tuple(names.tolist()),
         official_test=status != "train",
         is_query=status == "query",

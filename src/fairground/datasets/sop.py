@@ -15,8 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairground.contracts.table import ImageTable
 from fairground.errors import DataError
-from fairground.loading.image_dataset import OfficialDataset, Photos, check_prepared, first_with, integers, read_words
+from fairground.loading.image_dataset import OfficialDataset, first_with, integers, photo_table, read_words
 from fairground.spec.counts import Counts
 
 SOURCE = (
@@ -36,31 +37,27 @@ class SopDataset(OfficialDataset):
     source = SOURCE
     official: ClassVar[Counts] = Counts(train_classes=11318, train_images=59551, test_classes=11316, test_images=60502)
 
-    def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
-        check_prepared("sop", prepared)
-        self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
-
-    def find(self, root: Path) -> Photos:
+    def find(self, root: Path) -> ImageTable:
         inner = root / "Stanford_Online_Products"
         listed = first_with([root, root / "Info_Files", inner, inner / "Info_Files"], "Ebay_train.txt")
         if listed is None:
             raise DataError(f"sop.root: no Ebay_train.txt in {root} or its Info_Files. {SOURCE}")
-        home = listed.parent if listed.name == "Info_Files" else listed
-        return _by_lists(listed, home)
+        return _by_lists(listed)
 
 
-def _by_lists(lists: Path, home: Path) -> Photos:
+def _by_lists(lists: Path) -> ImageTable:
+    home = lists.parent if lists.name == "Info_Files" else lists
     halves = [read_words(lists / f"Ebay_{half}.txt", n_words=4, header=1) for half in ("train", "test")]
     rows = [row for half in halves for row in half]
     numbers = integers(lists / "Ebay_train.txt", [row[1] for row in rows])
     supers = integers(lists / "Ebay_train.txt", [row[2] for row in rows])
     kept, first, labels = np.unique(numbers, return_index=True, return_inverse=True)
-    paths = tuple(row[3] for row in rows)
+    paths = [row[3] for row in rows]
     kinds = [paths[row].partition("/")[0].removesuffix("_final") for row in first]
-    return Photos(
-        root=first_with([home, home / "images"], paths[0] if paths else "") or home,
-        paths=paths,
-        labels=labels.astype(np.int64),
+    return photo_table(
+        first_with([home, home / "images"], paths[0] if paths else "") or home,
+        paths,
+        labels,
         class_names=tuple(f"{kind} {number}" for kind, number in zip(kinds, kept, strict=True)),
         official_test=np.arange(len(rows)) >= len(halves[0]),
         super_labels=supers - 1,

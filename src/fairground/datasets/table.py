@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.loading.csv_columns import Columns, held_out, parts_from_words, read_columns
-from fairground.loading.image_dataset import PhotoDataset, Photos, check_prepared
+from fairground.loading.image_dataset import PhotoDataset, check_prepared, photo_table
 
 #: column -> the names it may have
 NAMES = {
@@ -49,7 +50,7 @@ class TableDataset(PhotoDataset):
         require(bool(path), "table.path must be a CSV or Parquet file with columns path and label")
         self.path, self.root, self.prepared, self.draft = path, root, prepared, draft
 
-    def photos(self) -> Photos:
+    def photos(self) -> ImageTable:
         file = Path(self.path).expanduser()
         columns = read_columns(file)
         has = {name: columns.pick(*names) for name, names in NAMES.items()}
@@ -60,10 +61,10 @@ class TableDataset(PhotoDataset):
         strange = [name or "(no name)" for name in columns.names if name not in known]
         parts = None if has["split"] is None else parts_from_words(columns.text(has["split"]), str(file))
         is_query, is_gallery = _roles(columns, has["query"], has["gallery"])
-        return Photos(
-            root=Path(self.root).expanduser() if self.root else file.parent,
-            paths=tuple(columns.text("path")),
-            labels=labels,
+        return photo_table(
+            Path(self.root).expanduser() if self.root else file.parent,
+            columns.text("path"),
+            labels,
             class_names=class_names,
             official_test=None if parts is None else held_out(parts),
             listed_parts=parts,

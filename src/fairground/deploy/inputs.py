@@ -82,7 +82,7 @@ def _part(name: str, **given: str) -> ComponentSpec:
 def _from_files(part: ComponentSpec) -> EmbeddingInputs:
     """Return files as they are listed: one that is missing is reported with all others that cannot be read."""
     dataset = build_dataset(part)
-    return _from_table(dataset.photos().table() if isinstance(dataset, PhotoDataset) else dataset.load())
+    return _from_table(dataset.photos() if isinstance(dataset, PhotoDataset) else dataset.load())
 
 
 def _from_table(table: ImageTable) -> EmbeddingInputs:

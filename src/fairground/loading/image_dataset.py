@@ -4,7 +4,7 @@ import hashlib
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,40 +16,22 @@ from torch import Tensor
 from fairground.contracts.table import Dataset, Images, ImageTable
 from fairground.errors import DataError, PictureError, require
 from fairground.files import open_file, read_text, shown
-from fairground.loading.class_folders import refuse_archive
+from fairground.loading import transform_steps
+from fairground.loading.class_folders import ClassFolders, refuse_archive
 from fairground.loading.decoding import for_each, open_picture, picture_size
 from fairground.loading.resized_images import PreparedImages
-from fairground.loading.transform_steps import (
-    crop_batch,
-    cut,
-    require_one_size,
-    resize_shorter_side,
-    resized_size,
-    resized_sizes,
-)
 from fairground.spec.counts import Counts
 
 #: of each file this many bytes at either end are part of the fingerprint
 _END_BYTES = 4096
 
 
-def images_from_files(
-    paths: Sequence[Path], *, root: Path, boxes: np.ndarray | None = None, prepared: int = 0, draft: bool = False
-) -> Images:
-    """Return the images of files under `root`, cut to `boxes` (n, 4) of (left, top, right, bottom) where given.
-
-    A box of four zeros leaves its image whole.
-
-    With `prepared` = 256 they come from a cache of all images resized to that shorter side, built when first needed;
-    with 0 each is decoded whenever it is asked for. `draft` allows shrunk decoding of JPEGs, which changes pixels.
-    """
-    require(prepared >= 0, f"prepared must be 0 (decode on demand) or a shorter side in pixels; got {prepared}")
-    files = ImageFiles(paths, root=root, boxes=boxes, draft=draft)
-    return PreparedImages(files, side=prepared) if prepared else files
-
-
 class ImageFiles(Images):
-    """Image files decoded on demand, always RGB. `root` is left out of the fingerprint, so that a folder may move."""
+    """Image files decoded on demand, always RGB, cut to `boxes` (n, 4) of (left, top, right, bottom) where given.
+
+    A box of four zeros leaves its image whole. `root` is left out of the fingerprint, so that a folder may move.
+    `draft` allows shrunk decoding of JPEGs, which is faster and changes pixels a little.
+    """
 
     is_slow = True
 
@@ -77,7 +59,7 @@ class ImageFiles(Images):
 
     def take(self, rows: np.ndarray) -> Tensor:
         """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
-        require_one_size(self.sizes(rows))
+        transform_steps.require_one_size(self.sizes(rows))
         found = for_each(lambda row: np.asarray(self.picture(row)), rows.tolist())
         return torch.from_numpy(np.stack(found)).permute(0, 3, 1, 2)
 
@@ -86,14 +68,14 @@ class ImageFiles(Images):
         unknown = np.unique(rows[self._sizes[rows, 0] == 0])
         if len(unknown):
             self._sizes[unknown] = for_each(self._size, unknown.tolist())
-        return resized_sizes(self._sizes[rows], shorter_side)
+        return transform_steps.resized_sizes(self._sizes[rows], shorter_side)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
         pixels = np.empty((len(rows), side, side, 3), np.uint8)
 
         def one(number: int) -> None:
             piece = self._piece(int(rows[number]), boxes[number], side, shorter_side)
-            cut(np.asarray(piece), (0, 0, *piece.size), pixels[number])
+            transform_steps.cut(np.asarray(piece), (0, 0, *piece.size), pixels[number])
 
         for_each(one, range(len(rows)))
         return torch.from_numpy(pixels).permute(0, 3, 1, 2)
@@ -107,10 +89,10 @@ class ImageFiles(Images):
     def resized(self, row: int, shorter_side: int) -> Image.Image:
         """Return the image of a row with its shorter side resized."""
         if not self.draft:
-            return resize_shorter_side(self.picture(row), shorter_side)
-        height, width = (int(length) for length in self.sizes(np.array([row]))[0])
-        picture = open_picture(self.paths[row], shrink=_shrink(min(height, width) / shorter_side))
-        height, width = resized_size((height, width), shorter_side)
+            return transform_steps.resize_shorter_side(self.picture(row), shorter_side)
+        size = self.sizes(np.array([row]))[0]
+        picture = open_picture(self.paths[row], shrink=_shrink(int(size.min()) / shorter_side))
+        height, width = transform_steps.resized_sizes(size, shorter_side).tolist()
         return picture.resize((width, height), Image.Resampling.BILINEAR)
 
     def fingerprint(self) -> str:
@@ -207,80 +189,47 @@ class ImagesInMemory(Images):
         return self._pixels.shape[1]
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
-        size = (self._pixels.shape[2], self._pixels.shape[3])
-        return np.tile(np.array(resized_size(size, shorter_side)), (len(rows), 1))
+        return np.tile(transform_steps.resized_sizes(np.array(self._pixels.shape[2:]), shorter_side), (len(rows), 1))
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
-        return crop_batch([self._pixels[row].numpy() for row in rows], boxes, side, shorter_side=shorter_side)
+        return transform_steps.crop_batch([self._pixels[row].numpy() for row in rows], boxes, side, shorter_side)
 
     def fingerprint(self) -> str:
         shape = repr(tuple(self._pixels.shape)).encode()
         return hashlib.sha256(shape + self._pixels.numpy().tobytes()).hexdigest()
 
 
-#: how many names a complaint shows
-SHOWN = 3
+def photo_table(
+    root: Path, paths: Sequence[str], labels: np.ndarray, *, boxes: np.ndarray | None = None, **columns: Any
+) -> ImageTable:
+    """Return the table of image files, `paths` (n) below `root`; none is opened yet."""
+    images = ImageFiles([root / path for path in paths], root=root, boxes=boxes)
+    return ImageTable(images=images, labels=labels.astype(np.int64), identifiers=tuple(paths), **columns)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Photos:
-    """`paths` (n) are below `root`; the columns mean what they mean in an ImageTable. `boxes` (n, 4) are pixels.
+def class_folder_table(root: Path, found: ClassFolders, **columns: Any) -> ImageTable:
+    return photo_table(root, found.paths, found.labels, class_names=found.names, notes=found.notes, **columns)
 
-    `notes` are sentences for the record: what was left out, and why.
-    """
 
-    root: Path
-    paths: tuple[str, ...]
-    labels: np.ndarray
-    class_names: tuple[str, ...]
-    official_test: np.ndarray | None = None
-    super_labels: np.ndarray | None = None
-    listed_parts: np.ndarray | None = None
-    is_query: np.ndarray | None = None
-    is_gallery: np.ndarray | None = None
-    groups: np.ndarray | None = None
-    boxes: np.ndarray | None = None
-    notes: tuple[str, ...] = ()
-
-    def select(self, rows: np.ndarray) -> "Photos":
-        """Return some rows only; classes left without an image go, and the others are renumbered."""
-        kept, labels = np.unique(self.labels[rows], return_inverse=True)
-        columns = ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups", "boxes")
-        held = {name: getattr(self, name) for name in columns}
-        some: dict[str, Any] = {name: None if column is None else column[rows] for name, column in held.items()}
-        return replace(
-            self,
-            paths=tuple(self.paths[row] for row in rows),
-            labels=labels.astype(np.int64),
-            class_names=tuple(self.class_names[label] for label in kept),
-            **some,
-        )
-
-    def missing(self) -> np.ndarray:
-        """Return the rows whose file is not there."""
-        is_there = [os.path.isfile(self.root / path) for path in self.paths]  # noqa: PTH113 (twice as fast)
-        return np.flatnonzero(~np.array(is_there, dtype=bool))
-
-    def table(self, *, prepared: int = 0, draft: bool = False) -> ImageTable:
-        """Return the table of these images; none is opened yet."""
-        files = [self.root / path for path in self.paths]
-        return ImageTable(
-            images=images_from_files(files, root=self.root, boxes=self.boxes, prepared=prepared, draft=draft),
-            labels=self.labels,
-            class_names=self.class_names,
-            official_test=self.official_test,
-            identifiers=self.paths,
-            super_labels=self.super_labels,
-            listed_parts=self.listed_parts,
-            is_query=self.is_query,
-            is_gallery=self.is_gallery,
-            groups=self.groups,
-            notes=self.notes,
-        )
+def _kept(table: ImageTable, rows: np.ndarray, images: ImageFiles) -> ImageTable:
+    """Return some rows only; classes left without an image go, and the others are renumbered."""
+    kept, labels = np.unique(table.labels[rows], return_inverse=True)
+    names = ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups")
+    columns = {name: getattr(table, name) for name in names}
+    some: dict[str, Any] = {name: None if column is None else column[rows] for name, column in columns.items()}
+    assert table.identifiers is not None
+    return replace(
+        table,
+        images=images,
+        identifiers=tuple(table.identifiers[row] for row in rows),
+        labels=labels.astype(np.int64),
+        class_names=tuple(table.class_names[label] for label in kept),
+        **some,
+    )
 
 
 class PhotoDataset(Dataset):
-    """A data set whose images are files. `photos` says which; `load` makes sure of them and opens the table."""
+    """A data set whose images are files. `photos` says which; `load` makes sure of them."""
 
     #: 0 to decode files whenever they are asked for, or the shorter side of images prepared once and kept
     prepared: int = 0
@@ -290,24 +239,31 @@ class PhotoDataset(Dataset):
     subset: bool = False
 
     @abstractmethod
-    def photos(self) -> Photos:
-        """Return which files there should be and what they show."""
+    def photos(self) -> ImageTable:
+        """Return the table of the files there should be; its images are `ImageFiles`."""
 
     def load(self) -> ImageTable:
-        photos = self.photos()
-        missing = photos.missing()
-        if len(missing) and self.subset:
-            note = f"data: {len(missing)} of {len(photos.paths)} listed images are not there and were left out"
-            require(len(missing) < len(photos.paths), f"none of the listed images is in {photos.root}", DataError)
-            there = np.setdiff1d(np.arange(len(photos.paths)), missing)
-            photos = replace(photos.select(there), notes=(*photos.notes, note))
-        elif len(missing):
-            names = some_names([photos.paths[row] for row in missing])
-            raise DataError(
-                f"{len(missing)} of {len(photos.paths)} images are not in {photos.root}: {names}. Unpack the archive "
-                "again, remove broken links, or leave them out of the list"
+        table = self.photos()
+        files = table.images
+        assert isinstance(files, ImageFiles)
+        is_there = np.array([os.path.isfile(path) for path in files.paths], dtype=bool)  # noqa: PTH113 (twice as fast)
+        there, missing = np.flatnonzero(is_there), np.flatnonzero(~is_there)
+        boxes = None if files.boxes is None else files.boxes[there]
+        images = ImageFiles([files.paths[row] for row in there], root=files.root, boxes=boxes, draft=self.draft)
+        if len(missing):
+            assert table.identifiers is not None
+            names = ", ".join(shown(table.identifiers[row]) for row in missing[:3])
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            require(
+                self.subset,
+                f"{len(missing)} of {len(is_there)} images are not in {files.root}: {names}{more}. Unpack the archive "
+                "again, remove broken links, or leave them out of the list",
+                DataError,
             )
-        return photos.table(prepared=self.prepared, draft=self.draft)
+            require(len(there) > 0, f"none of the listed images is in {files.root}", DataError)
+            note = f"data: {len(missing)} of {len(is_there)} listed images are not there and were left out"
+            table = replace(_kept(table, there, images), notes=(*table.notes, note))
+        return replace(table, images=PreparedImages(images, side=self.prepared) if self.prepared else images)
 
 
 class OfficialDataset(PhotoDataset):
@@ -317,32 +273,38 @@ class OfficialDataset(PhotoDataset):
     title: ClassVar[str]
     source: ClassVar[str]
     official: ClassVar[Counts]
-    root: str
+
+    def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
+        check_prepared(type(self).__module__.rpartition(".")[2], prepared)
+        self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
 
     @abstractmethod
-    def find(self, root: Path) -> Photos:
+    def find(self, root: Path) -> ImageTable:
         """Return the images below an existing folder, the published test half marked."""
 
-    def photos(self) -> Photos:
-        root = existing_root(type(self).__module__.rpartition(".")[2], self.root, self.source)
-        return check_counts(self.title, self.find(root), self.official, subset=self.subset)
+    def photos(self) -> ImageTable:
+        """Return the images if there are as many as published; noted where they are a subset, refused otherwise."""
+        table = self.find(existing_root(type(self).__module__.rpartition(".")[2], self.root, self.source))
+        assert table.official_test is not None
+        halves = [table.labels[table.official_test == is_test] for is_test in (False, True)]
+        found = Counts(*(count for half in halves for count in (len(np.unique(half)), len(half))))
+        if found == self.official:
+            return table
+        wanted, got = _in_words(self.official), _in_words(found)
+        require(
+            self.subset,
+            f"{self.title} has {wanted}; this copy has {got}. Unpack the archive again, or set data.subset=true if "
+            "this is a part of it on purpose; its scores are then not those of the benchmark",
+            DataError,
+        )
+        return replace(table, notes=(*table.notes, f"data: a subset of {self.title}: {got}, instead of {wanted}"))
 
 
-def check_counts(name: str, photos: Photos, official: Counts, *, subset: bool) -> Photos:
-    """Return the photos if there are as many as published; noted where they are a subset, refused otherwise."""
-    assert photos.official_test is not None
-    halves = [photos.labels[photos.official_test == is_test] for is_test in (False, True)]
-    found = Counts(*(count for half in halves for count in (len(np.unique(half)), len(half))))
-    if found == official:
-        return photos
-    wanted, got = _in_words(official), _in_words(found)
-    require(
-        subset,
-        f"{name} has {wanted}; this copy has {got}. Unpack the archive again, or set data.subset=true if this is a "
-        "part of it on purpose; its scores are then not those of the benchmark",
-        DataError,
+def _in_words(counts: Counts) -> str:
+    return (
+        f"{counts.train_classes} + {counts.test_classes} classes with {counts.train_images} + {counts.test_images} "
+        "images (train + test)"
     )
-    return replace(photos, notes=(*photos.notes, f"data: a subset of {name}: {got}, instead of {wanted}"))
 
 
 def check_prepared(name: str, prepared: int) -> None:
@@ -363,7 +325,7 @@ def existing_root(name: str, root: str, source: str) -> Path:
     return path
 
 
-def first_with(places: list[Path], entry: str) -> Path | None:
+def first_with(places: Sequence[Path], entry: str) -> Path | None:
     """Return the first of some folders that has a certain entry."""
     return next((place for place in places if (place / entry).exists()), None)
 
@@ -372,9 +334,8 @@ def read_words(path: Path, *, n_words: int, header: int = 0) -> list[list[str]]:
     """Return the words of each line of an official list, its last word taking the rest of the line."""
     lines = read_text(path, error=DataError, encoding="utf-8-sig").splitlines()[header:]
     rows = [line.split(maxsplit=n_words - 1) for line in lines if line.strip()]
-    wrong = next((number for number, row in enumerate(rows) if len(row) != n_words), None)
-    if wrong is not None:
-        raise DataError(f"{path}: entry {wrong + 1} has {len(rows[wrong])} words instead of {n_words}")
+    for number, row in enumerate(rows, start=1):
+        require(len(row) == n_words, f"{path}: entry {number} has {len(row)} words instead of {n_words}", DataError)
     return [[word.strip() for word in row] for row in rows]
 
 
@@ -384,16 +345,3 @@ def integers(path: Path, words: list[str]) -> np.ndarray:
         return np.array([int(word) for word in words], dtype=np.int64)
     except ValueError as error:
         raise DataError(f"{path}: a number was expected: {error}") from error
-
-
-def some_names(names: list[str]) -> str:
-    """Return the first few names, quoted, and how many more there are."""
-    listed = ", ".join(shown(name) for name in names[:SHOWN])
-    return listed + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-
-
-def _in_words(counts: Counts) -> str:
-    return (
-        f"{counts.train_classes} + {counts.test_classes} classes with {counts.train_images} + {counts.test_images} "
-        "images (train + test)"
-    )

@@ -328,7 +328,6 @@ class PreparedImages(Images):
     is_slow = True
 
     def __init__(self, source: "ImageFiles", *, side: int) -> None:
-        require(16 <= side <= 4096, f"prepared must be a shorter side in [16, 4096] pixels, or 0; got {side}")
         self.source, self.side = source, side
         self._cache: Cache | None = None
         self._is_new = False

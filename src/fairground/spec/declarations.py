@@ -66,19 +66,17 @@ class Reference(NamedTuple):
 @cache
 def settings_of(room: str, name: str) -> Mapping[str, Setting]:
     """Return the settings of a component of ours, without those that training supplies."""
-    constructor = _constructor(room, name)
     found: dict[str, Setting] = {}
-    if constructor is None:
-        return found
-    for argument, default in zip(constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True):
-        assert argument.annotation is not None, f"{room}/{name}.py: {argument.arg} needs a type"
-        if argument.arg not in SUPPLIED.get(room, ()):
-            found[argument.arg] = Setting(
-                annotation=ast.unparse(argument.annotation),
-                hint=_evaluated(argument.annotation, f"{room}.{name}"),
-                default=None if default is None else plain_value(ast.literal_eval(default)),
-                is_required=default is None,
-            )
+    for module, constructor in _constructors(f"{room}.{name}", catalogue.class_name(room, name)):
+        for argument, default in zip(constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True):
+            assert argument.annotation is not None, f"{module}: {argument.arg} needs a type"
+            if argument.arg not in {*found, *SUPPLIED.get(room, ())}:
+                found[argument.arg] = Setting(
+                    annotation=ast.unparse(argument.annotation),
+                    hint=_evaluated(argument.annotation, module),
+                    default=None if default is None else plain_value(ast.literal_eval(default)),
+                    is_required=default is None,
+                )
     return found
 
 
@@ -124,11 +122,11 @@ def _assignments(room: str, name: str) -> Mapping[str, ast.expr]:
 
 @cache
 def _checks(room: str, name: str) -> list[CodeType]:
-    """Return the statements of a constructor that use nothing but its settings and what follows from them."""
-    constructor = _constructor(room, name)
+    """Return the statements of constructors that use nothing but their settings and what follows from them."""
+    constructors = _constructors(f"{room}.{name}", catalogue.class_name(room, name))
     known = {*_CHECKS, *settings_of(room, name), "self"}
     found = []
-    for statement in constructor.body if constructor is not None else []:
+    for statement in [statement for _, constructor in reversed(constructors) for statement in constructor.body]:
         names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
         stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
         is_plain = isinstance(statement, ast.Expr | ast.Assign | ast.For | ast.If)
@@ -138,9 +136,20 @@ def _checks(room: str, name: str) -> list[CodeType]:
     return found
 
 
-def _constructor(room: str, name: str) -> ast.FunctionDef | None:
-    body = _class_body(room, name)
-    return next((node for node in body if isinstance(node, ast.FunctionDef) and node.name == "__init__"), None)
+def _constructors(module: str, name: str) -> list[tuple[str, ast.FunctionDef]]:
+    """Return a class's constructor with its module; where it has none, or passes settings on, its base's follows."""
+    body = _tree(module).body
+    kind = next((node for node in body if isinstance(node, ast.ClassDef) and node.name.lower() == name.lower()), None)
+    if kind is None:
+        source = next(
+            (n for n in body if isinstance(n, ast.ImportFrom) and name in {one.name for one in n.names}), None
+        )
+        origin = str(source.module) if source is not None else ""
+        return _constructors(origin.removeprefix("fairground."), name) if origin.startswith("fairground.") else []
+    own = [(module, n) for n in kind.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    if (own and own[0][1].args.kwarg is None) or not (kind.bases and isinstance(kind.bases[0], ast.Name)):
+        return own
+    return [*own, *_constructors(module, kind.bases[0].id)]
 
 
 def _class_body(room: str, name: str) -> list[ast.stmt]:

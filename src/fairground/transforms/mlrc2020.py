@@ -16,14 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, PlannedTransform
+from fairground.contracts.model import Augmentation
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.loading.transform_steps import centre_crops, mirror, random_flips, random_resized_boxes, require_sides
+from fairground.loading import transform_steps as steps
 
 
-class Mlrc2020Transform(PlannedTransform):
+class Mlrc2020Transform(steps.PhotographTransform):
     """`side` of the square the network sees; `smallest_area` is the least share of the image a training crop covers."""
 
     def __init__(
@@ -37,25 +37,21 @@ class Mlrc2020Transform(PlannedTransform):
         widest: float = 1.33,
         flip: float = 0.5,
     ) -> None:
-        require_sides("mlrc2020", side, shorter_side)
+        super().__init__(preprocessing, side, shorter_side)
         require(0 < smallest_area <= 1, f"mlrc2020.smallest_area must be in (0, 1]; got {smallest_area}")
         require(
             0 < narrowest <= widest, f"mlrc2020.narrowest must be in (0, mlrc2020.widest]; got {narrowest}, {widest}"
         )
         require(0 <= flip <= 1, f"mlrc2020.flip must be a probability in [0, 1]; got {flip}")
-        self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
         self.smallest_area, self.ratio, self.flip = smallest_area, (narrowest, widest), flip
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
         sizes = images.sizes(rows, shorter_side=self.shorter_side)
-        boxes = random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
-        is_flipped = random_flips(len(rows), generator, self.flip)
+        boxes = steps.random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
+        is_flipped = steps.random_flips(len(rows), generator, self.flip)
 
         def make(part: slice) -> Tensor:
             pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=self.shorter_side)
-            return self.preprocessing.apply(mirror(pixels.to(generator.device), is_flipped[part]))
+            return self.preprocessing.apply(steps.mirror(pixels.to(generator.device), is_flipped[part]))
 
         return Augmentation(len(rows), make)
-
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)

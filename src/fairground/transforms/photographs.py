@@ -17,23 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, PlannedTransform
+from fairground.contracts.model import Augmentation
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.loading.transform_steps import (
-    centre_crops,
-    jitter,
-    jitter_draws,
-    lose_colour,
-    mirror,
-    random_flips,
-    random_resized_boxes,
-    require_sides,
-)
+from fairground.loading import transform_steps as steps
 
 
-class PhotographsTransform(PlannedTransform):
+class PhotographsTransform(steps.PhotographTransform):
     """`gray` and `flip` are probabilities; `brightness`, `contrast`, `saturation` and `hue` are amounts, 0 for none."""
 
     def __init__(
@@ -53,7 +44,7 @@ class PhotographsTransform(PlannedTransform):
         hue: float = 0.0,
         flip: float = 0.5,
     ) -> None:
-        require_sides("photographs", side, shorter_side)
+        super().__init__(preprocessing, side, shorter_side)
         require(0 < smallest_area <= 1, f"photographs.smallest_area must be in (0, 1]; got {smallest_area}")
         require(
             0 < narrowest <= widest,
@@ -64,7 +55,6 @@ class PhotographsTransform(PlannedTransform):
         for name, value in (("brightness", brightness), ("contrast", contrast), ("saturation", saturation)):
             require(value >= 0, f"photographs.{name} must be at least 0; got {value}")
         require(0 <= hue <= 0.5, f"photographs.hue must be in [0, 0.5] of the circle; got {hue}")
-        self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
         self.resized = shorter_side if resize_first else None
         self.smallest_area, self.ratio = smallest_area, (narrowest, widest)
         self.gray, self.flip = gray, flip
@@ -73,20 +63,17 @@ class PhotographsTransform(PlannedTransform):
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
         n = len(rows)
         sizes = images.sizes(rows, shorter_side=self.resized)
-        boxes = random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
-        is_gray = random_flips(n, generator, self.gray) if self.gray else None
-        changes = jitter_draws(n, generator) if any(self.colours) else None
-        is_flipped = random_flips(n, generator, self.flip)
+        boxes = steps.random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
+        is_gray = steps.random_flips(n, generator, self.gray) if self.gray else None
+        changes = steps.jitter_draws(n, generator) if any(self.colours) else None
+        is_flipped = steps.random_flips(n, generator, self.flip)
 
         def make(part: slice) -> Tensor:
             pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=self.resized).to(generator.device)
             if is_gray is not None:
-                pixels = lose_colour(pixels, is_gray[part])
+                pixels = steps.lose_colour(pixels, is_gray[part])
             if changes is not None:
-                pixels = jitter(pixels, self.colours, changes[:, part])
-            return self.preprocessing.apply(mirror(pixels, is_flipped[part]))
+                pixels = steps.jitter(pixels, self.colours, changes[:, part])
+            return self.preprocessing.apply(steps.mirror(pixels, is_flipped[part]))
 
         return Augmentation(n, make)
-
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)

@@ -15,18 +15,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, PlannedTransform
+from fairground.contracts.model import Augmentation
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
-from fairground.loading.transform_steps import centre_crops, require_sides
+from fairground.loading import transform_steps as steps
 
 
-class PlainTransform(PlannedTransform):
+class PlainTransform(steps.PhotographTransform):
     """`side` and `shorter_side` are for images; features have none."""
 
     def __init__(self, *, preprocessing: Preprocessing, side: int = 224, shorter_side: int = 256) -> None:
-        require_sides("plain", side, shorter_side)
-        self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
+        super().__init__(preprocessing, side, shorter_side)
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
         return Augmentation(len(rows), lambda part: self.evaluate(images, rows[part], generator.device))
@@ -34,4 +33,4 @@ class PlainTransform(PlannedTransform):
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         if not images.is_picture:
             return images.take(rows).to(device).float()
-        return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)
+        return super().evaluate(images, rows, device)

@@ -21,27 +21,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, PlannedTransform
+from fairground.contracts.model import Augmentation
 from fairground.contracts.preprocessing import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import require
-from fairground.loading.transform_steps import (
-    centre_crops,
-    jitter,
-    jitter_draws,
-    lose_colour,
-    mirror,
-    random_boxes,
-    random_flips,
-    random_resized_boxes,
-    require_sides,
-)
+from fairground.loading import transform_steps as steps
 
 _AREA, _RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
 _GRAY, _JITTER, _FLIP = 0.2, (0.2, 0.2, 0.2, 0.2), 0.5
 
 
-class Roth2020Transform(PlannedTransform):
+class Roth2020Transform(steps.PhotographTransform):
     """`side` 0 is the variant's own: 256 for big, 224 otherwise; the paper's GoogLeNet runs used 227."""
 
     def __init__(
@@ -55,29 +45,26 @@ class Roth2020Transform(PlannedTransform):
         known = ("base", "red", "big", "adv")
         require(variant in known, f"roth2020.variant must be one of {', '.join(known)}; got {variant!r}")
         side = side or (256 if variant == "big" else 224)
-        require_sides("roth2020", side, shorter_side)
-        self.preprocessing, self.variant, self.side, self.shorter_side = preprocessing, variant, side, shorter_side
+        super().__init__(preprocessing, side, shorter_side)
+        self.variant = variant
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
         n = len(rows)
         resized = self.shorter_side if self.variant == "red" else None
         sizes = images.sizes(rows, shorter_side=resized)
         if self.variant == "red":
-            boxes = random_boxes(sizes, generator, self.side)
+            boxes = steps.random_boxes(sizes, generator, self.side)
         else:
-            boxes = random_resized_boxes(sizes, generator, area=_AREA, ratio=_RATIO)
+            boxes = steps.random_resized_boxes(sizes, generator, area=_AREA, ratio=_RATIO)
         is_coloured = self.variant == "adv"
-        is_gray = random_flips(n, generator, _GRAY) if is_coloured else None
-        changes = jitter_draws(n, generator) if is_coloured else None
-        is_flipped = random_flips(n, generator, _FLIP)
+        is_gray = steps.random_flips(n, generator, _GRAY) if is_coloured else None
+        changes = steps.jitter_draws(n, generator) if is_coloured else None
+        is_flipped = steps.random_flips(n, generator, _FLIP)
 
         def make(part: slice) -> Tensor:
             pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=resized).to(generator.device)
             if is_gray is not None and changes is not None:
-                pixels = jitter(lose_colour(pixels, is_gray[part]), _JITTER, changes[:, part])
-            return self.preprocessing.apply(mirror(pixels, is_flipped[part]))
+                pixels = steps.jitter(steps.lose_colour(pixels, is_gray[part]), _JITTER, changes[:, part])
+            return self.preprocessing.apply(steps.mirror(pixels, is_flipped[part]))
 
         return Augmentation(n, make)
-
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        return centre_crops(images, rows, self.side, self.shorter_side, self.preprocessing, device)
