@@ -224,7 +224,7 @@ def test_overfitting_is_said_once_and_in_that_word():
 
 
 def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
-    from fairground.reporting.sections import _card
+    from fairground.reporting.page import _card
     from fairground.spec.identity import flatten, to_plain
 
     assert "bug" not in _card([flatten(to_plain(load_run(overrides=["loss=multi_similarity"])))])["loss"]

@@ -7,7 +7,7 @@ import pytest
 from fairground.errors import SealError
 from fairground.reporting.figure import figures_of
 from fairground.reporting.find_runs import find_runs
-from fairground.reporting.sections import inputs_of
+from fairground.reporting.page import inputs_of
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.folder import folder_of

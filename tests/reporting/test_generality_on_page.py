@@ -10,9 +10,8 @@ from fairground.records.arrays import write_arrays
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.methods import ClassScores, methods_of
-from fairground.reporting.page import page_text
+from fairground.reporting.page import inputs_of, page_text, sections_of
 from fairground.reporting.run_set import RunSet
-from fairground.reporting.sections import inputs_of, sections_of
 from tests.reporting.test_tables import runs
 
 SIZES = np.array([10, 20, 30, 0, 40, 25, 35, 15])
@@ -59,8 +58,8 @@ def test_each_kind_answers_its_own_question_and_the_headline_says_which(tmp_path
     ):
         records = made(home, classes=classes)
         (section,) = sections_of(inputs_of(RunSet.in_home(records, home)))
-        assert words in section.headline
-        assert section.headline.index("is best") < section.headline.index(words)
+        assert words in section["headline"]
+        assert section["headline"].index("is best") < section["headline"].index(words)
         kinds = {
             kind: ComparisonResult.from_records(records, over=kind, folders=folders(records, home))
             for kind in ("seeds", "classes", "both")
@@ -68,7 +67,7 @@ def test_each_kind_answers_its_own_question_and_the_headline_says_which(tmp_path
         verdicts = {kind: found.pairs[0].verdict for kind, found in kinds.items()}
         settled = "better" if classes < 0.1 else "unsettled"
         assert verdicts == {"seeds": "better", "classes": settled, "both": settled}
-        (row,) = section.confidence.by_kind
+        (row,) = section["confidence"].by_kind
         assert [cell.rpartition("] ")[2] for cell in row.shown] == [
             verdicts[kind].replace("unsettled", "not settled") for kind in ("seeds", "classes", "both")
         ]
@@ -105,5 +104,5 @@ def test_without_class_scores_it_is_refused_in_a_sentence_and_the_page_does_with
     with pytest.raises(InputError, match=f"no comparison over test classes: .*{why}"):
         ComparisonResult.from_records(records, over="both", folders=folders(records, tmp_path))
     (section,) = sections_of(inputs_of(RunSet.in_home(records, tmp_path)))
-    assert section.confidence.by_kind == ()
-    assert "test classes too" not in section.headline
+    assert section["confidence"].by_kind == ()
+    assert "test classes too" not in section["headline"]

@@ -28,7 +28,7 @@ from fairground.reporting.figures import (
     structure,
     traces,
 )
-from fairground.reporting.sections import inputs_of
+from fairground.reporting.page import inputs_of
 from fairground.studies.trials import Trial
 from tests.records.factory import make_record
 from tests.reporting.figure_runs import KEY, changed, inputs, run

@@ -62,15 +62,13 @@ def report(
         require(kind in FORMATS, f"formats takes {', '.join(FORMATS)}; got '{kind}'")
     require(figures in ("", *FIGURES), f"figures takes {', '.join(FIGURES)}; got '{figures}'")
     names, folder = _named(what, None if home is None else Path(home))
-    from fairground.reporting.page import build_page, read_audit
+    from fairground.reporting.page import build_page, inputs_of, read_audit
 
     cards = [read_audit(Path(path)) for path in audits]
     found = find_runs(names, folder)
     found = replace(found, metric=metric, title=title or found.title)
     page = folder / "report.html" if out is None else Path(out)
     with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet):
-        from fairground.reporting.sections import inputs_of
-
         sections = inputs_of(found)
         build_page(found, out=page, audits=cards, inputs=sections)
         tables = _write_tables(sections, page, formats)

@@ -52,7 +52,7 @@ from fairground.recommendation.request import SECOND, Request
 from fairground.recommendation.trunk_choice import choose_trunk, with_weights
 from fairground.records.store import Store
 from fairground.reporting.headings import duration, size
-from fairground.reporting.rendering import RacePage, write_race_page
+from fairground.reporting.rendering import write_race_page
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.load import load_run
 from fairground.studies.select import OPENED
@@ -360,7 +360,8 @@ class Recommendation:
         advice = advice_of(decision, test, folds, first=self.request.by, elapsed=elapsed)
         columns = table_columns(self.request.shown, is_open=test.is_open)
         rows = table_rows(decision, test, self.request.shown)
-        page = RacePage(
+        write_race_page(
+            folder.page,
             title=self.request.title,
             frozen=decision.frozen.label,
             advice=advice,
@@ -379,7 +380,6 @@ class Recommendation:
                 "time": duration(elapsed),
             },
         )
-        write_race_page(page, folder.page)
         return {
             "name": folder.name,
             "size": f"{len(labels)}, {len(np.unique(labels))}",

@@ -1,28 +1,37 @@
 """One self-contained page: the question, the headline, and everything a reader needs to check it.
 
-The file opens from a disk, a mail or a web server, makes no requests, and runs one short script that sorts and filters
-tables and makes maps interactive. The templates escape every name, and the page's policy allows only that script.
+A section is about the runs of one data set under one protocol. The file opens from a disk, a mail or a web server,
+makes no requests, and runs one short script that sorts and filters tables and makes maps interactive. The templates
+escape every name, and the page's policy allows only that script.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fairground.comparison.generality import Generality
+from fairground.comparison.run_scores import join_folds
 from fairground.errors import DataError, require
 from fairground.files import read_json
-from fairground.records.record import RunRecord
-from fairground.reporting.drawing import panels, write_figure
-from fairground.reporting.figure import FigureInputs
+from fairground.papers.expected_runs import ensemble_protocol
+from fairground.papers.reproduction import compare_with_published, repeats_of
+from fairground.records.record import RunRecord, one_of_each_spec
+from fairground.reporting import sentences
+from fairground.reporting.comparison import ComparisonResult, confidence_of
+from fairground.reporting.drawing import panels, svg_for_page, write_figure
+from fairground.reporting.figure import WIDTH, FigureInputs, figures_of
+from fairground.reporting.figures.embedding_map import maps_of
 from fairground.reporting.figures.learning_curves import learning_curves_of
 from fairground.reporting.figures.score_bars import score_bars_of
 from fairground.reporting.headings import clean, duration, shorten
+from fairground.reporting.methods import ClassScores
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
-from fairground.reporting.picture_pages import Gallery, read_gallery
+from fairground.reporting.picture_pages import read_gallery
 from fairground.reporting.rendering import render, write_page
-from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out
-from fairground.reporting.sections import Section, inputs_of, sections_of
-from fairground.reporting.tables import UNFAIR, ResultTable
+from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out, names_of_joined
+from fairground.reporting.tables import UNFAIR, ResultTable, TableRow
+from fairground.spec.identity import flatten, shared
 
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
@@ -41,31 +50,11 @@ _AUDIT_NAMES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditCard:
-    """`counts` by name; `failures` are sentences that forbid a conclusion, `notes` the rest."""
-
-    title: str
-    counts: Mapping[str, str]
-    failures: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunGallery:
-    """The gallery of one run."""
-
-    run: str
-    label: str
-    seed: str
-    gallery: Gallery
-
-
 def build_page(
     runs: RunSet,
     *,
     out: Path,
-    audits: Sequence[AuditCard] = (),
+    audits: Sequence[Mapping[str, Any]] = (),
     inputs: Mapping[SectionKey, FigureInputs] | None = None,
 ) -> Path:
     """Write the page and return its path; `inputs` are the fitted tables of the runs, where the caller has them."""
@@ -75,7 +64,7 @@ def build_page(
 def page_text(
     runs: RunSet,
     *,
-    audits: Sequence[AuditCard] = (),
+    audits: Sequence[Mapping[str, Any]] = (),
     inputs: Mapping[SectionKey, FigureInputs] | None = None,
     live: bool = False,
 ) -> str:
@@ -83,8 +72,8 @@ def page_text(
     require(len(runs.records) > 0, "a report needs at least one record; got none")
     with collected() as damaged:
         sections = sections_of(inputs_of(runs) if inputs is None else inputs)
-        run_galleries, n_left_out = _run_galleries(sections, runs)
-        over = over_sections(sections)
+        galleries, n_left_out = _run_galleries(sections, runs)
+        over = _over_sections(sections)
     return render(
         "page.html",
         title=runs.title or f"{len(runs.records)} runs",
@@ -92,16 +81,16 @@ def page_text(
         follows=clean(runs.follows),
         differs=clean(runs.differs),
         sections=sections,
-        run_galleries=run_galleries,
+        run_galleries=galleries,
         n_left_out=n_left_out,
         damaged=[clean(sentence) for sentence in damaged],
         records=runs.records,
         most_listed=MOST_LISTED,
-        labels={name: label for section in sections for name, label in section.labels.items()},
+        labels={name: label for section in sections for name, label in section["labels"].items()},
         over=over,
         over_figures=[(figure, figure.svg("over")) for figure in (() if over is None else over.figures)],
         audits=audits,
-        counts=_counts(runs.records, sections),
+        counts=_counts(runs.records, [row for section in sections for row in section["table"].rows]),
         versions=_versions(runs.records),
     )
 
@@ -114,19 +103,126 @@ def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str]
     return write_figure(draw, (13, max(4.2, scores.height)), out)
 
 
-def over_sections(sections: Sequence[Section]) -> OverTables | None:
+def inputs_of(runs: RunSet) -> dict[SectionKey, FigureInputs]:
+    """Return the table, the comparison and the runs of every section; unfair tables say so on every row."""
+    found: dict[SectionKey, FigureInputs] = {}
+    for key, some in runs.sections().items():
+        joined = tuple(join_folds(some.records))
+        names = names_of_joined(some.records, joined, some.names)
+        table = ResultTable.from_records(joined, names=names, primary=some.metric)
+        comparison = None
+        if any(record.state == "done" for record in joined):
+            comparison = ComparisonResult.from_table(table, ranges=some.ranges)
+            table = comparison.table
+        found[key] = FigureInputs(
+            key=key, runs=replace(some, records=joined), folds=some.records, table=table, comparison=comparison
+        )
+    for (data, protocol), inputs in found.items():
+        concatenated = found.get((data, ensemble_protocol(protocol)))
+        if concatenated is not None and concatenated.comparison is not None:
+            found[data, protocol] = replace(inputs, concatenated=concatenated.table)
+    return found
+
+
+def sections_of(inputs: Mapping[SectionKey, FigureInputs]) -> list[dict[str, Any]]:
+    """Return what the template shows of each data set and protocol."""
+    return [_section(f"section-{i}", found, inputs) for i, found in enumerate(inputs.values())]
+
+
+def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, FigureInputs]) -> dict[str, Any]:
+    table, comparison, protocol = inputs.table, inputs.comparison, clean(inputs.key[1])
+    models: sentences.Models = "separated" if (inputs.key[0], ensemble_protocol(inputs.key[1])) in others else ""
+    if any("ensemble" in record.spec for record in inputs.folds):
+        models = "concatenated"
+    repeats = repeats_of(inputs.folds)
+    labels = _labels(repeats, table)
+    generality = _generality(inputs)
+    unfair = comparison.fairness.refusal() if comparison is not None and not comparison.is_fair else None
+    drawn: dict[str, Any] = {"bars": score_bars_of(table), "curves": learning_curves_of(table)}
+    sizes = {"bars": (WIDTH, drawn["bars"].height), "curves": (WIDTH, 4.2)}
+    svgs = {
+        f"{name}_svg": svg_for_page(
+            panels([one.panel()]), sizes[name], prefix=f"{anchor}-{name}", description=one.description
+        )
+        for name, one in drawn.items()
+    }
+    return {
+        "anchor": anchor,
+        "title": f"{inputs.dataset}, {models} models" if models else f"{inputs.dataset}, {protocol}",
+        "dataset": inputs.dataset,
+        "protocol": protocol,
+        "models": models,
+        "table": table,
+        "caption": sentences.caption(table),
+        "question": sentences.question_of(table, inputs.dataset, models),
+        "headline": sentences.headline_of(table, unfair=unfair, generality=generality),
+        "card": _card([flatten(record.spec) for record in one_of_each_spec(inputs.folds)]),
+        **drawn,
+        **svgs,
+        "notes": sentences.notes_of(table),
+        "comparison": comparison,
+        "confidence": None if comparison is None else confidence_of(comparison, generality),
+        "published": compare_with_published(repeats, labels),
+        "figures": [(figure, figure.svg(anchor)) for figure in figures_of(inputs) if figure.is_for_page],
+        "maps": maps_of(inputs),
+        "labels": labels,
+    }
+
+
+def _generality(inputs: FigureInputs) -> Generality | None:
+    """Return the comparison over seeds, over test classes and over both; None where runs kept no scores per class.
+
+    Runs made in waves are compared over seeds only: their looks are not corrected for over classes.
+    """
+    table, metric = inputs.table, inputs.metric
+    comparison = table.comparisons.get(metric)
+    is_known = table.waves is None and table.split == "test" and table.higher_is_better.get(metric) is not None
+    if comparison is None or len(comparison.pairs) == 0 or not is_known or not table.is_fair:
+        return None
+    classes = ClassScores(records=inputs.folds, folders=inputs.runs.folders)
+    scores = classes.of(metric, [row.method for row in table.rows])
+    if scores.missing or set(scores.values) != {method.name for method in comparison.methods}:
+        return None
+    return scores.generality(level=table.level, margin=comparison.margin, is_higher=comparison.higher_is_better)
+
+
+def _labels(repeats: Iterable[Sequence[RunRecord]], table: ResultTable) -> dict[str, str]:
+    """Return each run's method by the name of the run, also of runs whose folds were averaged."""
+    known = {record.name: row.label for row in table.rows for record in row.method.records}
+    found: dict[str, str] = {}
+    for group in repeats:
+        label = next((known[run.name] for run in group if run.name in known), "?")
+        found |= {run.name: known.get(run.name, label) for run in group}
+    return found
+
+
+def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return 'part: name, setting value, ...' of everything shared."""
+    parts: dict[str, list[str]] = {}
+    for key, value in shared(flat).items():
+        part, _, setting = key.partition(".")
+        # Left out: what is in the section's title, and published bugs that are switched off.
+        if key in ("protocol", "data") or not value or (setting.endswith("_bug") and value == "false"):
+            continue
+        settings = parts.setdefault(part, [])
+        # A component's name comes before its settings.
+        settings.insert(len(settings) if setting else 0, clean(f"{setting.replace('_', ' ')} {value}".strip()))
+    return {part: " · ".join(settings) for part, settings in parts.items()}
+
+
+def _over_sections(sections: Sequence[Mapping[str, Any]]) -> OverTables | None:
     """Compare the methods that all data sets share, by the metric that they share."""
-    single = [section for section in sections if section.models != "concatenated"]
-    is_fair = all(section.comparison is not None and section.comparison.is_fair for section in single)
-    return over_tables_if_any([(section.dataset, section.table) for section in single]) if is_fair else None
+    single = [section for section in sections if section["models"] != "concatenated"]
+    is_fair = all(section["comparison"] is not None and section["comparison"].is_fair for section in single)
+    return over_tables_if_any([(section["dataset"], section["table"]) for section in single]) if is_fair else None
 
 
-def _run_galleries(sections: Sequence[Section], runs: RunSet) -> tuple[list[RunGallery], int]:
+def _run_galleries(sections: Sequence[Mapping[str, Any]], runs: RunSet) -> tuple[list[dict[str, Any]], int]:
     """Return the gallery of each method's first run that has one, best method first, as far as the page stays light."""
     galleries = {name: folder.gallery for name, folder in runs.folders.items() if folder.gallery.is_file()}
-    shown: list[RunGallery] = []
+    shown: list[dict[str, Any]] = []
     left_out, weight = 0, 0
-    for row in (row for section in sections for row in section.table.rows):
+    for row in (row for section in sections for row in section["table"].rows):
         run = next((record for record in row.method.records if record.name in galleries), None)
         if run is None:
             continue
@@ -138,26 +234,22 @@ def _run_galleries(sections: Sequence[Section], runs: RunSet) -> tuple[list[RunG
         weight += gallery.weight
         if shown and weight > _GALLERY_BUDGET:
             left_out += 1
-            continue
-        shown.append(RunGallery(run=run.name, label=row.label, seed=str(run.spec.get("seed")), gallery=gallery))
+        else:
+            shown.append({"run": run.name, "label": row.label, "seed": str(run.spec.get("seed")), "gallery": gallery})
     return shown, left_out
 
 
-def _counts(records: Sequence[RunRecord], sections: Sequence[Section]) -> dict[str, str]:
+def _counts(records: Sequence[RunRecord], rows: Sequence[TableRow]) -> dict[str, str]:
     """Return how much work the page is about; concatenated models were trained as single ones."""
-    rows = [row for section in sections for row in section.table.rows]
     seeds = sorted({row.n_done for row in rows})
     trained = [record for record in records if "ensemble" not in record.spec]
     n_methods = len({row.label.removeprefix(UNFAIR) for row in rows})
+    work = "of measuring" if all(record.is_untrained for record in trained) else "of training"
     return {
         "method" if n_methods == 1 else "methods": str(n_methods),
         "run" if len(trained) == 1 else "runs": str(len(trained)),
-        "seed per method" if seeds == [1] else "seeds per method": " to ".join(
-            str(count) for count in dict.fromkeys((seeds[0], seeds[-1]))
-        ),
-        "of measuring" if all(record.is_untrained for record in trained) else "of training": duration(
-            sum(record.provenance.wall_seconds for record in trained)
-        ),
+        "seed per method" if seeds == [1] else "seeds per method": " to ".join(map(str, {seeds[0]: 0, seeds[-1]: 0})),
+        work: duration(sum(record.provenance.wall_seconds for record in trained)),
     }
 
 
@@ -179,36 +271,38 @@ def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
     return {key: " / ".join(dict.fromkeys(shorten(value, 120) for value in values)) for key, values in found.items()}
 
 
-def read_audit(path: Path) -> AuditCard:
-    """Return the card of the JSON that `fairground data check --json` prints."""
+def read_audit(path: Path) -> dict[str, Any]:
+    """Return what the page shows of the JSON that `fairground data check --json` prints.
+
+    `counts` are by name; `failures` are sentences that forbid a conclusion, `notes` the rest.
+    """
     hint = f"{path} is not an audit: write one with `fairground data check --json`"
     try:
         data = read_json(path, error=DataError)
     except DataError as error:
         raise DataError(f"{hint} ({error})") from error
     require("n_images" in data, hint, DataError)
-    return AuditCard(
-        title=clean(path.stem),
-        counts={name: shorten(text, 200) for name, text in _audit_counts(data)},
-        failures=tuple(shorten(str(text), 500) for text in data.get("failures") or ()),
-        notes=tuple(shorten(str(text), 500) for text in data.get("notes") or ()),
-    )
-
-
-def _audit_counts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "images", f"{data['n_images']}"
-    yield "classes", f"{data.get('n_classes', '?')}"
-    parts = data.get("parts")
-    for name, counts in parts.items() if isinstance(parts, dict) else ():
-        yield clean(str(name)), " / ".join(str(count) for count in counts) + " images / classes"
+    counts = {"images": str(data["n_images"]), "classes": str(data.get("n_classes", "?"))}
+    for name, parts in _mapping(data, "parts").items():
+        counts[clean(str(name))] = f"{' / '.join(map(str, parts))} images / classes"
     for key, word in (("class_sizes", "images per class"), ("image_sizes", "image sizes")):
-        if isinstance(data.get(key), dict):
-            shown = {name: f"{x:g}" if isinstance(x, int | float) else str(x) for name, x in data[key].items()}
-            yield word, ", ".join(f"{_AUDIT_NAMES.get(name, name)} {value}" for name, value in shown.items())
-    yield "unreadable", f"{data.get('unreadable', '?')}"
+        if sizes := _mapping(data, key):
+            shown = {name: f"{x:g}" if isinstance(x, int | float) else str(x) for name, x in sizes.items()}
+            counts[word] = ", ".join(f"{_AUDIT_NAMES.get(name, name)} {value}" for name, value in shown.items())
+    counts["unreadable"] = str(data.get("unreadable", "?"))
     for key, word in (("duplicates", "exact copies"), ("near_duplicates", "near copies")):
-        if isinstance(data.get(key), dict):
-            numbers = {name: value for name, value in data[key].items() if isinstance(value, int)}
-            yield word, ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
+        if copies := _mapping(data, key):
+            numbers = {name: value for name, value in copies.items() if isinstance(value, int)}
+            counts[word] = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
     if data.get("is_closed_set"):
-        yield "split", "closed set: the test classes were trained on"
+        counts["split"] = "closed set: the test classes were trained on"
+    return {
+        "title": clean(path.stem),
+        "counts": {name: shorten(text, 200) for name, text in counts.items()},
+        **{key: [shorten(str(text), 500) for text in data.get(key) or ()] for key in ("failures", "notes")},
+    }
+
+
+def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = data.get(key)
+    return found if isinstance(found, Mapping) else {}

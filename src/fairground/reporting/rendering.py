@@ -2,8 +2,6 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,29 +43,9 @@ def write_page(page: str, out: Path) -> Path:
     return out
 
 
-@dataclass(frozen=True, kw_only=True)
-class RacePage:
-    """Everything on the page: sentences, and the cells of the table."""
-
-    title: str
-    #: the method that all others are compared with
-    frozen: str
-    advice: Sequence[str]
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    verdicts: Sequence[str]
-    steps: Sequence[str]
-    commands: Sequence[str]
-    counts: Mapping[str, str]
-
-    @property
-    def has_sealed(self) -> bool:
-        return any("sealed" in row for row in self.rows)
-
-
-def write_race_page(page: RacePage, out: Path) -> Path:
-    """Write the page and return its path."""
-    return write_page(render("recommendation.html", title=page.title, page=page), out)
+def write_race_page(out: Path, *, title: str, **page: object) -> Path:
+    """Write the page of a recommendation and return its path: its sentences, and the cells of its table."""
+    return write_page(render("recommendation.html", title=title, page=page), out)
 
 
 def _text(name: str) -> str:
