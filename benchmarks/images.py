@@ -10,7 +10,7 @@ import torch
 from PIL import Image, ImageFilter
 
 from benchmarks.harness import Table, best_times
-from fairground.contracts.preprocessing import IMAGENET
+from fairground.contracts.model import IMAGENET
 from fairground.contracts.table import Images
 from fairground.loading.image_dataset import ImageFiles
 from fairground.loading.resized_images import PreparedImages

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Triplets, Tuples
-from fairground.functional.distances import normalize
+from fairground.contracts.loss import Triplets, Tuples
+from fairground.functional.pairs import normalize
 
 
 class PullLoss(Loss):
@@ -48,7 +48,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Triplets
+from fairground.contracts.loss import Triplets
 
 
 class NextRowMiner(Miner):

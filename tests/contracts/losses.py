@@ -5,7 +5,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import torch
 
-from fairground.contracts.tuples import Pairs, Triplets
+from fairground.contracts.loss import Pairs, Triplets
 from fairground.errors import InputError
 from fairground.spec.catalogue import find, list_room
 from fairground.spec.space import Choice, LogReal, Real

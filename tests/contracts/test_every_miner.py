@@ -5,7 +5,7 @@ import inspect
 import pytest
 import torch
 
-from fairground.contracts.tuples import Pairs, Triplets
+from fairground.contracts.loss import Pairs, Triplets
 from fairground.errors import InputError
 from fairground.spec.catalogue import find, list_room
 from tests.miners.oracle import pair_lists, random_batch, seeded, triplet_list

@@ -5,8 +5,8 @@ import inspect
 import pytest
 import torch
 
-from fairground.contracts.batch import Mixing
-from fairground.contracts.tuples import Triplets
+from fairground.contracts.loss import Triplets
+from fairground.contracts.model import Mixing
 from fairground.losses.soft_triple import SoftTripleLoss
 from fairground.spec.catalogue import find, list_room
 from tests.losses.fixtures import F8B, T8B, X

@@ -5,8 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import PlannedTransform, Transform
-from fairground.contracts.preprocessing import IMAGENET
+from fairground.contracts.model import IMAGENET, PlannedTransform, Transform
 from fairground.contracts.table import Images
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.spec.catalogue import list_names

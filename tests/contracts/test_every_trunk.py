@@ -5,8 +5,7 @@ import io
 import pytest
 import torch
 
-from fairground.contracts.batch import Mixing, mix
-from fairground.contracts.model import Trunk
+from fairground.contracts.model import Mixing, Trunk, mix
 from fairground.spec.catalogue import find, list_room
 from fairground.spec.declarations import declared
 

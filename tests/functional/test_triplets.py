@@ -1,6 +1,18 @@
+import pytest
 import torch
+from torch.autograd import gradcheck
 
-from fairground.functional.triplets import classmates, negative_at, positive_at, triplet_at
+from fairground.functional.pairs import pair_masks
+from fairground.functional.triplets import (
+    active_counts,
+    classmates,
+    negative_at,
+    positive_at,
+    quadruplet_hinges,
+    triplet_at,
+    triplet_hinges,
+)
+from tests.kernels import by_loops
 from tests.losses.fixtures import F8
 from tests.miners.oracle import all_triplets, negatives_of, positives_of, triplet_list
 
@@ -25,3 +37,70 @@ def test_numbers_run_through_all_triplets():
         each = torch.arange(int(batch.n_triplets[anchor]))
         found |= set(triplet_list(triplet_at(batch, torch.full_like(each, anchor), each)))
     assert found == all_triplets(F8)
+
+
+LABELS = [0, 0, 1, 0, 2, 1, 3, 0, 2, 0]
+
+
+def _symmetric(n: int, seed: int) -> torch.Tensor:
+    matrix = 2 * torch.rand(n, n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    # Of eighths, so that thresholds and values tie where the margin is one too.
+    return ((matrix + matrix.T) / 2 * 8).round() / 8 if seed % 2 else (matrix + matrix.T) / 2
+
+
+def test_counts_by_hand():
+    thresholds, values = torch.tensor([1.0, 3.0, -torch.inf]), torch.tensor([0.0, 1.0, 2.0, torch.inf])
+    counts = active_counts(thresholds, values)
+    assert counts.below.tolist() == [1, 3, 0]
+    assert counts.above.tolist() == [2, 1, 1, 0]
+    groups = torch.tensor([7, -2, 7]), torch.tensor([7, -2, 7, 7])
+    apart = active_counts(thresholds, values, groups=groups)
+    assert apart.below.tolist() == [1, 1, 0]
+    assert apart.above.tolist() == [1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("margin", [-0.375, 0.0, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_triplets_agree_with_three_loops(seed, margin):
+    matrix = _symmetric(len(LABELS), seed)
+    found = triplet_hinges(matrix, *pair_masks(torch.tensor(LABELS)), margin)
+    total, n_active = by_loops.triplets(matrix, LABELS, margin)
+    assert found.total.item() == pytest.approx(total, abs=1e-12)
+    assert found.n_active.item() == n_active
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_quadruplets_agree_with_four_loops(seed):
+    labels = torch.randint(5, (9,), generator=torch.Generator().manual_seed(seed))
+    matrix = _symmetric(9, seed)
+    found = quadruplet_hinges(matrix, labels, *pair_masks(labels), 0.125)
+    total, n_active = by_loops.quadruplets(matrix, labels.tolist(), 0.125)
+    assert found.total.item() == pytest.approx(total, abs=1e-12)
+    assert found.n_active.item() == n_active
+
+
+@pytest.mark.parametrize("labels", [[], [3], [1, 1], [1, 2], [1, 1, 2, 2], [1, 2, 3], [0, 0, 0]])
+def test_without_tuples_sum_and_gradient_are_0(labels):
+    y = torch.tensor(labels, dtype=torch.long)
+    matrix = _symmetric(len(labels), 0).requires_grad_()
+    sums = [quadruplet_hinges(matrix, y, *pair_masks(y), 1.0)]
+    sums += [triplet_hinges(matrix, *pair_masks(y), 1.0)] if labels != [1, 1, 2, 2] else []
+    for found in sums:
+        (gradient,) = torch.autograd.grad(found.total, matrix)
+        assert found.total == 0
+        assert found.n_active == 0
+        assert not gradient.any()
+
+
+def test_gradients_agree_with_finite_differences():
+    labels = torch.tensor(LABELS)
+    masks = pair_masks(labels)
+    matrix = _symmetric(len(LABELS), 2).requires_grad_()
+    assert gradcheck(lambda m: triplet_hinges(m, *masks, 0.2).total, matrix)
+    assert gradcheck(lambda m: quadruplet_hinges((m + m.T) / 2, labels, *masks, 0.2).total, matrix)
+
+
+def test_small_hinges_beside_large_numbers_keep_their_digits():
+    matrix = 1e6 + torch.tensor([[0.0, 0.25, 0.125], [0.25, 0.0, 0.25], [0.125, 0.25, 0.0]])
+    found = triplet_hinges(matrix, *pair_masks(torch.tensor([0, 0, 1])), 0.0)
+    assert found.total.item() == 0.125

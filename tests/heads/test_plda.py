@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.functional.class_scatter import class_scatter
+from fairground.functional.spectral import class_scatter
 from fairground.heads.plda import PldaHead
 
 

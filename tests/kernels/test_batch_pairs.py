@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from fairground.contracts.tuples import Pairs, Triplets
+from fairground.contracts.loss import Pairs, Triplets
 from fairground.functional.pairs import one_random_positive as by_formula
 from fairground.functional.pairs import pair_weights
 from fairground.kernels.batch_pairs import batch_pairs, one_random_positive

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.functional import hinges as formula
+from fairground.functional import triplets as formula
 from fairground.functional.pairs import pair_masks
 from fairground.kernels import tuple_hinge_losses
 from fairground.kernels.batch_pairs import class_order

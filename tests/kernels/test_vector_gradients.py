@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from fairground.functional.distances import normalize
+from fairground.functional.pairs import normalize
 from fairground.kernels.vector_gradients import (
     kernel_of_listed_distances,
     mean_hinge,

@@ -6,7 +6,7 @@ gives them four classes of two. All are float64, so that values can be compared 
 
 import torch
 
-from fairground.contracts.tuples import Triplets
+from fairground.contracts.loss import Triplets
 
 
 def _counting(n: int) -> torch.Tensor:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from fairground.contracts.tuples import Pairs
+from fairground.contracts.loss import Pairs
 from fairground.errors import InputError
 from fairground.losses import CircleLoss
 from tests.losses import loops

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.spec.catalogue import find
 
 SETTINGS: list[tuple[str, dict[str, object]]] = [

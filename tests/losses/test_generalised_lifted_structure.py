@@ -3,7 +3,7 @@ from math import exp, log, sqrt
 import pytest
 import torch
 
-from fairground.contracts.tuples import Pairs
+from fairground.contracts.loss import Pairs
 from fairground.errors import InputError
 from fairground.losses import GeneralisedLiftedStructureLoss
 from tests.losses import loops

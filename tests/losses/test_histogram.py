@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from fairground.contracts.tuples import Pairs
+from fairground.contracts.loss import Pairs
 from fairground.errors import InputError
 from fairground.losses import HistogramLoss
 from tests.losses import loops

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairground import losses
-from fairground.functional import blocks
+from fairground.functional import reductions
 
 PAIR_LOSSES = [
     losses.ContrastiveLoss(),
@@ -54,8 +54,8 @@ def value_and_gradients(loss, embeddings, labels, call=None):
 @pytest.fixture
 def small_blocks(monkeypatch):
     def begin():
-        monkeypatch.setattr(blocks, "LARGEST_MATRIX", 500)
-        monkeypatch.setattr(blocks, "COMPARISONS", 1300)
+        monkeypatch.setattr(reductions, "LARGEST_MATRIX", 500)
+        monkeypatch.setattr(reductions, "COMPARISONS", 1300)
 
     return begin
 
@@ -85,7 +85,7 @@ def test_blocks_change_neither_value_nor_gradient(loss, n_classes, small_blocks)
 def test_equal_to_the_whole_matrix_at_4096(loss, monkeypatch):
     embeddings, labels = batch(4096, 32, 800, torch.float32)
     expected = value_and_gradients(loss, embeddings, labels)
-    monkeypatch.setattr(blocks, "LARGEST_MATRIX", 2**20)
+    monkeypatch.setattr(reductions, "LARGEST_MATRIX", 2**20)
     for ours, theirs in zip(value_and_gradients(loss, embeddings, labels), expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
 

@@ -7,7 +7,7 @@ triplets of the pairs; N-pair over all positives, which the peer does not have.
 import pytest
 import torch
 
-from fairground.contracts.tuples import Pairs, Triplets
+from fairground.contracts.loss import Pairs, Triplets
 from fairground.spec.catalogue import find
 from tests.losses import loops
 from tests.losses.peers import PEERS

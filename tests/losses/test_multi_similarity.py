@@ -3,7 +3,7 @@ from math import exp, inf, log
 import pytest
 import torch
 
-from fairground.contracts.tuples import Pairs, Triplets
+from fairground.contracts.loss import Pairs, Triplets
 from fairground.errors import InputError
 from fairground.losses import MultiSimilarityLoss
 from tests.losses import loops

@@ -3,7 +3,7 @@ from math import sqrt
 import pytest
 import torch
 
-from fairground.contracts.tuples import Triplets
+from fairground.contracts.loss import Triplets
 from fairground.errors import InputError
 from fairground.losses import QuadrupletLoss
 from fairground.losses.quadruplet import _draw_stranger

@@ -3,7 +3,7 @@ from statistics import fmean, pvariance
 import pytest
 import torch
 
-from fairground.contracts.tuples import Pairs, Triplets
+from fairground.contracts.loss import Pairs, Triplets
 from fairground.errors import InputError
 from fairground.losses import SnrLoss, TripletLoss
 from tests.losses import loops

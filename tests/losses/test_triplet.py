@@ -3,7 +3,7 @@ from math import exp, log, log1p, sqrt
 import pytest
 import torch
 
-from fairground.contracts.tuples import Triplets
+from fairground.contracts.loss import Triplets
 from fairground.errors import InputError
 from fairground.losses import TripletLoss
 from tests.losses import loops

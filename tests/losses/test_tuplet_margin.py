@@ -3,7 +3,7 @@ from math import acos, cos, exp, log, radians
 import pytest
 import torch
 
-from fairground.contracts.tuples import Triplets
+from fairground.contracts.loss import Triplets
 from fairground.errors import InputError
 from fairground.losses import NtXentLoss, TupletMarginLoss
 from tests.losses import loops

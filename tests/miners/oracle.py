@@ -8,8 +8,8 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+from fairground.contracts.loss import Pairs, Triplets
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Pairs, Triplets
 
 Triplet = tuple[int, int, int]
 Pair = tuple[int, int]

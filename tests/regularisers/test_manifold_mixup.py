@@ -7,8 +7,7 @@ import torch
 from scipy import stats
 from torch import nn
 
-from fairground.contracts.batch import Mixing, mix
-from fairground.contracts.model import Trunk
+from fairground.contracts.model import Mixing, Trunk, mix
 from fairground.errors import InputError
 from fairground.losses.normalised_softmax import NormalisedSoftmaxLoss
 from fairground.losses.triplet import TripletLoss

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 import torch
 
-from fairground.contracts.tuples import Pairs, Triplets
+from fairground.contracts.loss import Pairs, Triplets
 from fairground.errors import InputError
 from fairground.losses.normalised_softmax import NormalisedSoftmaxLoss
 from fairground.regularisers.rho import RhoRegulariser

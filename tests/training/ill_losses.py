@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import Loss, Tuples
 
 #: by the sign the doctor should name, words for the tiny run
 ILL = {

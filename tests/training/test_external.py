@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import InputError
 from fairground.losses import ContrastiveLoss
 from fairground.training.build import ExternalLoss

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from fairground.contracts.tuples import Triplets
+from fairground.contracts.loss import Triplets
 from fairground.errors import InputError
 from fairground.losses import ProxyAnchorLoss, TripletLoss
 from fairground.training.gradient_cache import cached_backward

@@ -8,8 +8,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.model import Transform
-from fairground.contracts.preprocessing import IMAGENET, Preprocessing
+from fairground.contracts.model import IMAGENET, Preprocessing, Transform
 from fairground.contracts.table import Images
 from fairground.errors import InputError
 from fairground.loading.image_dataset import ImageFiles

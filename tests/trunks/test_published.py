@@ -65,7 +65,7 @@ def test_the_scaling_declared_for_googlenet_is_what_torchvision_does_inside() ->
     import_torchvision()
     from torchvision.models import GoogLeNet
 
-    from fairground.contracts.preprocessing import IMAGENET
+    from fairground.contracts.model import IMAGENET
     from fairground.trunks.googlenet import GooglenetTrunk
 
     with torch.device("meta"):

@@ -71,8 +71,8 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fairground.contracts.metric", "RankingMetric"),
         ("fairground.contracts.analysis", "Analysis"),
         ("fairground.contracts.table", "Dataset"),
-        ("fairground.contracts.tuples", "Pairs"),
-        ("fairground.contracts.tuples", "Triplets"),
+        ("fairground.contracts.loss", "Pairs"),
+        ("fairground.contracts.loss", "Triplets"),
     ),
 }
 

@@ -20,8 +20,7 @@ from fairground.audit.copies import (
 )
 from fairground.audit.image_scan import Progress, scan_files, scan_memory
 from fairground.audit.label_errors import LabelSuspect
-from fairground.contracts.split import Split
-from fairground.contracts.table import Dataset, ImageTable
+from fairground.contracts.table import Dataset, ImageTable, Split
 from fairground.errors import require
 from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import ImageFiles, PhotoDataset

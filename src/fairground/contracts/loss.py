@@ -1,4 +1,4 @@
-"""What every loss is: embeddings and labels in, one differentiable number out.
+"""What every loss is: embeddings and labels in, one differentiable number out; and the tuples a miner may hand it.
 
 A loss is its *formula*, in plain torch. It may have a *kernel*: the same number together with its gradient, fast on a
 processor. `forward` takes the kernel where a first derivative is all that can be asked for, and the formula elsewhere:
@@ -14,9 +14,43 @@ import torch
 from torch import Tensor, nn
 
 from fairground.contracts.choices import ChecksChoices
-from fairground.contracts.tuples import Tuples
 from fairground.errors import require
 from fairground.spec.space import Range
+
+
+class Triplets(NamedTuple):
+    """Three index vectors of one length: sample `anchor[t]` belongs with `positive[t]` and not with `negative[t]`."""
+
+    anchor: Tensor
+    positive: Tensor
+    negative: Tensor
+
+    @property
+    def size(self) -> int:
+        return int(self.anchor.numel())
+
+
+class Pairs(NamedTuple):
+    """Ordered pairs: `positive_anchor[t]` goes with `positive[t]`; `negative_anchor[t]` does not with `negative[t]`."""
+
+    positive_anchor: Tensor
+    positive: Tensor
+    negative_anchor: Tensor
+    negative: Tensor
+
+    @property
+    def size(self) -> int:
+        return int(self.positive_anchor.numel() + self.negative_anchor.numel())
+
+
+Tuples = Triplets | Pairs
+
+
+def as_pairs(tuples: Tuples) -> Pairs:
+    """Return the positive and the negative pair of every triplet, repeats kept; pairs pass through."""
+    if isinstance(tuples, Pairs):
+        return tuples
+    return Pairs(tuples.anchor, tuples.positive, tuples.anchor, tuples.negative)
 
 
 class KernelResult(NamedTuple):

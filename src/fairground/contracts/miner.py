@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.contracts.loss import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.spec.space import Range
 

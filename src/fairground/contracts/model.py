@@ -1,18 +1,85 @@
-"""What trunks, heads and transforms are."""
+"""What trunks, heads and transforms are, what a network expects of an image, and the batch of a training step."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.batch import Mixing, mix
-from fairground.contracts.preprocessing import IMAGENET, Preprocessing
 from fairground.contracts.table import Images
 from fairground.contracts.weights import PublishedWeights
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preprocessing:
+    """(value / `scale` - `mean`) / `deviation` for each channel, after putting the channels in `order`."""
+
+    mean: tuple[float, ...] = (0.485, 0.456, 0.406)
+    deviation: tuple[float, ...] = (0.229, 0.224, 0.225)
+    scale: float = 255.0
+    order: Literal["rgb", "bgr"] = "rgb"
+
+    def apply(self, images: Tensor) -> Tensor:
+        """Return uint8 RGB images (n, 3, h, w), or gray ones (n, 1, h, w), as the network wants them."""
+        if images.shape[1] == 1:
+            images = images.expand(-1, 3, -1, -1)
+        if self.order == "bgr":
+            images = images.flip(1)
+        deviation = torch.tensor(self.deviation, dtype=torch.float32, device=images.device)
+        mean = torch.tensor(self.mean, dtype=torch.float32, device=images.device)
+        factor, shift = 1 / (self.scale * deviation), mean / deviation
+        if not images.is_contiguous(memory_format=torch.channels_last):
+            return images.float().mul(factor.view(1, -1, 1, 1)).sub(shift.view(1, -1, 1, 1))
+        # With the channels last in memory, three numbers repeated would be read one by one; a row of them is not.
+        n, channels, height, width = images.shape
+        rows = images.permute(0, 2, 3, 1).reshape(n * height, width * channels).float()
+        rows.mul_(factor.repeat(width)).sub_(shift.repeat(width))
+        return rows.view(n, height, width, channels).permute(0, 3, 1, 2)
+
+
+#: what networks trained on ImageNet expect unless they say otherwise
+IMAGENET = Preprocessing()
+
+
+class Batch(NamedTuple):
+    """`labels` (b,) are 0..C-1, `rows` (b,) positions in the training split.
+
+    `chunks` are the images for the trunk, (k, c, h, w) each: all of them in one chunk, or several that are made when
+    they are asked for, the same each time.
+    """
+
+    chunks: Collection[Tensor]
+    labels: Tensor
+    rows: Tensor
+
+    @property
+    def images(self) -> Tensor:
+        """The images (b, c, h, w) in one piece."""
+        pieces = list(self.chunks)
+        return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
+
+
+class Mixing(NamedTuple):
+    """Sample i becomes `weight` * i + (1 - weight) * `partner[i]`, before trained stage `stage` of the trunk.
+
+    Stages are counted from the first that trains: 0 mixes images where all do.
+
+    `gather` finds the partners where a batch is shared by several processes: it returns the full batch of each share.
+    """
+
+    weight: float
+    partner: Tensor
+    stage: int
+    gather: Callable[[Tensor], Tensor] | None = None
+
+
+def mix(hidden: Tensor, mixing: Mixing) -> Tensor:
+    """Return every hidden state mixed with its partner's."""
+    batch = hidden if mixing.gather is None else mixing.gather(hidden)
+    return mixing.weight * hidden + (1 - mixing.weight) * batch[mixing.partner]
 
 
 class Trunk(nn.Module, ABC):

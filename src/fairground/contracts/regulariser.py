@@ -6,10 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.batch import Mixing
 from fairground.contracts.choices import ChecksChoices
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import Loss, Tuples
+from fairground.contracts.model import Mixing
 from fairground.spec.space import Range
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.model import Preprocessing
 from fairground.errors import DataError, InputError, require
 from fairground.files import parse_json
 from fairground.spec.run import ComponentSpec

@@ -24,7 +24,7 @@ from fairground.evaluation.relevant_references import (
     coded_groups,
     relevance_of,
 )
-from fairground.functional.distances import normalize
+from fairground.functional.pairs import normalize
 from fairground.functional.spectral import singular_values
 from fairground.retrieval.contingency import contingency
 from fairground.retrieval.device_ranks import DeviceSearchPlan, rank_on_device

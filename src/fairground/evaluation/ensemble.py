@@ -16,7 +16,7 @@ from torch import Tensor
 from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation.metric_scores import Lone, evaluate
-from fairground.functional.distances import normalize
+from fairground.functional.pairs import normalize
 from fairground.retrieval.tiles import normalise_rows
 
 

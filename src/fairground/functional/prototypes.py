@@ -11,9 +11,8 @@ from torch import Tensor, nn, triu_indices
 from torch.nn import functional
 
 from fairground.errors import require
-from fairground.functional.blocks import over_rows
-from fairground.functional.distances import normalize
-from fairground.functional.reductions import NOTHING
+from fairground.functional.pairs import normalize
+from fairground.functional.reductions import NOTHING, over_rows
 
 #: cosines stay this far from -1 and 1, where the slope of arccos is infinite
 CLEARANCE = 1e-7

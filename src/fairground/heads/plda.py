@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from fairground.contracts.model import Head
 from fairground.errors import require
-from fairground.functional.class_scatter import ClassScatter, class_scatter
+from fairground.functional.spectral import ClassScatter, class_scatter
 
 
 class PldaHead(Head):

@@ -13,10 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult
-from fairground.contracts.tuples import Tuples, as_pairs
-from fairground.functional import blocks
-from fairground.functional.random_choice import draw_below
+from fairground.contracts.loss import KernelResult, Tuples, as_pairs
+from fairground.functional import reductions
+from fairground.functional.pairs import draw_below
 from fairground.kernels.vector_gradients import kernel_of_products, kernel_of_vectors
 
 
@@ -251,7 +250,7 @@ def kernel_of_pairs(
     None where `complete` asks for positive and negative pairs and there are none.
     """
     n = len(labels)
-    if tuples is None and not blocks.is_held(n, n):
+    if tuples is None and not reductions.is_held(n, n):
         classes = ClassPairs.of(labels)
         if complete and not (classes.has_positives and classes.has_negatives):
             return None
@@ -277,7 +276,7 @@ def kernel_in_blocks(embeddings: Tensor, classes: ClassPairs, rules: Sequence[Pa
 
 def _over_blocks(units: Tensor, classes: ClassPairs, rule: PairRule) -> tuple[Tensor, Tensor]:
     n = len(units)
-    step = max(1, blocks.COMPARISONS // n)
+    step = max(1, reductions.COMPARISONS // n)
     total, count = units.new_zeros((), dtype=torch.float64), 0.0
     gradient = torch.zeros_like(units)
     for start in range(0, n, step):

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import KernelResult, Tuples
 from fairground.functional.reductions import softplus
 from fairground.kernels.batch_pairs import BatchPairs, batch_pairs, kernel_of_pairs, one_random_positive
 from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, normalize_rows

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult
-from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
-from fairground.functional.blocks import is_held
+from fairground.contracts.loss import KernelResult, Pairs, Triplets, Tuples, as_pairs
+from fairground.functional.reductions import is_held
 from fairground.kernels.batch_pairs import BatchPairs, ClassOrder, ClassPairs, class_order, kernel_in_blocks
 from fairground.kernels.tuple_hinge_losses import triplet_hinges
 from fairground.kernels.vector_gradients import (

@@ -7,8 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult
-from fairground.contracts.tuples import Triplets
+from fairground.contracts.loss import KernelResult, Triplets
 from fairground.kernels.batch_pairs import ClassOrder, class_order
 from fairground.kernels.vector_gradients import (
     SUMS,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import KernelResult
-from fairground.functional import distances as formula
+from fairground.functional import pairs as formula
 
 #: shorter rows have no direction: they are taken as 0, and so is their gradient
 SHORTEST = 1e-12

@@ -7,8 +7,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.model import PlannedTransform
-from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.model import PlannedTransform, Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
 

@@ -21,14 +21,12 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import sum_over_blocks
-from fairground.functional.distances import normalize
-from fairground.functional.pairs import PairWeights, one_random_positive, pair_weights
+from fairground.functional.pairs import PairWeights, normalize, one_random_positive, pair_weights
 from fairground.functional.reductions import (
     softplus,
+    sum_over_blocks,
     tuplet_terms,
     weighted_logsumexp,
     weighted_mean,

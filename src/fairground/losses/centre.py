@@ -20,8 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
 from fairground.functional.prototypes import class_vectors, mean_cross_entropy
 from fairground.spec.space import LogReal, Range

@@ -17,11 +17,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held
 from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
+from fairground.functional.reductions import is_held
 from fairground.spec.space import Range, Real
 
 

@@ -21,9 +21,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.triplets import list_triplets
 from fairground.spec.catalogue import find, nearest

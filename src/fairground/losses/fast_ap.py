@@ -17,13 +17,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import KernelResult, Loss, Tuples
 from fairground.errors import require
-from fairground.functional.distances import normalize
-from fairground.functional.pairs import pair_masks
-from fairground.functional.reductions import mean_where, zero_unless
-from fairground.functional.soft_rank import soft_bins
+from fairground.functional.pairs import normalize, pair_masks
+from fairground.functional.reductions import mean_where, soft_bins, zero_unless
 from fairground.kernels import ranking_losses
 from fairground.spec.space import Integer
 

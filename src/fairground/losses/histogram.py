@@ -19,13 +19,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
+from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
-from fairground.functional.distances import normalize
-from fairground.functional.pairs import pair_masks
-from fairground.functional.reductions import zero_unless
-from fairground.functional.soft_rank import SoftBins, soft_bins
+from fairground.functional.pairs import normalize, pair_masks
+from fairground.functional.reductions import SoftBins, soft_bins, zero_unless
 from fairground.kernels import ranking_losses
 from fairground.spec.space import Integer
 

@@ -19,11 +19,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.distances import distances, normalize
-from fairground.functional.pairs import pair_weights
+from fairground.functional.pairs import distances, normalize, pair_weights
 from fairground.functional.reductions import weighted_logsumexp, weighted_mean
 from fairground.kernels import log_sum_losses
 from fairground.spec.space import Real

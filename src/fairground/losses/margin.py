@@ -19,13 +19,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Triplets, Tuples
+from fairground.contracts.loss import KernelResult, Loss, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held, rows_of, sum_over_rows
-from fairground.functional.distances import distances, distances_of_pairs, normalize
-from fairground.functional.pairs import pair_masks
-from fairground.functional.reductions import mean_of_parts
+from fairground.functional.pairs import distances, distances_of_pairs, normalize, pair_masks
+from fairground.functional.reductions import is_held, mean_of_parts, rows_of, sum_over_rows
 from fairground.kernels import pair_hinge_losses
 from fairground.spec.space import Real
 

@@ -22,13 +22,18 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held, rows_of, sum_over_rows
-from fairground.functional.distances import normalize
-from fairground.functional.pairs import PairWeights, own_places, pair_weights
-from fairground.functional.reductions import mean_of_parts, softplus, weighted_logsumexp, zero_of
+from fairground.functional.pairs import PairWeights, normalize, own_places, pair_weights
+from fairground.functional.reductions import (
+    is_held,
+    mean_of_parts,
+    rows_of,
+    softplus,
+    sum_over_rows,
+    weighted_logsumexp,
+    zero_of,
+)
 from fairground.kernels import log_sum_losses
 from fairground.spec.space import Real
 

@@ -21,11 +21,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss, is_eager
-from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, as_pairs, is_eager
 from fairground.errors import require
-from fairground.functional.distances import normalize
-from fairground.functional.pairs import one_random_positive, pair_weights
+from fairground.functional.pairs import normalize, one_random_positive, pair_weights
 from fairground.functional.reductions import tuplet_terms, weighted_logsumexp, weighted_mean, with_norm_penalty, zero_of
 from fairground.spec.space import LogReal
 

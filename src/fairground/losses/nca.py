@@ -17,11 +17,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import KernelResult, Loss, Tuples
 from fairground.errors import require
-from fairground.functional.distances import normalize, squared_distances
-from fairground.functional.pairs import pair_weights
+from fairground.functional.pairs import normalize, pair_weights, squared_distances
 from fairground.functional.reductions import softplus, weighted_logsumexp
 from fairground.kernels import log_sum_losses
 from fairground.spec.space import LogReal

@@ -18,12 +18,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import rows_of, sum_over_rows
 from fairground.functional.prototypes import cosines
-from fairground.functional.reductions import log_one_plus_sum_exp
+from fairground.functional.reductions import log_one_plus_sum_exp, rows_of, sum_over_rows
 from fairground.spec.space import LogReal, Range, Real
 
 

@@ -23,14 +23,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Triplets, Tuples
+from fairground.contracts.loss import KernelResult, Loss, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.distances import distances, distances_of_pairs, normalize
-from fairground.functional.hinges import HingeSum, quadruplet_hinges, triplet_hinges
-from fairground.functional.pairs import pair_masks
-from fairground.functional.random_choice import draw_below
+from fairground.functional.pairs import distances, distances_of_pairs, draw_below, normalize, pair_masks
 from fairground.functional.reductions import mean_hinges, weighted_mean
+from fairground.functional.triplets import HingeSum, quadruplet_hinges, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
 from fairground.spec.space import Real
 

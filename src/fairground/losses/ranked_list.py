@@ -20,11 +20,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import KernelResult, Loss, Tuples
 from fairground.errors import require
-from fairground.functional.distances import distances, normalize
-from fairground.functional.pairs import pair_masks
+from fairground.functional.pairs import distances, normalize, pair_masks
 from fairground.functional.reductions import masked_softmax
 from fairground.kernels import log_sum_losses
 from fairground.spec.space import Real

@@ -22,13 +22,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples, as_pairs
+from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
-from fairground.functional.distances import distances_of_pairs, normalize, squared_distances
-from fairground.functional.hinges import triplet_hinges
-from fairground.functional.pairs import pair_masks, pair_weights
+from fairground.functional.pairs import distances_of_pairs, normalize, pair_masks, pair_weights, squared_distances
 from fairground.functional.reductions import mean_hinges, weighted_mean
+from fairground.functional.triplets import triplet_hinges
 from fairground.kernels import pair_hinge_losses
 from fairground.spec.space import Real
 

@@ -25,17 +25,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held
-from fairground.functional.distances import normalize
+from fairground.functional.pairs import normalize
 from fairground.functional.prototypes import (
     centre_spread,
     class_cross_entropy,
     cosines_with_centres,
     mean_cross_entropy,
 )
+from fairground.functional.reductions import is_held
 from fairground.spec.space import Range, Real
 
 

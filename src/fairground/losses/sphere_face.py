@@ -27,12 +27,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held
-from fairground.functional.distances import norms
+from fairground.functional.pairs import norms
 from fairground.functional.prototypes import angles, class_cross_entropy, class_vectors, cosines, mean_cross_entropy
+from fairground.functional.reductions import is_held
 from fairground.spec.space import Integer, LogReal, Range
 
 

@@ -22,10 +22,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.tuples import Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held
 from fairground.functional.prototypes import (
     angles,
     class_cross_entropy,
@@ -34,6 +32,7 @@ from fairground.functional.prototypes import (
     mean_cross_entropy,
     widened_cosine,
 )
+from fairground.functional.reductions import is_held
 from fairground.spec.space import Integer, Range, Real
 
 

@@ -18,13 +18,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import rows_of, sum_over_rows
-from fairground.functional.distances import normalize
-from fairground.functional.pairs import pair_weights
-from fairground.functional.reductions import mean_of_parts, nonzero_parts, weighted_logsumexp
+from fairground.functional.pairs import normalize, pair_weights
+from fairground.functional.reductions import mean_of_parts, nonzero_parts, rows_of, sum_over_rows, weighted_logsumexp
 from fairground.kernels import log_sum_losses
 from fairground.spec.space import LogReal
 

@@ -20,14 +20,26 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Loss
-from fairground.contracts.tuples import Triplets, Tuples
+from fairground.contracts.loss import KernelResult, Loss, Triplets, Tuples
 from fairground.errors import require
-from fairground.functional.blocks import is_held, rows_of, sum_over_blocks, sum_over_rows
-from fairground.functional.distances import distances, distances_of_pairs, normalize, squared_distances
-from fairground.functional.hinges import HingeSum, triplet_hinges
-from fairground.functional.pairs import PairMasks, pair_masks
-from fairground.functional.reductions import mean_hinges, mean_of_parts, softplus
+from fairground.functional.pairs import (
+    PairMasks,
+    distances,
+    distances_of_pairs,
+    normalize,
+    pair_masks,
+    squared_distances,
+)
+from fairground.functional.reductions import (
+    is_held,
+    mean_hinges,
+    mean_of_parts,
+    rows_of,
+    softplus,
+    sum_over_blocks,
+    sum_over_rows,
+)
+from fairground.functional.triplets import HingeSum, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
 from fairground.spec.space import Real
 

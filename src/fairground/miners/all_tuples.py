@@ -14,11 +14,10 @@ Departures from the paper
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import Triplets
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.functional.pairs import pair_masks
-from fairground.functional.random_choice import distinct_below
+from fairground.functional.pairs import distinct_below, pair_masks
 from fairground.functional.triplets import classmates, list_triplets, triplet_at
 
 

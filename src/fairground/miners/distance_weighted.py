@@ -19,10 +19,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import Triplets
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.functional.random_choice import draw_below, weighted_columns
+from fairground.functional.pairs import draw_below, weighted_columns
 from fairground.functional.triplets import classmates, distance_weights, positive_at
 
 

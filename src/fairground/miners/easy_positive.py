@@ -18,8 +18,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import Triplets
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Triplets
 from fairground.errors import require
 from fairground.functional.pairs import pair_masks
 from fairground.kernels.vector_gradients import normalize, squared_distances

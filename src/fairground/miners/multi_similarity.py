@@ -21,11 +21,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import Pairs
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Pairs
 from fairground.errors import require
-from fairground.functional.pairs import pair_masks
-from fairground.functional.random_choice import capped
+from fairground.functional.pairs import capped, pair_masks
 from fairground.kernels.vector_gradients import normalize
 from fairground.spec.space import Range, Real
 

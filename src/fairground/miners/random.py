@@ -15,9 +15,9 @@ Departures from the paper
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import Triplets
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Triplets
-from fairground.functional.random_choice import distinct_below, draw_below
+from fairground.functional.pairs import distinct_below, draw_below
 from fairground.functional.triplets import classmates, negative_at, positive_at, triplet_at
 
 

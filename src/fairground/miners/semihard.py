@@ -19,10 +19,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import Triplets
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Triplets
 from fairground.errors import require
-from fairground.functional.random_choice import draw_below, marked_column
+from fairground.functional.pairs import draw_below, marked_column
 from fairground.functional.triplets import classmates, positive_at
 from fairground.kernels.vector_gradients import distances, normalize
 from fairground.spec.space import Range, Real

@@ -16,10 +16,9 @@ Departures from the paper
 import torch
 from torch import Tensor
 
+from fairground.contracts.loss import Triplets
 from fairground.contracts.miner import Miner
-from fairground.contracts.tuples import Triplets
-from fairground.functional.pairs import pair_masks
-from fairground.functional.random_choice import marked_column
+from fairground.functional.pairs import marked_column, pair_masks
 from fairground.kernels.vector_gradients import normalize, squared_distances
 
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import require
-from fairground.functional.distances import safe_sqrt
+from fairground.functional.pairs import safe_sqrt
 from fairground.spec.space import LogReal, Range
 
 

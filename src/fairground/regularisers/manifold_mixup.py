@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from fairground.contracts.batch import Mixing
+from fairground.contracts.model import Mixing
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import require
 from fairground.spec.space import LogReal, Range

@@ -21,9 +21,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import Loss, Triplets, Tuples
 from fairground.contracts.regulariser import Regulariser
-from fairground.contracts.tuples import Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.triplets import switch_triplets
 from fairground.spec.space import Range, Real

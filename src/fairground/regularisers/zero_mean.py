@@ -19,7 +19,7 @@ from torch import Tensor
 from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import Regulariser
 from fairground.errors import require
-from fairground.functional.distances import normalize
+from fairground.functional.pairs import normalize
 from fairground.spec.space import Range, Real
 
 

@@ -7,8 +7,7 @@ from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
 from fairground.errors import DataError, require
-from fairground.functional.pairs import class_groups
-from fairground.functional.random_choice import draw_below
+from fairground.functional.pairs import class_groups, draw_below
 
 #: up to this many times the wanted number, shuffling everything is the cheapest way to choose
 _SHUFFLE_WITHIN = 32

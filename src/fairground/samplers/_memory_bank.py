@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fairground.contracts.sampler import Labels
 from fairground.errors import DataError, DivergedError, require
-from fairground.functional.distances import normalize
+from fairground.functional.pairs import normalize
 from fairground.samplers._class_draws import ClassSampler, mark_repeats, n_class_slots
 
 Mine = Literal["batch", "epoch"]

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from fairground.contracts.sampler import Labels
 from fairground.errors import DataError, require
-from fairground.functional.random_choice import draw_below
+from fairground.functional.pairs import draw_below
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows
 
 

@@ -17,8 +17,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.split import Split, SplitRows
-from fairground.contracts.table import ImageTable
+from fairground.contracts.table import ImageTable, Split, SplitRows
 from fairground.errors import DataError, require
 from fairground.splits._halves import class_halves, classes_by_draw, rows_to_learn
 

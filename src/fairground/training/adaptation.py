@@ -22,8 +22,7 @@ from fairground.contracts.model import Head, Transform, Trunk
 from fairground.contracts.table import Images, ImageTable
 from fairground.errors import require
 from fairground.evaluation.embed import embed
-from fairground.functional.class_scatter import class_scatter
-from fairground.functional.spectral import PrincipalAxes, principal_axes, principal_axes_of_few
+from fairground.functional.spectral import PrincipalAxes, class_scatter, principal_axes, principal_axes_of_few
 from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead

@@ -16,8 +16,7 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
 from fairground.contracts.model import Transform
 from fairground.contracts.regulariser import Regulariser
-from fairground.contracts.split import SplitRows
-from fairground.contracts.table import ImageTable
+from fairground.contracts.table import ImageTable, SplitRows
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights

@@ -16,14 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.contracts.miner import Miner
 from fairground.contracts.model import Head, Transform, Trunk
 from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
-from fairground.contracts.split import Split
-from fairground.contracts.table import Dataset, ImageTable
-from fairground.contracts.tuples import Pairs, Triplets, Tuples
+from fairground.contracts.table import Dataset, ImageTable, Split
 from fairground.errors import require
 from fairground.spec.catalogue import find, nearest
 from fairground.spec.identity import Purpose, canonical_json, child_seed

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn, optim
 
-from fairground.contracts.batch import Batch
+from fairground.contracts.model import Batch
 from fairground.evaluation.analyses import analyse
 from fairground.evaluation.embedding_view import EmbeddingView
-from fairground.functional.distances import normalize
+from fairground.functional.pairs import normalize
 from fairground.functional.spectral import collapse_of
 from fairground.records.record import Finding
 from fairground.spec.run import RunSpec

@@ -19,8 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.batch import Batch
-from fairground.contracts.model import Augmentation, Transform
+from fairground.contracts.model import Augmentation, Batch, Transform
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.table import Images
 from fairground.loading.read_ahead import read_ahead

@@ -5,8 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.batch import Mixing
-from fairground.contracts.model import Head, Trunk
+from fairground.contracts.model import Head, Mixing, Trunk
 from fairground.errors import require
 
 FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.batch import Mixing
-from fairground.contracts.model import Transform
+from fairground.contracts.model import Mixing, Transform
 from fairground.contracts.table import Images
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.model import Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import StoreError, require
 from fairground.files import read_json, write_atomically

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn, optim
 
-from fairground.contracts.batch import Batch, Mixing
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import Loss, Tuples
 from fairground.contracts.miner import Miner
+from fairground.contracts.model import Batch, Mixing
 from fairground.contracts.regulariser import Regulariser
-from fairground.contracts.tuples import Tuples
 from fairground.errors import DivergedError
 from fairground.training.gradient_cache import cached_backward
 from fairground.training.model import EmbeddingModel

@@ -19,8 +19,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from fairground.contracts.batch import Mixing
-from fairground.contracts.model import Augmentation, PlannedTransform, Transform
+from fairground.contracts.model import Augmentation, Mixing, PlannedTransform, Transform
 from fairground.contracts.table import Images
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed

@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation
-from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.model import Augmentation, Preprocessing
 from fairground.contracts.table import Images
 from fairground.loading import transform_steps as steps
 

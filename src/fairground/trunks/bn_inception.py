@@ -23,8 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fairground.contracts.model import Trunk
-from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.model import Preprocessing, Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.trunks._conv_norm import Chain
 from fairground.trunks._gray_images import InColour, require_photographs

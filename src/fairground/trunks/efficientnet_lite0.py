@@ -19,8 +19,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import Trunk
-from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.model import Preprocessing, Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.trunks._conv_norm import Chain, run
 from fairground.trunks._gray_images import InColour, require_photographs

@@ -13,8 +13,7 @@ Departures from the paper
 
 from typing import ClassVar
 
-from fairground.contracts.model import Trunk
-from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.model import Preprocessing, Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.trunks._bottleneck import resnet50_stages
 from fairground.trunks._gray_images import require_photographs

@@ -17,8 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from fairground.contracts.model import Trunk
-from fairground.contracts.preprocessing import Preprocessing
+from fairground.contracts.model import Preprocessing, Trunk
 from fairground.errors import InputError, require
 from fairground.spec.catalogue import nearest
 from fairground.trunks._gray_images import InColour, require_photographs
