@@ -16,7 +16,7 @@ from benchmarks.harness import Table
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.null_distribution import critical_value, null_distribution_of
-from fairground.comparison.paired_table import Layout, scatter_of
+from fairground.comparison.paired_table import layout_of, scatter_of
 from fairground.comparison.run_scores import Runs
 from fairground.comparison.sequential import Plan, in_question, look
 
@@ -65,14 +65,15 @@ def studies(random: np.random.Generator, n_studies: int, means: Array, n: int, s
 def intervals(scores: Array, *, level: float = 0.95) -> tuple[Array, Array]:
     """Return differences and half widths of all pairs, (studies, pairs), as `compare_values` has them of each study."""
     _, k, n = scores.shape
-    layout = Layout(has_run=np.ones((k, n), dtype=bool))
+    layout = layout_of(np.ones((k, n), dtype=bool))
+    weights = layout.choices[0]
     c = critical_value(null_distribution_of(layout).highest, 1 - level)
     a, b = layout.pairs
     differences, halves = [], []
     for some in np.array_split(scores.reshape(len(scores), -1), max(1, len(scores) // 250)):
-        means = some @ layout.weights.T
+        means = weights.means_of(some)
         differences.append(means[:, a] - means[:, b])
-        halves.append(c * np.sqrt(scatter_of(layout, some).own @ layout.pair_weights.T))
+        halves.append(c * np.sqrt(weights.pair_variances(scatter_of(layout, some).own, np.zeros(len(some)))))
     return np.concatenate(differences), np.concatenate(halves)
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from scipy import stats
 from studies.results.select import Table
 
-from fairground.comparison.comparison_result import Comparison
-from fairground.comparison.intervals import t_interval
+from fairground.comparison.comparison_result import Comparison, t_interval
 
 N_DRAWS = 4000
 SEED = 20

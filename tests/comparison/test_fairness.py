@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.comparison.fairness import FairnessResult, compare
-from fairground.comparison.fairness_flags import FLAGS
+from fairground.comparison.fairness_flags import FLAGS, FairnessResult, check_fairness
 from fairground.comparison.fairness_rules import RULES
 from fairground.comparison.run_scores import join_folds
 from fairground.errors import InputError
@@ -24,7 +23,7 @@ from tests.records.factory import make_provenance
 
 def broken(ours: list, theirs: list) -> dict[str, list[str]]:
     """Which rules two methods break, and by which settings."""
-    found = compare({"ours": ours, "theirs": theirs}, metric="map@r")
+    found = check_fairness({"ours": ours, "theirs": theirs}, metric="map@r")
     by_rule: dict[str, list[str]] = {}
     for difference in found.differences:
         by_rule.setdefault(difference.rule, []).append(difference.what)
@@ -105,16 +104,16 @@ def test_lengths_are_compared_by_what_is_measured_not_by_the_word(ours, theirs, 
 def test_runs_of_one_method_that_disagree_are_a_difference_too():
     changed = make_provenance(data_fingerprint="e" * 12)
     mixed = [*method(seeds=2), *method(seeds=(2,), provenance=changed)]
-    found = compare({"ours": mixed}, metric="map@r")
+    found = check_fairness({"ours": mixed}, metric="map@r")
     (difference,) = found.differences
     assert difference.values == {"ours": "dddddddddddd or eeeeeeeeeeee"}
 
 
 def test_nothing_to_compare_is_refused():
     with pytest.raises(InputError, match="no method was given"):
-        compare({}, metric="map@r")
+        check_fairness({}, metric="map@r")
     with pytest.raises(InputError, match="'ours' has no runs"):
-        compare({"ours": []}, metric="map@r")
+        check_fairness({"ours": []}, metric="map@r")
 
 
 def test_no_setting_is_watched_by_two_rules_unless_one_says_it_is_the_others():
@@ -172,7 +171,7 @@ def test_an_untrained_network_must_still_be_the_same_network_on_the_same_data_me
 
 
 def test_two_trained_methods_are_held_to_each_other_whatever_stands_beside_them():
-    found = compare(
+    found = check_fairness(
         {"a": method(), "b": method(training__epochs=80), "frozen": method(training__epochs=0)}, metric="map@r"
     )
     (difference,) = found.differences
@@ -181,7 +180,7 @@ def test_two_trained_methods_are_held_to_each_other_whatever_stands_beside_them(
 
 def raised(metric: str = "map@r", claims: tuple = (), ranges: dict | None = None, **methods: list) -> dict[str, str]:
     """Which flags are raised, and their texts."""
-    found = compare(methods, metric=metric, claims=claims, ranges=ranges).flags
+    found = check_fairness(methods, metric=metric, claims=claims, ranges=ranges).flags
     return {flag.flag: flag.text for flag in found}
 
 
@@ -238,7 +237,7 @@ def test_an_optimum_on_a_bound():
     }
 
     def bounds(**changes: object) -> list[str]:
-        found = compare({"a": method(**changes)}, metric="map@r", ranges=ranges).flags
+        found = check_fairness({"a": method(**changes)}, metric="map@r", ranges=ranges).flags
         return [flag.text for flag in found if flag.flag == "bound"]
 
     assert bounds(loss__margin=0.5, loss__scale=1.0, loss__bins=50, loss__form="x") == []
@@ -325,9 +324,9 @@ def test_folds_are_averaged_and_count_as_one_run_a_seed():
     assert abs(joined[0].score("map@r") - 0.45) < 1e-6
     assert joined[0].spec["split"]["fold"] == "0, 1, 2, 3"
     other = join_folds([replace(run, spec={**run.spec, "loss": {"name": "margin"}}) for run in folds])
-    assert compare({"a": joined, "b": other}, metric="map@r").differences == ()
+    assert check_fairness({"a": joined, "b": other}, metric="map@r").differences == ()
     lacking = join_folds([run for run in other if run.spec["seed"] != 2] + [folds[2]])
-    assert {d.rule for d in compare({"a": joined, "b": lacking}, metric="map@r").differences} == {"split"}
+    assert {d.rule for d in check_fairness({"a": joined, "b": lacking}, metric="map@r").differences} == {"split"}
     alone = method(split__fold=1)
     assert join_folds(alone) == alone
     assert join_folds(method()) == method()
@@ -340,7 +339,7 @@ RESIZED_CROP = {"transform": {"name": "random_resized_crop", "crop": 227, "flip"
 
 def judge(ours: dict, theirs: dict) -> FairnessResult:
     common = {"loss__margin": 0.2}
-    return compare(
+    return check_fairness(
         {
             "proposed": method(loss="proposed", level=0.4, **common | ours),
             "competitor": method(loss="competitor", level=0.3, **common | theirs),

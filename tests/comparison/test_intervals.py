@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from fairground.comparison.intervals import t_interval
+from fairground.comparison.comparison_result import t_interval
 from fairground.errors import InputError
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.fairness import compare
+from fairground.comparison.fairness_flags import check_fairness
 from fairground.errors import InputError
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
@@ -175,12 +175,12 @@ def test_seeds_of_another_study_do_not_count_and_its_own_are_fixed(study, tmp_pa
 def test_a_table_of_some_methods_in_waves_and_some_not_is_flagged(study, tmp_path):
     results = study_results(study, tmp_path)
     methods = {result.job.method.label: result.runs for result in results if result.job.data.label == "icons"}
-    flags = {flag.flag: flag for flag in compare(methods, metric="map@r").flags}
+    flags = {flag.flag: flag for flag in check_fairness(methods, metric="map@r").flags}
     assert "seeds" not in flags
     assert flags["waves"].text.startswith("Runs of each method: near ")
     assert "fixed before the first run" in flags["waves"].why
     mixed = methods | {"far": [dataclasses.replace(run, seed_procedure=None) for run in methods["far"]]}
-    flags = {flag.flag: flag for flag in compare(mixed, metric="map@r").flags}
+    flags = {flag.flag: flag for flag in check_fairness(mixed, metric="map@r").flags}
     assert flags["waves"].methods == ("near", "nearer")
     assert "does not correct for it" in flags["waves"].text
     assert "seeds" in flags

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.comparison.fairness import compare
+from fairground.comparison.fairness_flags import check_fairness
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
 from fairground.evaluation import evaluate
@@ -127,7 +127,7 @@ def test_a_record_says_how_it_was_selected_and_clustered(tmp_path: Path) -> None
     assert all(once.score(metric) != record.score(metric) for metric in clustered)
     assert once.score("map@r") == record.score("map@r")
     for runs, is_flagged in (([record], False), ([once], True)):
-        flags = {flag.flag for flag in compare({"a": runs}, metric="map@r").flags}
+        flags = {flag.flag for flag in check_fairness({"a": runs}, metric="map@r").flags}
         assert ("clustering" in flags) == is_flagged
 
 

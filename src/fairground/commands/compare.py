@@ -13,8 +13,7 @@ import typer
 from fairground.commands.options import HOME, AsJson, Home, Metric, home_folder
 from fairground.commands.runs import Run, RunList, named_records, without_trials
 from fairground.commands.terminal import screen_width
-from fairground.comparison.comparison_result import GeneralityKind
-from fairground.comparison.intervals import LEVEL
+from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder

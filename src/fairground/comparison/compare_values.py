@@ -1,41 +1,58 @@
-"""Is A better than B? Values per method and seed in, a verdict on every pair out.
+"""Is A better than B? Values per method and seed in, a verdict on every pair out, all read from one model.
 
 ```python
 found = compare_values({"A": {0: 0.31, 1: 0.33, 2: 0.32}, "B": {0: 0.25, 1: 0.27, 2: 0.26}})
 found.pairs[0].verdict    # "better"
 found.pairs[0].sentence   # "A is better than B by ..."
 ```
+
+Formula
+    difference of a pair   mu^_a - mu^_b ± c sqrt(its variance), means and variances of `paired_table`; c from the
+                           highest statistic among equal methods (`null_distribution`): all intervals of a study hold
+                           simultaneously
+    p of a pair            from the same draws: p <= 1 - level exactly where the interval leaves out 0
+    mean of a method       mu^_i ± the `level` quantile of |its own error + what all methods of its seeds share|
+    probability of best    share of draws in which mu^_i + error_i is the highest, ties shared
+    seeds needed           With m more seeds for both methods the variance of their difference falls from V to
+                           V' = sum_i w_i v_i n_i / (n_i + m), and the difference seen then is normal around the one
+                           seen now with variance V - V'. The pair settles when its interval leaves out 0 or is within
+                           the margin:  P(|d'| > h') + P(|d'| < margin - h') >= POWER,   h' = c' sqrt(V')
+                           c' falls from c towards its value for known variances, the studentised range's, as
+                           (n + 1) / (n + m + 1). The variance itself is known only roughly: the probability is a mean
+                           over true / estimated variance as drawn, and m more seeds bring the estimate nearer to the
+                           truth.
+
+Paper
+    Tukey, "The problem of multiple comparisons", 1953; Spiegelhalter, Freedman and Blackburn, "Monitoring clinical
+    trials: conditional or predictive power?", 1986, for seeds needed.
+
+Notes
+-----
+    The number of seeds needed is a plan, not evidence: `sequential` corrects for looking again after every seed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairground.comparison.comparison_result import Comparison, Estimate, Pair, Reason, Verdict
-from fairground.comparison.intervals import LEVEL
-from fairground.comparison.mixed_model import Model, fit, more_seeds
-from fairground.comparison.paired_table import Array
+from fairground.comparison import null_distribution
+from fairground.comparison.comparison_result import LEVEL, Comparison, Estimate, Pair, Reason, Verdict
+from fairground.comparison.null_distribution import NullDistribution, critical_value, shares_of_best
+from fairground.comparison.paired_table import PRIOR, Array, Layout, MeanWeights, Scatter, layout_of, scatter_of
 from fairground.comparison.run_scores import Runs, Values
 from fairground.errors import require
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ModelFindings:
-    """What a model finds for the methods `names`, higher being better; pairs are in the order of `triu_indices`.
-
-    `half_widths` are those of differences, `mean_half_widths` those of single means; `more_seeds` is 0 for none known.
-    """
-
-    names: tuple[str, ...]
-    means: Array
-    half_widths: Array
-    p: Array
-    p_alone: Array
-    more_seeds: NDArray[np.int64]
-    mean_half_widths: Array
-    probabilities: Array
+POWER = 0.8
+#: more seeds than this are not feasible
+REACH = 1000
+#: numbers of seeds to try: each up to a hundred, then one in twenty
+_TRIED = np.union1d(np.arange(1, 100), np.geomspace(100, REACH, 50).round().astype(np.int64))
+#: the quantiles of what the variance may be over which the probability is a mean
+_CENTRES = (np.arange(9) + 0.5) / 9
 
 
 def compare_values(
@@ -67,7 +84,6 @@ def default_margin(runs: Runs) -> float:
 
 
 def check_settings(level: float, margin: float) -> None:
-    """Refuse a level or margin that no comparison can have."""
     require(0.5 <= level <= 0.999, f"level must be between 0.5 and 0.999; got {level}")
     require(margin >= 0, f"margin must be 0 or more, in the unit of the values; got {margin}")
 
@@ -76,131 +92,247 @@ def compare_runs(
     runs: Runs, *, error: float, level: float, margin: float, higher_is_better: bool, is_planned: bool = True
 ) -> Comparison:
     """Compare with error rate `error` for the intervals of pairs; `level` is that of single means."""
-    model = fit_repeated(runs, higher_is_better=higher_is_better)
+    model = fit(runs, higher_is_better=higher_is_better)
     findings = None
     if model is not None:
-        none = np.zeros(len(model.layout.pairs[0]), dtype=np.int64)
-        findings = ModelFindings(
+        findings = Findings(
             names=model.names,
             means=model.means,
             half_widths=model.critical(error) * model.pair_errors,
             p=model.p_values(),
             p_alone=model.p_values(is_alone=True),
-            more_seeds=more_seeds(model, error=error, margin=margin) if is_planned else none,
-            mean_half_widths=model.half_widths(level),
-            probabilities=model.probabilities(),
+            mean_half_widths=np.quantile(np.abs(model.mean_errors), level, axis=0),
+            probabilities=shares_of_best(model.means + model.errors),
+            more_seeds=_more_seeds(model, error, margin) if is_planned else None,
         )
     return conclude(runs, findings, level=level, margin=margin, higher_is_better=higher_is_better)
 
 
-def fit_repeated(runs: Runs, *, higher_is_better: bool) -> Model | None:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Model:
+    """One comparison fitted; methods with fewer than two runs are not part of it. Higher values are better."""
+
+    names: tuple[str, ...]
+    layout: Layout
+    weights: MeanWeights
+    means: Array
+    scatter: Scatter
+    chance: NullDistribution
+
+    @cached_property
+    def differences(self) -> Array:
+        """The difference of each pair's means."""
+        a, b = self.layout.pairs
+        return np.asarray(self.means[a] - self.means[b])
+
+    @cached_property
+    def pair_errors(self) -> Array:
+        """The standard error of each pair's difference."""
+        return np.sqrt(self.weights.pair_variances(self.scatter.own, self.scatter.seeds))
+
+    def critical(self, error: float) -> float:
+        """Return c: t_ab above it is separated, in at most `error` of all studies of equal methods."""
+        return critical_value(self.chance.highest, error)
+
+    def p_values(self, *, is_alone: bool = False) -> Array:
+        """Return each pair's p, corrected for all pairs or as if it were the only one."""
+        draws = self.chance.alone if is_alone else self.chance.highest
+        return null_distribution.p_values(draws, null_distribution.t_statistics(self.differences, self.pair_errors))
+
+    @cached_property
+    def errors(self) -> Array:
+        """How far each mean may be from the truth, but for what all blocked methods share, (draws, methods)."""
+        weights, scatter = self.weights, self.scatter
+        squares = weights.own_weights @ scatter.own + weights.own_seed_weight * scatter.seeds
+        return np.asarray(self.chance.errors * np.sqrt(squares))
+
+    @cached_property
+    def mean_errors(self) -> Array:
+        """How far each mean by itself may be from the truth, (draws, methods)."""
+        blocked, errors = self.layout.is_blocked, self.errors
+        if not blocked.any():
+            return errors
+        shared = math.sqrt(float(self.scatter.seeds) * float((self.weights.seed_mean**2).sum()))
+        centred = errors - errors[:, blocked].mean(axis=1, keepdims=True) + shared * self.chance.common[:, None]
+        return np.where(blocked, centred, errors)
+
+
+def fit(runs: Runs, *, higher_is_better: bool) -> Model | None:
     """Fit the model to the methods with at least two runs, higher being better; None where there is none."""
-    table = runs.table if higher_is_better else -runs.table
-    oriented = Runs(names=runs.names, seeds=runs.seeds, table=table)
-    means, counts = oriented.averages, oriented.counts
+    oriented = runs if higher_is_better else replace(runs, table=-runs.table)
+    averages, counts = oriented.averages, oriented.counts
     # Sorted, so that results are bit-identical in whatever order runs are given.
-    ordered = sorted(np.flatnonzero(counts >= 2), key=lambda i: (-counts[i], -means[i], runs.names[i]))
-    return fit(oriented.select(np.array(ordered, dtype=np.int64))) if ordered else None
+    ordered = sorted(np.flatnonzero(counts >= 2), key=lambda i: (-counts[i], -averages[i], runs.names[i]))
+    if not ordered:
+        return None
+    chosen = oriented.select(np.array(ordered, dtype=np.int64))
+    layout = layout_of(chosen.has_run)
+    y = chosen.table[layout.cells]
+    # Centred, so that the residuals keep their digits.
+    scatter = scatter_of(layout, y - y.mean())
+    weights = layout.choices[int(layout.choose(scatter.ratio))]
+    chance = null_distribution.null_distribution_of(layout, float(scatter.ratio) + 1 / layout.block_weight)
+    if float(scatter.pooled) <= (4 * np.finfo(float).eps * float(np.abs(y).max())) ** 2:
+        # Nothing but rounding: the runs do not scatter at all.
+        scatter = replace(scatter, own=np.zeros_like(scatter.own))
+    means = chosen.averages if weights.ratio == 0 else weights.weights @ y
+    return Model(names=chosen.names, layout=layout, weights=weights, means=means, scatter=scatter, chance=chance)
+
+
+def _more_seeds(model: Model, error: float, margin: float) -> NDArray[np.int64]:
+    """Return per pair how many more seeds settle it in four of five cases; 0 where none are needed or feasible."""
+    size, half_width = np.abs(model.differences), model.critical(error) * model.pair_errors
+    left = np.flatnonzero((size <= half_width) & (size + half_width >= margin))
+    found = np.zeros(len(size), dtype=np.int64)
+    # Of many pairs a few numbers of seeds at a time: most are settled by the first and need not be tried with the rest.
+    for m in np.array_split(_TRIED, 1 if len(left) < 200 else 12):
+        if not len(left):
+            break
+        reached = _chances(model, left, m, error, margin) >= POWER
+        is_reached = reached.any(axis=1)
+        found[left[is_reached]] = m[reached[is_reached].argmax(axis=1)]
+        left = left[~is_reached]
+    return found
+
+
+def _chances(model: Model, pairs: NDArray[np.int64], m: NDArray[np.int64], error: float, margin: float) -> Array:
+    """Return how probably each of some pairs is settled by each number of further seeds, (pairs, numbers)."""
+    from scipy.special import ndtr
+
+    counts = model.layout.has_run.sum(axis=1)
+    a, b = (one[pairs] for one in model.layout.pairs)
+    before = model.pair_errors[pairs][:, None] ** 2
+    now = (1 / counts[a] + 1 / counts[b])[:, None]
+    after = before * ((1 / (counts[a][:, None] + m) + 1 / (counts[b][:, None] + m)) / now)
+    fewest = np.minimum(counts[a], counts[b])[:, None]
+    known = null_distribution.range_reached(model.layout.n_methods, 1 - null_distribution.CAUTION * error)
+    known /= math.sqrt(2)
+    critical = known + np.maximum(0.0, model.critical(error) - known) * (fewest + 1) / (fewest + m + 1)
+    difference = np.abs(model.differences)[pairs][:, None]
+    settled: Array = np.zeros_like(after)
+    for factor in np.quantile(model.chance.variances, _CENTRES):
+        # PRIOR and the runs so far say 1, m more runs say `factor`.
+        seen = (PRIOR + fewest - 1 + factor * m) / (PRIOR + fewest - 1 + m)
+        spread = np.maximum(np.sqrt(factor * (before - after)), 1e-300)
+        half = critical * np.sqrt(seen * after)
+        apart = ndtr((difference - half) / spread) + ndtr((-difference - half) / spread)
+        room = np.maximum(0.0, margin - half)
+        within = ndtr((room - difference) / spread) - ndtr((-room - difference) / spread)
+        # Where half is below margin / 2 the two overlap; together they never exceed 1.
+        settled += np.minimum(1.0, apart + np.maximum(0.0, within)) / len(_CENTRES)
+    return settled
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Findings:
+    """What a model finds for the methods `names`, higher being better; pairs are in the order of `triu_indices`.
+
+    `half_widths` are those of differences, `mean_half_widths` those of single means; `more_seeds` is 0 for none known.
+    """
+
+    names: tuple[str, ...]
+    means: Array
+    half_widths: Array
+    p: Array
+    p_alone: Array
+    mean_half_widths: Array
+    probabilities: Array
+    more_seeds: NDArray[np.int64] | None = None
 
 
 def conclude(
-    runs: Runs, findings: ModelFindings | None, *, level: float, margin: float, higher_is_better: bool
+    runs: Runs, findings: Findings | None, *, level: float, margin: float, higher_is_better: bool
 ) -> Comparison:
     """Return the comparison of all methods of `runs`; those without findings have a mean and nothing else."""
     sign = 1.0 if higher_is_better else -1.0
-    averages, counts = runs.averages, runs.counts
-    places = {} if findings is None else {name: i for i, name in enumerate(findings.names)}
-    means = {
-        name: float(findings.means[places[name]]) if findings is not None and name in places else sign * float(average)
-        for name, average in zip(runs.names, averages, strict=True)
-    }
+    averages, counts = runs.averages.tolist(), runs.counts.tolist()
+    means = dict(zip(runs.names, [sign * average for average in averages], strict=True))
+    halves: dict[str, float] = {}
+    chances: dict[str, float] = {}
+    if findings is not None:
+        means |= zip(findings.names, findings.means.tolist(), strict=True)
+        halves |= zip(findings.names, findings.mean_half_widths.tolist(), strict=True)
+        # Among some methods only, none can be called the best of all.
+        if len(findings.names) == len(runs.names):
+            chances |= zip(findings.names, findings.probabilities.tolist(), strict=True)
     order = sorted(range(len(counts)), key=lambda i: (-means[runs.names[i]], runs.names[i]))
-    pairs = tuple(_pairs(runs, order, means, findings, places, level=level, margin=margin, sign=sign))
+    found = Comparison(methods=(), pairs=(), level=level, margin=margin, higher_is_better=higher_is_better)
+    pairs = tuple(_pairs(found, runs, order, means, findings))
     beaten = {pair.b for pair in pairs if pair.verdict == "better"}
     methods = []
     for i in order:
         name = runs.names[i]
-        mean, place = sign * means[name], places.get(name)
-        half = None if findings is None or place is None else float(findings.mean_half_widths[place])
-        # Among some methods only, none can be called the best of all.
-        chance = None if findings is None or len(places) < len(order) else float(findings.probabilities[places[name]])
+        mean, half = sign * means[name], halves.get(name)
         methods.append(
             Estimate(
                 name=name,
                 mean=mean,
-                average=float(averages[i]),
+                average=averages[i],
                 low=None if half is None else mean - half,
                 high=None if half is None else mean + half,
-                n=int(counts[i]),
-                probability_best=chance,
+                n=counts[i],
+                probability_best=chances.get(name),
                 is_among_best=name not in beaten,
             )
         )
-    return Comparison(
-        methods=tuple(methods), pairs=pairs, level=level, margin=margin, higher_is_better=higher_is_better
-    )
+    return replace(found, methods=tuple(methods), pairs=pairs)
 
 
 def _pairs(
-    runs: Runs,
-    order: Sequence[int],
-    means: Mapping[str, float],
-    findings: ModelFindings | None,
-    places: Mapping[str, int],
-    *,
-    level: float,
-    margin: float,
-    sign: float,
-) -> Iterator[Pair]:
-    """Yield every two methods of `order`, from best to worst, the leading one first."""
+    asked: Comparison, runs: Runs, order: Sequence[int], means: Mapping[str, float], findings: Findings | None
+) -> list[Pair]:
+    """Return every two methods of `order`, from best to worst, the leading one first."""
+    sign = 1.0 if asked.higher_is_better else -1.0
     has_run = runs.has_run.astype(np.float64)
     n_shared = (has_run @ has_run.T).astype(np.int64).tolist()
     # Plain numbers: of 200 methods there are 19,900 pairs, and picking single numbers out of an array is slow.
-    known = []
+    known: dict[frozenset[str], tuple[float | None, float, float, int]] = {}
     if findings is not None:
-        columns = findings.half_widths, findings.p, np.minimum(findings.p, findings.p_alone), findings.more_seeds
-        known = list(zip(*(column.tolist() for column in columns), strict=True))
-    n = len(places)
+        a, b = np.triu_indices(len(findings.names), 1)
+        keys = [frozenset((findings.names[i], findings.names[j])) for i, j in zip(a.tolist(), b.tolist(), strict=True)]
+        needed = np.zeros(len(a), dtype=np.int64) if findings.more_seeds is None else findings.more_seeds
+        columns = findings.half_widths, findings.p, np.minimum(findings.p, findings.p_alone), needed
+        known = dict(zip(keys, zip(*(column.tolist() for column in columns), strict=True), strict=True))
+    found = []
     for at, i in enumerate(order):
-        a = runs.names[i]
         for j in order[at + 1 :]:
-            b = runs.names[j]
-            ahead = means[a] - means[b]
+            one, other = runs.names[i], runs.names[j]
+            ahead = means[one] - means[other]
             low: float | None = None
             high: float | None = None
             verdict: Verdict = "unsettled"
             reason: Reason = "too few runs"
-            p = p_alone = 1.0
-            needed = 0
-            if a in places and b in places:
-                first, second = sorted((places[a], places[b]))
-                half, p, p_alone, needed = known[first * n - first * (first + 1) // 2 + second - first - 1]
+            half, p, p_alone, more = known.get(frozenset((one, other)), (None, 1.0, 1.0, 0))
+            if half is not None:
                 low, high = sorted((sign * (ahead - half), sign * (ahead + half)))
-                verdict, reason = _verdict(ahead, half, p_alone, level, margin)
-            yield Pair(
-                a=a,
-                b=b,
-                difference=sign * ahead,
-                low=low,
-                high=high,
-                p=p,
-                p_alone=p_alone,
-                verdict=verdict,
-                reason=reason,
-                n_a=n_shared[i][i],
-                n_b=n_shared[j][j],
-                n_shared=n_shared[i][j],
-                more_seeds=needed if verdict == "unsettled" and needed else None,
-                n_pairs=len(known),
-                margin=margin,
-                level=level,
-                higher_is_better=sign > 0,
+                verdict, reason = _verdict(ahead, half, p_alone, asked)
+            found.append(
+                Pair(
+                    a=one,
+                    b=other,
+                    difference=sign * ahead,
+                    low=low,
+                    high=high,
+                    p=p,
+                    p_alone=p_alone,
+                    verdict=verdict,
+                    reason=reason,
+                    n_a=n_shared[i][i],
+                    n_b=n_shared[j][j],
+                    n_shared=n_shared[i][j],
+                    more_seeds=more if verdict == "unsettled" and more else None,
+                    n_pairs=len(known),
+                    margin=asked.margin,
+                    level=asked.level,
+                    higher_is_better=asked.higher_is_better,
+                )
             )
+    return found
 
 
-def _verdict(ahead: float, half: float, p_alone: float, level: float, margin: float) -> tuple[Verdict, Reason]:
+def _verdict(ahead: float, half: float, p_alone: float, asked: Comparison) -> tuple[Verdict, Reason]:
     if ahead - half > 0:
         return "better", "interval leaves out 0"
-    if ahead + half < margin and half - ahead < margin:
+    if ahead + half < asked.margin and half - ahead < asked.margin:
         return "equivalent", "within margin"
-    return "unsettled", "separated alone" if p_alone <= 1 - level else "interval holds 0"
+    return "unsettled", "separated alone" if p_alone <= 1 - asked.level else "interval holds 0"

@@ -4,17 +4,22 @@ Formula
     better       the interval of the difference leaves out 0 (significant)
     equivalent   it contains 0 and is within ± margin
     unsettled    neither (not significant): these runs cannot tell
-    All intervals of a study hold simultaneously (`mixed_model`): any false "better", and any false "equivalent",
+    All intervals of a study hold simultaneously (`compare_values`): any false "better", and any false "equivalent",
     appears in at most 1 - level of all studies.
+    t interval   mean ± t(1 - alpha/2, n - 1) * s / sqrt(n), with s the standard deviation over n - 1
+
+Paper
+    Student, "The probable error of a mean", Biometrika 1908, for the t interval.
 """
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fairground.comparison.intervals import Interval
-from fairground.comparison.sentences import sentence_of, summary_of
-from fairground.errors import require
+from fairground.errors import InputError, require
 
+LEVEL = 0.95
 Verdict = Literal["better", "equivalent", "unsettled"]
 #: why a verdict is what it is
 Reason = Literal["interval leaves out 0", "within margin", "separated alone", "interval holds 0", "too few runs"]
@@ -25,6 +30,50 @@ GeneralityKind = Literal["seeds", "classes", "both"]
 Repeats = GeneralityKind | Literal["datasets"]
 #: what would settle a pair: seeds that are advised; of a study in waves, seeds that follow, none beyond the limit, none
 Prospect = Literal["advised", "follow", "limit", "none"]
+
+
+#: how a number is written
+Show = Callable[[float], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A mean of `n` values and the interval that covers the true mean at rate `level`; one value has no interval."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+    level: float
+    kind: Literal["t", "model"]
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the length of the interval, the number after ±."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    def overlaps(self, other: "Interval") -> bool:
+        """Tell whether the two intervals share a value; one that is missing could be anywhere and overlaps all."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return True
+        return self.low <= other.high and other.low <= self.high
+
+
+def t_interval(values: Sequence[float], *, level: float = LEVEL) -> Interval:
+    """Return the mean with its Student-t interval: right for few repeats that scatter like a bell curve."""
+    n = len(values)
+    require(n > 0, "an interval needs at least one value; got none")
+    require(all(map(math.isfinite, values)), f"an interval needs finite values; got {list(values)[:5]}")
+    require(0 < level < 1, f"level must be between 0 and 1; got {level}")
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Interval(mean=mean, low=None, high=None, n=1, level=level, kind="t")
+    # Imported here, and not scipy.stats: that takes longer to import than most commands take to run.
+    from scipy.special import stdtrit
+
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * deviation / math.sqrt(n)
+    return Interval(mean=mean, low=mean - half, high=mean + half, n=n, level=level, kind="t")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,8 +222,114 @@ class Comparison:
     def pair(self, one: str, other: str) -> Pair:
         """Return the pair of two methods, whichever leads."""
         for found in self.pairs:
-            if {found.a, found.b} == {one, other} and one != other:
+            if {found.a, found.b} == {one, other}:
                 return found
         known = ", ".join(method.name for method in self.methods)
-        require(False, f"no pair '{one}' and '{other}' in the comparison; there are {known}")
-        raise AssertionError
+        raise InputError(f"no pair '{one}' and '{other}' in the comparison; there are {known}")
+
+
+def sentence_of(pair: Pair, *, show: Show | None = None, unit: str = "", better: str = "") -> str:
+    """Return the verdict on one pair; `show` writes a number, `unit` follows it.
+
+    `better` replaces the word for a method that leads, such as "higher" for a value without a good direction.
+    """
+    show = show or shown_like(pair)
+    seeds = _rests_on(pair)
+    if pair.low is None or pair.high is None:
+        needed = "at least two runs of each" if pair.prospect == "advised" else "the first look at all methods"
+        return f"{pair.a} and {pair.b}: not settled; a verdict needs {needed}"
+    ends = (pair.low, pair.high) if pair.higher_is_better else (-pair.high, -pair.low)
+    by = f"{show(abs(pair.difference))} [{', '.join(map(show, ends))}]{unit}"
+    if pair.verdict == "better":
+        small = f", which is less than the margin of {show(pair.margin)}{unit}" if pair.is_small else ""
+        word = better or ("better" if pair.higher_is_better else "better (lower)")
+        return f"{pair.a} is {word} than {pair.b} by {by}, {shown_p(pair.p)}, {seeds}{small}"
+    if pair.verdict == "equivalent":
+        within = f"within ±{show(pair.margin)}{unit}"
+        return f"{pair.a} and {pair.b} are equivalent: the difference {by} is {within}, {seeds}"
+    return f"{pair.a} and {pair.b}: not settled, difference {by}, {_why(pair)}, {seeds}; {_what_would_settle(pair)}"
+
+
+def summary_of(comparison: Comparison) -> str:
+    """Return who is best, in one sentence."""
+    single = comparison.single
+    if len(comparison.methods) == 1:
+        return f"{comparison.methods[0].name} is the only method."
+    if len(comparison.repeated.methods) < 2:
+        return f"{comparison.methods[0].name} leads, but one run cannot tell a better method from a lucky one."
+    found = _among_repeated(comparison.repeated)
+    return f"{found} {no_verdict_on(single)}" if single else found
+
+
+def no_verdict_on(single: Sequence[str]) -> str:
+    """Return why some methods have no verdict, as a sentence."""
+    return f"There is no verdict on {join_words(single)}: one run cannot tell a better method from a lucky one."
+
+
+def _among_repeated(comparison: Comparison) -> str:
+    leader = comparison.methods[0]
+    first = [pair for pair in comparison.pairs if leader.name in (pair.a, pair.b)]
+    equal = [pair.b for pair in first if pair.verdict == "equivalent"]
+    open_ones = [pair.b for pair in first if pair.verdict == "unsettled"]
+    if not equal and not open_ones:
+        return f"{leader.name} is better than every other method."
+    parts = [f"{leader.name} leads"]
+    parts += [f"{join_words(equal)} {_is(equal)} equivalent to it"] if equal else []
+    parts += [f"{join_words(open_ones)} {_is(open_ones)} not settled against it"] if open_ones else []
+    return f"{'; '.join(parts)}."
+
+
+def shown_p(p: float) -> str:
+    """Return a p-value as papers write it."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return 'a', 'a and b' or 'a, b and c'."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def shown_like(pair: Pair) -> Show:
+    """Return how to write numbers of a pair: two digits of its interval's half width, nine decimals at most."""
+    ends = [end for end in (pair.low, pair.high) if end is not None]
+    width = (max(ends) - min(ends)) / 2 if ends else abs(pair.difference)
+    width = width or abs(pair.difference) or 1.0
+    decimals = min(9, max(0, 1 - math.floor(math.log10(width))))
+    return lambda value: f"{value:.{decimals}f}"
+
+
+def _why(pair: Pair) -> str:
+    if pair.reason == "separated alone":
+        return (
+            f"significant on its own ({shown_p(pair.p_alone)}), not after correcting for {pair.n_pairs} comparisons "
+            f"({shown_p(pair.p)})"
+        )
+    return f"not significant ({shown_p(pair.p)})"
+
+
+def _rests_on(pair: Pair) -> str:
+    """Return how many seeds, test classes or both the verdict rests on."""
+    seeds = f"{pair.n_a} seeds" if pair.n_a == pair.n_b else f"{pair.n_a} and {pair.n_b} seeds"
+    classes = f"{pair.n_classes} test classes"
+    datasets = f"{pair.n_shared} data sets"
+    return {"seeds": seeds, "classes": classes, "both": f"{seeds} and {classes}", "datasets": datasets}[pair.over]
+
+
+def _what_would_settle(pair: Pair) -> str:
+    if pair.over != "seeds":
+        words = {"classes": "test classes", "both": "seeds or test classes", "datasets": "data sets"}
+        return f"more {words[pair.over]} would tell"
+    in_waves = {
+        "follow": "more seeds of both follow",
+        "limit": "both have the most seeds this study gives",
+        "none": "this study gives them no more seeds",
+    }
+    if pair.prospect in in_waves:
+        return in_waves[pair.prospect]
+    if pair.more_seeds is None:
+        return "no feasible number of seeds would resolve this"
+    return f"about {pair.more_seeds} more seed{'s' if pair.more_seeds != 1 else ''} of each would settle it"
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"

@@ -1,18 +1,20 @@
-"""What a reader must know about methods that share a table: one function per flag, each with its reason.
+"""Whether methods may share a table, and what a reader must know about them: one function per flag, with its reason.
 
 A flag does not keep a method out of a table; it says what may not be concluded.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.fairness_rules import UNSAID, Evidence, is_measured_raw
+from fairground.comparison.comparison_result import Comparison
+from fairground.comparison.fairness_rules import UNSAID, Difference, Evidence, find_differences, is_measured_raw
 from fairground.comparison.run_scores import seed_of
-from fairground.records.record import Provenance, RunRecord, one_of_each_spec
+from fairground.errors import require
+from fairground.records.record import Provenance, RunRecord, SplitName, one_of_each_spec
 from fairground.spec.procedures import SeedProcedure
-from fairground.spec.space import end_of
+from fairground.spec.space import Range, end_of
 
 #: the methods concerned, a sentence, and why it matters
 Found = Iterator[tuple[tuple[str, ...], str, str]]
@@ -48,13 +50,52 @@ class FlagRule:
 FLAGS: list[FlagRule] = []
 
 
-def find_flags(evidence: Evidence) -> list[Flag]:
-    """Return everything a reader must know, flag by flag."""
-    return [
-        Flag(flag=rule.name, methods=methods, text=text, why=why)
+@dataclass(frozen=True, kw_only=True)
+class FairnessResult:
+    """Methods may share a table when there is no difference; flags are shown with it."""
+
+    methods: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    flags: tuple[Flag, ...]
+
+    @property
+    def is_fair(self) -> bool:
+        return not self.differences
+
+    def refusal(self) -> str:
+        """Return in one line by which rules the methods may not share a table."""
+        rules_broken = ", ".join(dict.fromkeys(difference.rule for difference in self.differences))
+        n = len(self.methods)
+        return f"these {n} methods differ in more than what is compared ({rules_broken}), so that no table is fair:"
+
+
+def check_fairness(
+    methods: Mapping[str, Sequence[RunRecord]],
+    *,
+    metric: str,
+    split: SplitName = "test",
+    claims: Sequence[tuple[str, str]] = (),
+    ranges: Mapping[str, Range] | None = None,
+    comparison: Comparison | None = None,
+) -> FairnessResult:
+    """Apply every rule and flag to the runs of each method, given under its label; `comparison` is what is claimed."""
+    require(len(methods) > 0, "there is nothing to compare: no method was given")
+    for label, records in methods.items():
+        require(len(records) > 0, f"method '{label}' has no runs")
+    evidence = Evidence(
+        methods={label: tuple(records) for label, records in methods.items()},
+        metric=metric,
+        split=split,
+        claims=tuple(claims),
+        ranges=dict(ranges or {}),
+        comparison=comparison,
+    )
+    flags = [
+        Flag(flag=rule.name, methods=concerned, text=text, why=why)
         for rule in FLAGS
-        for methods, text, why in rule.find(evidence)
+        for concerned, text, why in rule.find(evidence)
     ]
+    return FairnessResult(methods=tuple(methods), differences=tuple(find_differences(evidence)), flags=tuple(flags))
 
 
 def is_any_other(values: Iterable[object]) -> bool:
@@ -129,15 +170,15 @@ def seeds_in_waves(evidence: Evidence) -> Found:
         listed = ", ".join(f"{label} {count}" for label, count in counts.items())
         yield tuple(counts), f"Runs of each method: {listed}; {shared.sentence}.", shared.why_fair
         return
-    some = tuple(label for label, found in evidence.seed_procedures.items() if found != {None})
+    some = tuple(label for label, runs in evidence.methods.items() if any(run.seed_procedure for run in runs))
     if some:
         text = f"Seeds were added until a study was settled, and this table does not correct for it: {', '.join(some)}."
         yield some, text, "Seeds added after looking make false verdicts frequent; compare the study's methods alone."
 
 
 def _shared_procedure(evidence: Evidence) -> SeedProcedure | None:
-    found = frozenset[SeedProcedure | None]().union(*evidence.seed_procedures.values())
-    return next(iter(found)) if len(found) == 1 else None
+    found = {run.seed_procedure for runs in evidence.methods.values() for run in runs}
+    return found.pop() if len(found) == 1 else None
 
 
 @_flag("overlap", "one method is called better while the two intervals overlap (MLRC 2.1)")
@@ -283,18 +324,11 @@ _ENVIRONMENT: tuple[tuple[str, Callable[[Provenance], object]], ...] = (
 @_flag("environment", "versions or machine are not the same in all runs")
 def other_environments(evidence: Evidence) -> Found:
     origins = [record.provenance for records in evidence.done.values() for record in records]
-    # The usual case, in one pass over many runs.
-    # The usual case, in one pass over many runs.
-    if not is_any_other(map(attrgetter("fairground", "packages", "hardware"), origins)):
-        return
     apart = [name for name, read in _ENVIRONMENT if is_any_other(map(read, origins))]
     if apart:
         text = f"Not the same in all runs: {', '.join(apart)}."
-        yield (
-            tuple(evidence.methods),
-            text,
-            "Results are not bit-identical across them; more seeds show whether it matters.",
-        )
+        why = "Results are not bit-identical across them; more seeds show whether it matters."
+        yield tuple(evidence.methods), text, why
 
 
 @_flag("threads", "runs used different numbers of threads")

@@ -14,7 +14,6 @@ from fairground.comparison.run_scores import seed_of
 from fairground.records.record import RunRecord, SplitName, one_of_each_spec
 from fairground.spec.declarations import declared
 from fairground.spec.identity import flatten
-from fairground.spec.procedures import SeedProcedure
 from fairground.spec.space import Range
 
 #: what is compared, and so may differ
@@ -48,26 +47,23 @@ class Evidence:
     @cached_property
     def settings(self) -> Mapping[str, Mapping[str, str]]:
         """Each method's spec as flat settings; where its own runs disagree, all their values."""
-        return {
-            label: _merged([flatten(run.spec) for run in one_of_each_spec(runs)])
-            for label, runs in self.methods.items()
-        }
+        found = {}
+        for label, runs in self.methods.items():
+            specs = [flatten(run.spec) for run in one_of_each_spec(runs)]
+            keys = dict.fromkeys(key for spec in specs for key in spec)
+            found[label] = {key: " or ".join(sorted({spec.get(key, "none") for spec in specs})) for key in keys}
+        return found
 
     @cached_property
     def untrained(self) -> frozenset[str]:
         """The methods that train nothing: networks measured with the weights they start with."""
         return frozenset(label for label, runs in self.methods.items() if all(run.is_untrained for run in runs))
 
-    @cached_property
-    def seed_procedures(self) -> Mapping[str, frozenset[SeedProcedure | None]]:
-        """How the seeds of each method's runs were chosen."""
-        return {label: frozenset(run.seed_procedure for run in runs) for label, runs in self.methods.items()}
-
-    def values(self, label: str, metric: str | None = None) -> dict[int, float]:
+    def values(self, label: str) -> dict[int, float]:
         """Return a method's metric per seed; runs that share a seed are averaged."""
         found: dict[int, list[float]] = {}
         for record in self.done[label]:
-            value = record.score(metric or self.metric, self.split)
+            value = record.score(self.metric, self.split)
             if value is not None:
                 found.setdefault(seed_of(record), []).append(value)
         return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
@@ -75,11 +71,11 @@ class Evidence:
     @property
     def compares_samplers(self) -> bool:
         """Whether two methods have different samplers and are otherwise the same method."""
-        others = tuple(owner for owner in COMPARED if owner != "sampler")
-        samplers: dict[tuple, set[tuple]] = {}
+        others = [owner for owner in COMPARED if owner != "sampler"]
+        samplers: dict[frozenset, set[frozenset]] = {}
         for settings in self.settings.values():
-            method = tuple(sorted(item for item in settings.items() if _is_under(item[0], others)))
-            sampler = tuple(sorted(item for item in settings.items() if _is_under(item[0], ("sampler",))))
+            method = frozenset(item for item in settings.items() if _is_under(item[0], others))
+            sampler = frozenset(item for item in settings.items() if _is_under(item[0], ["sampler"]))
             samplers.setdefault(method, set()).add(sampler)
         return any(len(found) > 1 for found in samplers.values())
 
@@ -106,8 +102,8 @@ class Rule:
     """`settings` must agree, all but those under `but`; so must the `fields` of records, by what they are called.
 
     `compares` and `why` are shown in the list of rules, `why` also with a difference. `free` are further exceptions
-    that depend on the methods compared. `is_rest` watches every setting that no rule names. An untrained network may
-    differ in what is under `untrained_may_differ_in`, which has no effect on it.
+    that depend on the methods compared. An untrained network may differ in what is under `untrained_may_differ_in`,
+    which has no effect on it.
     """
 
     name: str
@@ -118,7 +114,6 @@ class Rule:
     fields: Mapping[str, Callable[[RunRecord], str | None]] = field(default_factory=dict)
     free: Callable[[Evidence], tuple[str, ...]] = lambda _: ()
     untrained_may_differ_in: tuple[str, ...] = ()
-    is_rest: bool = False
 
 
 def is_measured_raw(record: RunRecord) -> bool:
@@ -143,7 +138,7 @@ def _free_of_lengths(evidence: Evidence) -> tuple[str, ...]:
     return ("evaluation.normalise",) if len(ways) == 1 else ()
 
 
-RULES: tuple[Rule, ...] = (
+_NAMED: tuple[Rule, ...] = (
     Rule(
         name="protocol",
         settings=("protocol",),
@@ -242,70 +237,40 @@ RULES: tuple[Rule, ...] = (
         compares="metrics, lone queries, normalisation, seeds of clustering",
         why="The same model scores differently when measured differently (MLRC 2.2).",
     ),
-    Rule(
-        name="unforeseen",
-        settings=(),
-        is_rest=True,
-        untrained_may_differ_in=("training",),
-        compares="every setting no other rule watches",
-        why="It is not part of the method, and how much of a difference it explains is unknown (MLRC 2.1).",
-    ),
 )
+_UNFORESEEN = Rule(
+    name="unforeseen",
+    settings=ANYTHING,
+    but=(*COMPARED, *(owner for rule in _NAMED for owner in rule.settings)),
+    untrained_may_differ_in=("training",),
+    compares="every setting no other rule watches",
+    why="It is not part of the method, and how much of a difference it explains is unknown (MLRC 2.1).",
+)
+RULES = (*_NAMED, _UNFORESEEN)
 
 
 def find_differences(evidence: Evidence) -> list[Difference]:
-    """Return everything that must agree and does not, rule by rule."""
+    """Return everything that must agree and does not, rule by rule; the runs of one method must share the fields."""
     found = []
-    for rule in RULES:
-        found += _settings_that_differ(evidence, rule)
-        found += _fields_that_differ(evidence, rule)
-    return found
-
-
-def _settings_that_differ(evidence: Evidence, rule: Rule) -> list[Difference]:
-    exceptions = (*rule.but, *rule.free(evidence))
     keys = dict.fromkeys(key for settings in evidence.settings.values() for key in settings)
-    found = []
-    for key in keys:
-        if not _is_watched(key, rule) or _is_under(key, exceptions):
-            continue
-        values = {label: evidence.settings[label].get(key, UNSAID) for label in _labels(evidence, rule, key)}
-        if len(set(values.values())) > 1:
-            found.append(Difference(rule=rule.name, what=key, values=values, why=rule.why))
+    for rule in RULES:
+        exceptions = (*rule.but, *rule.free(evidence))
+        watched = [key for key in keys if _is_under(key, rule.settings) and not _is_under(key, exceptions)]
+        for what in (*watched, *rule.fields):
+            freed = evidence.untrained if _is_under(what, rule.untrained_may_differ_in) else frozenset()
+            labels = [label for label in evidence.methods if label not in freed]
+            if what in rule.fields:
+                given = {label: {rule.fields[what](run) or UNSAID for run in evidence.done[label]} for label in labels}
+                values = {label: " or ".join(sorted(some)) or UNSAID for label, some in given.items()}
+                is_split = any(len(some) > 1 for some in given.values())
+            else:
+                values = {label: evidence.settings[label].get(what, UNSAID) for label in labels}
+                is_split = False
+            if is_split or len(set(values.values())) > 1:
+                found.append(Difference(rule=rule.name, what=what, values=values, why=rule.why))
     return found
-
-
-def _fields_that_differ(evidence: Evidence, rule: Rule) -> list[Difference]:
-    """Return a difference for each field that the finished runs do not share, those of one method included."""
-    found = []
-    for what, read in rule.fields.items():
-        values = {}
-        for label in _labels(evidence, rule, what):
-            given = sorted({value or UNSAID for value in set(map(read, evidence.done[label]))})
-            values[label] = " or ".join(given) if given else UNSAID
-        is_split = len(set(values.values())) > 1 or any(" or " in value for value in values.values())
-        if is_split:
-            found.append(Difference(rule=rule.name, what=what, values=values, why=rule.why))
-    return found
-
-
-def _labels(evidence: Evidence, rule: Rule, what: str) -> list[str]:
-    """Return the methods that must agree in a setting or field."""
-    freed = evidence.untrained if _is_under(what, rule.untrained_may_differ_in) else frozenset()
-    return [label for label in evidence.methods if label not in freed]
-
-
-def _is_watched(key: str, rule: Rule) -> bool:
-    if not rule.is_rest:
-        return _is_under(key, rule.settings)
-    return not _is_under(key, [*COMPARED, *(owner for other in RULES for owner in other.settings)])
 
 
 def _is_under(key: str, owners: Iterable[str]) -> bool:
     """Tell whether a dotted setting is one of `owners` or below one; everything is below an empty one."""
     return any(owner in ("", key) or key.startswith(f"{owner}.") for owner in owners)
-
-
-def _merged(specs: list[dict[str, str]]) -> dict[str, str]:
-    keys = dict.fromkeys(key for spec in specs for key in spec)
-    return {key: " or ".join(sorted({spec.get(key, "none") for spec in specs})) for key in keys}

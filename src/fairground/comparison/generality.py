@@ -2,7 +2,7 @@
 
 Formula
     x_isc the mean over the queries of class c, run of method i on seed s; w_c the weight of class c, sum_c w_c = 1
-    seeds     sum_c w_c x_isc compared over seeds, with these test classes (`mixed_model`)
+    seeds     sum_c w_c x_isc compared over seeds, with these test classes (`compare_values`)
     classes   x_i.c over seeds, compared over classes, with these trainings:
               cov(mu_a, mu_b) = C / (C - 1) sum_c w_c^2 (x_a.c - mu_a)(x_b.c - mu_b)
     both      as follows, and never a shorter interval or smaller p than over seeds or classes alone
@@ -24,17 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from fairground.comparison.compare_values import (
-    ModelFindings,
-    check_settings,
-    compare_runs,
-    conclude,
-    default_margin,
-    fit_repeated,
-)
-from fairground.comparison.comparison_result import Comparison, GeneralityKind
-from fairground.comparison.intervals import LEVEL
-from fairground.comparison.mixed_model import Model
+from fairground.comparison import compare_values
+from fairground.comparison.compare_values import Findings, Model
+from fairground.comparison.comparison_result import LEVEL, Comparison, GeneralityKind
 from fairground.comparison.null_distribution import DRAWS, critical_value, p_values, shares_of_best, t_statistics
 from fairground.comparison.paired_table import Array
 from fairground.comparison.run_scores import Runs
@@ -42,7 +34,6 @@ from fairground.errors import require
 
 #: each method's mean over the queries of every class, by seed
 PerClass = Mapping[str, Mapping[Any, Sequence[float] | Array]]
-_Table = dict[str, dict[Any, Array]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +46,6 @@ class Generality:
     n_classes: int
 
     def over(self, kind: GeneralityKind) -> Comparison:
-        """Return the comparison over seeds, classes or both."""
         return {"seeds": self.seeds, "classes": self.classes, "both": self.both}[kind]
 
 
@@ -73,35 +63,32 @@ def generality_of(
     """
     table, w = _checked(per_class, weights)
     runs = Runs.from_values({name: {seed: float(x @ w) for seed, x in by.items()} for name, by in table.items()})
-    margin = default_margin(runs) if margin is None else margin
-    check_settings(level, margin)
-    seeds = compare_runs(runs, error=1 - level, level=level, margin=margin, higher_is_better=higher_is_better)
-    model = fit_repeated(runs, higher_is_better=higher_is_better)
+    margin = compare_values.default_margin(runs) if margin is None else margin
+    compare_values.check_settings(level, margin)
+    asked: Any = {"level": level, "margin": margin, "higher_is_better": higher_is_better}
+    seeds = compare_values.compare_runs(runs, error=1 - level, **asked)
+    model = compare_values.fit(runs, higher_is_better=higher_is_better)
     assert model is not None
     part = _ClassPart(model, [table[name] for name in model.names], w)
-    over_classes = part.alone(level)
-    over_both = _no_surer(part.with_seeds(level), over_classes, model, 1 - level)
+    over_classes, over_both = part.alone(level), part.with_seeds(level)
+    # Never surer than over seeds or classes alone: lighter tails could make it so.
+    halves = model.critical(1 - level) * model.pair_errors
+    over_both = replace(
+        over_both,
+        half_widths=np.maximum.reduce([over_both.half_widths, over_classes.half_widths, halves]),
+        p=np.maximum.reduce([over_both.p, over_classes.p, model.p_values()]),
+        p_alone=np.maximum.reduce([over_both.p_alone, over_classes.p_alone, model.p_values(is_alone=True)]),
+    )
 
-    def over(kind: GeneralityKind, findings: ModelFindings) -> Comparison:
-        found = conclude(runs, findings, level=level, margin=margin, higher_is_better=higher_is_better)
+    def over(kind: GeneralityKind, findings: Findings) -> Comparison:
+        found = compare_values.conclude(runs, findings, **asked)
         return replace(found, pairs=tuple(replace(pair, over=kind, n_classes=len(w)) for pair in found.pairs))
 
     classes, both = over("classes", over_classes), over("both", over_both)
     return Generality(seeds=seeds, classes=classes, both=both, n_classes=len(w))
 
 
-def _no_surer(both: ModelFindings, classes: ModelFindings, seeds: Model, error: float) -> ModelFindings:
-    """Return the findings over both, never surer than either alone: lighter tails could make them so."""
-    halves = seeds.critical(error) * seeds.pair_errors
-    return replace(
-        both,
-        half_widths=np.maximum.reduce([both.half_widths, classes.half_widths, halves]),
-        p=np.maximum.reduce([both.p, classes.p, seeds.p_values()]),
-        p_alone=np.maximum.reduce([both.p_alone, classes.p_alone, seeds.p_values(is_alone=True)]),
-    )
-
-
-def _checked(per_class: PerClass, weights: Sequence[float] | Array | None) -> tuple[_Table, Array]:
+def _checked(per_class: PerClass, weights: Sequence[float] | Array | None) -> tuple[dict[str, dict[Any, Array]], Array]:
     table = {name: {seed: np.asarray(x, dtype=float) for seed, x in by.items()} for name, by in per_class.items()}
     require(len(table) > 0, "there is nothing to compare: no method was given")
     most = max((len(by) for by in table.values()), default=0)
@@ -137,12 +124,12 @@ class _ClassPart:
         #: errors of means that come from the choice of classes, (draws, methods)
         self.errors: Array = (z * np.sqrt(np.maximum(sizes, 0.0))) @ vectors.T
 
-    def alone(self, level: float) -> ModelFindings:
+    def alone(self, level: float) -> Findings:
         """Return the findings over classes, with these trainings."""
         nothing = np.zeros_like(self.errors)
         return self._findings(self.squares, nothing, nothing, np.ones_like(self.squares), level)
 
-    def with_seeds(self, level: float) -> ModelFindings:
+    def with_seeds(self, level: float) -> Findings:
         """Return the findings over seeds and classes together."""
         seeds = self.model.pair_errors**2
         rest = np.minimum(self._rest(), np.minimum(self.squares, seeds))
@@ -152,7 +139,7 @@ class _ClassPart:
     def _rest(self) -> Array:
         """Return V_rest of each pair, from the seeds its methods share; 0, which is wider, for fewer than two."""
         found = []
-        for a, b in zip(*self.model.layout.pairs, strict=True):
+        for a, b in np.transpose(self.model.layout.pairs).tolist():
             shared = [seed for seed in self.table[a] if seed in self.table[b]]
             if len(shared) < 2:
                 found.append(0.0)
@@ -162,7 +149,7 @@ class _ClassPart:
             found.append(float(self.weights**2 @ crossed.var(axis=0, ddof=1)) / len(shared))
         return np.array(found)
 
-    def _findings(self, squares: Array, seeds: Array, own_seeds: Array, left: Array, level: float) -> ModelFindings:
+    def _findings(self, squares: Array, seeds: Array, own_seeds: Array, left: Array, level: float) -> Findings:
         """`left` is the share of the variance over classes that seeds do not hold already."""
         model, errors = self.model, np.sqrt(squares)
         a, b = model.layout.pairs
@@ -174,13 +161,12 @@ class _ClassPart:
             alone[i :: len(a)] = t[i :: len(a)]
         statistics = t_statistics(model.differences, errors)
         highest = np.sort(highest)
-        return ModelFindings(
+        return Findings(
             names=model.names,
             means=model.means,
             half_widths=critical_value(highest, 1 - level) * errors,
             p=p_values(highest, statistics),
             p_alone=p_values(np.sort(alone), statistics),
-            more_seeds=np.zeros(len(a), dtype=np.int64),
             mean_half_widths=np.quantile(np.abs(own_seeds + self.errors), level, axis=0),
             probabilities=shares_of_best(model.means + seeds + self.errors),
         )

@@ -33,8 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairground.comparison.compare_values import check_settings, compare_values
-from fairground.comparison.comparison_result import Comparison
-from fairground.comparison.intervals import LEVEL
+from fairground.comparison.comparison_result import LEVEL, Comparison
 from fairground.comparison.null_distribution import range_reached
 from fairground.comparison.paired_table import Array
 from fairground.comparison.run_scores import Runs, Values
@@ -128,15 +127,13 @@ def interquartile_means(values: Array, weights: Array) -> Array:
     ends = np.cumsum(weights[:, order], axis=1) / weights.sum(axis=1, keepdims=True)
     starts = np.hstack([np.zeros((len(ends), 1)), ends[:, :-1]])
     kept = np.clip(np.minimum(ends, 0.75) - np.maximum(starts, 0.25), 0.0, None)
-    found: Array = (kept @ values[order]) / kept.sum(axis=1)
-    return found
+    return np.asarray((kept @ values[order]) / kept.sum(axis=1))
 
 
 def profile_of(per_dataset: Sequence[Array], scores: Array) -> Array:
     """Return the share of runs above each score, with equal weight per data set."""
     shares = [(row[~np.isnan(row)][:, None] > scores).mean(axis=0) for row in per_dataset]
-    found: Array = np.mean(shares, axis=0)
-    return found
+    return np.asarray(np.mean(shares, axis=0))
 
 
 class _Draws:
@@ -187,8 +184,7 @@ class _Draws:
             counts @ np.where(has_run, table, 0.0).T, weights, out=np.tile(mean, (RESAMPLES, 1)), where=weights > 0
         )
         n = np.maximum(2, has_run.sum(axis=1))
-        found: Array = mean + np.sqrt(n / (n - 1)) * (drawn - mean)
-        return found
+        return np.asarray(mean + np.sqrt(n / (n - 1)) * (drawn - mean))
 
     def _iqms(self, method: int) -> Array:
         """Return the interquartile mean of the runs, and then of every draw."""
@@ -228,19 +224,32 @@ class CriticalDifference:
 
 def critical_difference(scores: Mapping[str, Sequence[float]], *, level: float = LEVEL) -> CriticalDifference:
     """Return the diagram's data from each method's scores, one per data set in the same order; higher is better."""
-    names, table = list(scores), _table(scores)
+    names = list(scores)
+    require(len(scores) >= 2, f"ranks need at least 2 methods; got {len(scores)}")
+    sizes = {len(row) for row in scores.values()}
+    require(len(sizes) == 1, f"every method needs a score on every data set; got {sorted(sizes)} of them")
+    require(min(sizes) >= 2, f"ranks need at least 2 data sets; got {min(sizes)}")
+    table = np.array([list(row) for row in scores.values()], dtype=float).T
+    require(bool(np.isfinite(table).all()), "ranks need finite scores")
     n, k = table.shape
-    ranks = ranks_of(table)
-    means = ranks.mean(axis=0)
+    means = ranks_of(table).mean(axis=0)
     order = sorted(range(k), key=lambda j: (means[j], j))
-    width = nemenyi(k, n, level=level)
+    names, mean_ranks, width = [names[j] for j in order], means[order].tolist(), nemenyi(k, n, level=level)
+    # The longest runs of methods within the critical difference; a bar inside another is not drawn.
+    bars: list[tuple[str, ...]] = []
+    reach = 0
+    for i, rank in enumerate(mean_ranks):
+        end = max(j for j in range(i, k) if mean_ranks[j] - rank <= width)
+        if end > max(i, reach):
+            bars.append(tuple(names[i : end + 1]))
+        reach = max(reach, end)
     return CriticalDifference(
-        names=tuple(names[j] for j in order),
-        mean_ranks=tuple(float(means[j]) for j in order),
+        names=tuple(names),
+        mean_ranks=tuple(mean_ranks),
         n_datasets=n,
         p=friedman_p(table),
         critical_difference=width,
-        bars=_bars([names[j] for j in order], [float(means[j]) for j in order], width),
+        bars=tuple(bars),
         level=level,
     )
 
@@ -249,8 +258,7 @@ def ranks_of(table: np.ndarray) -> np.ndarray:
     """Return the rank of each method on each data set, 1 for the highest score; ties share their mean rank."""
     above = (table[:, None, :] > table[:, :, None]).sum(axis=2)
     equal = (table[:, None, :] == table[:, :, None]).sum(axis=2)
-    found: np.ndarray = above + (equal + 1) / 2
-    return found
+    return np.asarray(above + (equal + 1) / 2)
 
 
 def friedman_p(table: np.ndarray) -> float:
@@ -273,25 +281,3 @@ def friedman_p(table: np.ndarray) -> float:
 def nemenyi(k: int, n: int, *, level: float = LEVEL) -> float:
     """Return how far apart two of k mean ranks over n data sets must be."""
     return range_reached(k, level) / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * n))
-
-
-def _table(scores: Mapping[str, Sequence[float]]) -> np.ndarray:
-    require(len(scores) >= 2, f"ranks need at least 2 methods; got {len(scores)}")
-    sizes = {len(row) for row in scores.values()}
-    require(len(sizes) == 1, f"every method needs a score on every data set; got {sorted(sizes)} of them")
-    require(min(sizes) >= 2, f"ranks need at least 2 data sets; got {min(sizes)}")
-    table = np.array([list(row) for row in scores.values()], dtype=float).T
-    require(bool(np.isfinite(table).all()), "ranks need finite scores")
-    return table
-
-
-def _bars(names: Sequence[str], ranks: Sequence[float], width: float) -> tuple[tuple[str, ...], ...]:
-    """Return the longest runs of methods within the critical difference; a bar inside another is not drawn."""
-    bars: list[tuple[str, ...]] = []
-    reach = 0
-    for i, rank in enumerate(ranks):
-        end = max(j for j in range(i, len(ranks)) if ranks[j] - rank <= width)
-        if end > i and end > reach:
-            bars.append(tuple(names[i : end + 1]))
-        reach = max(reach, end)
-    return tuple(bars)

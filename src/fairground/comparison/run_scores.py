@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairground.errors import require
-from fairground.records.record import RunRecord, Score, one_of_each_spec
+from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.spec.identity import NAME_LENGTH, canonical_json
 from fairground.spec.settings import Value
 
@@ -46,13 +46,10 @@ class Runs:
         seeds = tuple(sorted({seed for found in values.values() for seed in found}, key=_place_of_seed))
         place = {seed: i for i, seed in enumerate(seeds)}
         table = np.full((len(values), len(seeds)), math.nan)
-        folds = _folds_of(values)
+        first = next(iter(next(iter(values.values())).values()))
         for row, (name, found) in enumerate(values.items()):
-            means: list[Any] = list(found.values())
-            # Thousands of plain numbers need not be checked one by one.
-            if folds is not None or {*map(type, means)} != {float} or not all(map(math.isfinite, means)):
-                means = [_mean_over_folds(v, folds, f"method '{name}', seed {seed}") for seed, v in found.items()]
-            table[row, [place[seed] for seed in found]] = means
+            for seed, value in found.items():
+                table[row, place[seed]] = _mean_over_folds(value, _folds(first), f"method '{name}', seed {seed}")
         return cls(names=tuple(values), seeds=seeds, table=table)
 
     @cached_property
@@ -62,8 +59,7 @@ class Runs:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = self.has_run.sum(axis=1)
-        return found
+        return np.asarray(self.has_run.sum(axis=1))
 
     @property
     def averages(self) -> NDArray[np.float64]:
@@ -84,29 +80,19 @@ def _place_of_seed(seed: Any) -> tuple[bool, float, str]:
     return not is_number, float(seed) if is_number else 0.0, str(seed)
 
 
-def _folds_of(values: Values) -> frozenset[Any] | None:
-    """Return the folds of the first repeat; None when runs have none."""
-    first = next(iter(next(iter(values.values())).values()))
-    return frozenset(first) if isinstance(first, Mapping) else None
+def _folds(value: float | Mapping[Any, float]) -> str:
+    return f"folds {', '.join(sorted(map(str, value)))}" if isinstance(value, Mapping) else "no folds"
 
 
-def _mean_over_folds(value: float | Mapping[Any, float], folds: frozenset[Any] | None, where: str) -> float:
-    own = frozenset(value) if isinstance(value, Mapping) else None
-    require(
-        own == folds,
-        f"every repeat needs the same folds; {where} has {_listed(own)} and the first repeat {_listed(folds)}",
-    )
+def _mean_over_folds(value: float | Mapping[Any, float], folds: str, where: str) -> float:
+    own = _folds(value)
+    require(own == folds, f"every repeat needs the same folds; {where} has {own} and the first repeat {folds}")
     parts = [float(part) for part in value.values()] if isinstance(value, Mapping) else [float(value)]
-    require(all(math.isfinite(part) for part in parts), f"a comparison needs finite values; {where} has {parts}")
+    require(all(map(math.isfinite, parts)), f"a comparison needs finite values; {where} has {parts}")
     return math.fsum(parts) / len(parts)
 
 
-def _listed(folds: frozenset[Any] | None) -> str:
-    return "no folds" if folds is None else f"folds {', '.join(sorted(map(str, folds)))}"
-
-
 def seed_of(record: RunRecord) -> int:
-    """Return the seed of a run."""
     seed = record.spec.get("seed")
     return seed if isinstance(seed, int) else 0
 
@@ -130,12 +116,7 @@ def join_folds(records: Iterable[RunRecord]) -> list[RunRecord]:
 def fold_groups(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
     """Return the runs of each method, folds of all seeds, by the hash it has once its folds are averaged."""
     groups: dict[str, list[RunRecord]] = {}
-    kept = list(records)
-    if not any("fold" in _split(record) for record in one_of_each_spec(kept)):
-        for record in kept:
-            groups.setdefault(record.method, []).append(record)
-        return groups
-    for record in kept:
+    for record in records:
         groups.setdefault(_method(record), []).append(record)
     return {method if _n_folds(group) > 1 else group[0].method: group for method, group in groups.items()}
 
@@ -143,15 +124,12 @@ def fold_groups(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
 def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
     runs = sorted(runs, key=_fold)
     first = runs[0]
-    wanted = [(score.metric, score.split) for score in first.scores]
     scores = []
-    for metric, split in wanted:
-        values = [run.score(metric, split) for run in runs]
-        known = [value for value in values if value is not None]
+    for score in first.scores:
+        known = [value for run in runs if (value := run.score(score.metric, score.split)) is not None]
         if len(known) == len(runs):
-            is_higher = first.higher_is_better(metric)
-            mean = sum(known) / len(known)
-            scores.append(Score(metric=metric, split=split, value=mean, higher_is_better=is_higher))
+            is_higher = first.higher_is_better(score.metric)
+            scores.append(replace(score, value=sum(known) / len(known), higher_is_better=is_higher))
     fingerprints = sorted({run.provenance.split_fingerprint for run in runs})
     return replace(
         first,

@@ -4,7 +4,7 @@ Formula
     Looks after n_1 < n_2 < ... < n_T = limit seeds. Look t may err with probability
         e_t = (1 - level) (f(n_t) - f(n_{t-1})),   f(n) = (n / limit)^SPENDING,
     so that all looks add up to 1 - level, whatever was added to which method between them. Every look has the intervals
-    of `mixed_model` at e_t; a pair's interval is the intersection of the intervals of all looks so far.
+    of `compare_values` at e_t; a pair's interval is the intersection of the intervals of all looks so far.
     p of a pair = the least over looks of p_t (1 - level) / e_t
     in question: the leader and every method that is neither beaten nor settled against the leader
 
@@ -19,12 +19,11 @@ Departures from the paper
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fairground.comparison.compare_values import check_settings, compare_runs, conclude, default_margin
-from fairground.comparison.comparison_result import Comparison, Pair, Prospect
-from fairground.comparison.intervals import LEVEL
+from fairground.comparison.comparison_result import LEVEL, Comparison, Pair, Prospect
 from fairground.comparison.run_scores import Runs, Values
 from fairground.errors import require
 
@@ -65,13 +64,13 @@ class Wave:
     more seeds, or would without the limit. `comparison` corrects for all looks, None before the first.
     """
 
-    comparison: Comparison | None
     given: Mapping[str, tuple[Any, ...]]
-    needs: Mapping[str, tuple[Any, ...]]
     in_question: tuple[str, ...]
-    n_looks: int
-    state: Literal["running", "settled", "limit"]
     plan: Plan
+    needs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    n_looks: int = 0
+    state: Literal["running", "settled", "limit"] = "running"
 
 
 def next_wave(
@@ -92,42 +91,23 @@ def next_wave(
     """
     order = tuple(seeds) if seeds is not None else tuple(range(plan.limit))
     require(len(order) >= plan.limit, f"seeds must name at least limit, {plan.limit}, of them; got {len(order)}")
-    active = tuple(dict.fromkeys([*values, *methods]))
-    gone = frozenset(lost)
+    wave = Wave(given={}, in_question=tuple(dict.fromkeys([*values, *methods])), plan=plan)
     margin = _margin(values) if margin is None else margin
-    comparison: Comparison | None = None
-    given: dict[str, tuple[Any, ...]] = {}
-    for n_looks, n_seeds in enumerate(plan.looks):
-        given |= dict.fromkeys(active, order[:n_seeds])
+    for number, n_seeds in enumerate(plan.looks):
+        given = {**wave.given, **dict.fromkeys(wave.in_question, order[:n_seeds])}
         missing = {
-            name: tuple(s for s in given[name] if s not in values.get(name, {}) and (name, s) not in gone)
-            for name in active
+            name: tuple(s for s in given[name] if s not in values.get(name, {}) and (name, s) not in lost)
+            for name in wave.in_question
         }
         needs = {name: found for name, found in missing.items() if found}
         runs = _given_runs(values, given)
         if needs or runs is None:
-            return Wave(
-                comparison=comparison,
-                given=given,
-                needs=needs,
-                in_question=active,
-                n_looks=n_looks,
-                state="running",
-                plan=plan,
-            )
-        comparison = look(runs, plan, n_looks, comparison, margin=margin, higher_is_better=higher_is_better)
-        active = in_question(comparison)
-        if not active:
-            break
-    return Wave(
-        comparison=comparison,
-        given=given,
-        needs={},
-        in_question=active,
-        n_looks=n_looks + 1,
-        state="limit" if active else "settled",
-        plan=plan,
-    )
+            return replace(wave, given=given, needs=needs)
+        found = look(runs, plan, number, wave.comparison, margin=margin, higher_is_better=higher_is_better)
+        wave = replace(wave, comparison=found, given=given, in_question=in_question(found), n_looks=number + 1)
+        if not wave.in_question:
+            return replace(wave, state="settled")
+    return replace(wave, state="limit")
 
 
 def compare_in_waves(
@@ -147,7 +127,12 @@ def compare_in_waves(
         runs = Runs.from_values({name: found for name, found in values.items() if found})
         level = wave.plan.level
         comparison = conclude(runs, None, level=level, margin=margin, higher_is_better=higher_is_better)
-    return replace(comparison, pairs=tuple(_with_prospect(pair, wave) for pair in comparison.pairs))
+    prospect: Prospect = "follow" if wave.state == "running" else "limit"
+    pairs = []
+    for pair in comparison.pairs:
+        is_asked = wave.state != "settled" and pair.a in wave.in_question and pair.b in wave.in_question
+        pairs.append(replace(pair, more_seeds=None, prospect=prospect if is_asked else "none"))
+    return replace(comparison, pairs=tuple(pairs))
 
 
 def look(
@@ -157,8 +142,15 @@ def look(
     error = plan.errors[number]
     # Intervals of single means pay for the look as well.
     now = compare_runs(runs, error=error, level=1 - error, margin=margin, higher_is_better=higher_is_better)
-    now = replace(now, level=plan.level, pairs=tuple(replace(pair, level=plan.level) for pair in now.pairs))
-    return _in_common(before, now, error)
+    earlier = {} if before is None else {frozenset((pair.a, pair.b)): pair for pair in before.pairs}
+    share = error / (1 - plan.level)
+    pairs = tuple(
+        _narrowed(replace(pair, level=plan.level), earlier.get(frozenset((pair.a, pair.b))), share)
+        for pair in now.pairs
+    )
+    beaten = {pair.b for pair in pairs if pair.verdict == "better"}
+    methods = tuple(replace(method, is_among_best=method.name not in beaten) for method in now.methods)
+    return replace(now, level=plan.level, methods=methods, pairs=pairs)
 
 
 def in_question(comparison: Comparison) -> tuple[str, ...]:
@@ -178,25 +170,6 @@ def _given_runs(values: Values, given: Mapping[str, Collection[Any]]) -> Runs | 
     found = {name: {s: x for s, x in values.get(name, {}).items() if s in seeds} for name, seeds in given.items()}
     known = {name: some for name, some in found.items() if some}
     return Runs.from_values(known) if known else None
-
-
-def _with_prospect(pair: Pair, wave: Wave) -> Pair:
-    """Return the pair with what the study will do about it."""
-    is_asked = pair.a in wave.in_question and pair.b in wave.in_question
-    prospect: Prospect = "none"
-    if is_asked and wave.state != "settled":
-        prospect = "follow" if wave.state == "running" else "limit"
-    return replace(pair, more_seeds=None, prospect=prospect)
-
-
-def _in_common(before: Comparison | None, now: Comparison, error: float) -> Comparison:
-    """Return the comparison of now with the intervals of all looks so far."""
-    earlier = {} if before is None else {frozenset((pair.a, pair.b)): pair for pair in before.pairs}
-    share = error / (1 - now.level)
-    pairs = tuple(_narrowed(pair, earlier.get(frozenset((pair.a, pair.b))), share) for pair in now.pairs)
-    beaten = {pair.b for pair in pairs if pair.verdict == "better"}
-    methods = tuple(replace(method, is_among_best=method.name not in beaten) for method in now.methods)
-    return replace(now, methods=methods, pairs=pairs)
 
 
 def _narrowed(now: Pair, before: Pair | None, share: float) -> Pair:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairground.comparison.intervals import LEVEL, Interval, t_interval
+from fairground.comparison.comparison_result import LEVEL, Interval, t_interval
 from fairground.errors import require
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
 from fairground.papers.published import SPREADS, PublishedRow, published_rows

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison_result import Comparison, Pair
-from fairground.comparison.intervals import LEVEL
+from fairground.comparison.comparison_result import LEVEL, Comparison, Pair
 from fairground.recommendation.candidates import Candidate
 from fairground.recommendation.measurements import Measurements
 from fairground.recommendation.race import Race

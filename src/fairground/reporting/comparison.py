@@ -8,12 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from fairground.comparison.comparison_result import Comparison, Estimate, GeneralityKind, Pair
-from fairground.comparison.fairness import FairnessResult, compare
+from fairground.comparison.comparison_result import LEVEL, Comparison, Estimate, GeneralityKind, Pair, sentence_of
+from fairground.comparison.fairness_flags import FairnessResult, check_fairness
 from fairground.comparison.generality import Generality
-from fairground.comparison.intervals import LEVEL
 from fairground.comparison.run_scores import join_folds
-from fairground.comparison.sentences import sentence_of
 from fairground.errors import require
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder
@@ -79,7 +77,7 @@ class ComparisonResult:
         assert comparison is not None
         # Without a direction no method is called better.
         has_direction = table.higher_is_better[metric] is not None
-        fairness = compare(
+        fairness = check_fairness(
             {method.label: method.records for method in table.methods},
             metric=metric,
             split=table.split,

@@ -1,6 +1,6 @@
 """How names and numbers are written for readers: headings, units, lengths, durations, sizes."""
 
-from fairground.comparison.intervals import Interval
+from fairground.comparison.comparison_result import Interval
 from fairground.spec.measurement_names import declared_metric, is_share
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairground.comparison.intervals import LEVEL
+from fairground.comparison.comparison_result import LEVEL
 from fairground.comparison.over_datasets import Aggregate, OverDatasets, over_datasets
 from fairground.errors import InputError, require
 from fairground.reporting.comparison import plain_pair, sentence

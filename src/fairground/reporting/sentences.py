@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
 
+from fairground.comparison.comparison_result import no_verdict_on
 from fairground.comparison.fairness_flags import is_any_other
 from fairground.comparison.generality import Generality
-from fairground.comparison.sentences import no_verdict_on
 from fairground.records.record import Finding, RunRecord
 from fairground.reporting.headings import clean, heading, show, show_interval, unit
 from fairground.reporting.tables import ResultTable, TableRow

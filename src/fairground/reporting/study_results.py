@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fairground.comparison.intervals import Interval
+from fairground.comparison.comparison_result import Interval
 from fairground.comparison.run_scores import join_folds, seed_of
 from fairground.records.record import RunRecord
 from fairground.reporting.comparison import ComparisonResult

@@ -12,8 +12,7 @@ from statistics import fmean, pstdev
 from typing import Literal
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison_result import Comparison, GeneralityKind
-from fairground.comparison.intervals import LEVEL, Interval
+from fairground.comparison.comparison_result import LEVEL, Comparison, GeneralityKind, Interval
 from fairground.comparison.run_scores import seed_of
 from fairground.comparison.sequential import Wave, compare_in_waves
 from fairground.errors import require
