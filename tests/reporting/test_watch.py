@@ -13,7 +13,7 @@ from fairground.records.store import Store
 from fairground.reporting import watch
 from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
-from fairground.reporting.watch import RunCard, StudyCard, Watch, WatchServer, choose
+from fairground.reporting.watch import Watch, WatchServer, choose, run_card, study_card
 from fairground.spec.study_load import load_study
 from fairground.studies.folder import folder_of
 from fairground.studies.select import Seal
@@ -162,8 +162,9 @@ def test_a_study_waits_for_its_selection_and_then_for_its_final_runs(home):
     folder = folder_of(study, home)
     with folder.locked(study):
         pass
-    card = StudyCard.from_study(study, home)
-    assert (card.is_sealed, card.n_ended, card.n_trials, card.n_final, card.share) == (True, 0, 8, 8, 0)
+    card = study_card(study, home)
+    counts = [card[key] for key in ("is_sealed", "n_ended", "n_trials", "n_final", "share")]
+    assert counts == [True, 0, 8, 8, 0]
     with watching(home, "tiny") as server:
         assert "until then the test split is sealed" in get(server, f"/study/{folder.hash}")[2]
         Seal(Store(home), study).end_selection({})
@@ -194,8 +195,8 @@ def test_what_to_watch_is_named_or_refused(home):
 
 
 def test_a_curve_has_the_width_of_the_planned_epochs():
-    places = RunCard.from_record(make_record(epochs=4)).places
+    places = run_card(make_record(epochs=4))["places"]
     # Eight epochs are planned: after four the line is half way.
     assert places[0] == pytest.approx((4, 56))
     assert places[-1][0] == pytest.approx(120, abs=0.1)
-    assert RunCard.from_record(make_record(epochs=0)).places == [(4, 30)]
+    assert run_card(make_record(epochs=0))["places"] == [(4, 30)]

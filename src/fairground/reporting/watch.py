@@ -11,8 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,8 +20,8 @@ from urllib.parse import urlsplit
 
 from fairground.errors import FairgroundError, InputError, require
 from fairground.records.lock import is_at_work
-from fairground.records.record import EpochRow, RunRecord
-from fairground.records.run_folder import RunFolder, folder_names, run_in_progress
+from fairground.records.record import RunRecord
+from fairground.records.run_folder import RunFolder, RunInProgress, folder_names, run_in_progress
 from fairground.records.store import Store
 from fairground.reporting.find_runs import find_runs
 from fairground.reporting.headings import clean, heading, show
@@ -31,7 +30,7 @@ from fairground.reporting.rendering import render
 from fairground.spec.identity import flatten
 from fairground.spec.study import StudySpec, study_hash
 from fairground.studies.folder import begun_hint, begun_studies, find_begun, folder_of
-from fairground.studies.status import JobStatus, status_of
+from fairground.studies.status import status_of
 from fairground.studies.trials import ENDED
 
 #: least seconds between two builds of a page, and the pause after a build as a multiple of its time
@@ -54,198 +53,99 @@ class Chosen:
 def choose(names: Sequence[str], home: Path) -> Chosen:
     """Return the studies and runs of these names, each a begun study, a run, or a method by its hash."""
     store = Store(home)
-    studies: list[str] = []
-    runs: list[str] = []
+    studies: dict[str, None] = {}
+    runs: dict[str, None] = {}
     for name in names:
         study = find_begun(home, name)
         if study is not None:
-            studies.append(study_hash(study))
+            studies[study_hash(study)] = None
             continue
-        of_method, known = store.names(method=name), {*store.names(), *folder_names(home)}
+        known = {*store.names(), *folder_names(home)}
         found = [name] if name in known else sorted(one for one in known if one.startswith(name))
-        hint = begun_hint(home, name)
-        require(
-            bool(of_method or found), f"no study or run '{name}' in {home}.{hint} `fairground list runs` lists them."
-        )
-        is_clear = bool(of_method) or len(found) == 1
+        found = store.names(method=name) or found
+        hint = f"{begun_hint(home, name)} `fairground list runs` lists them."
+        require(len(found) > 0, f"no study or run '{name}' in {home}.{hint}")
+        is_clear = len(found) == 1 or bool(store.names(method=name))
         require(is_clear, f"'{name}' could be {', '.join(found[:9])}: use more of the name")
-        runs += of_method or found
-    return Chosen(studies=tuple(dict.fromkeys(studies)), runs=tuple(dict.fromkeys(runs)))
+        runs |= dict.fromkeys(found)
+    return Chosen(studies=tuple(studies), runs=tuple(runs))
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunCard:
-    """One run, from its record or its newest checkpoint; `score` is on test if that split was opened."""
+def run_card(run: RunRecord | RunInProgress) -> dict[str, Any]:
+    """Return what the overview shows of a run, from its record or its newest checkpoint.
 
-    name: str
-    spec: Mapping[str, Any]
-    rows: Sequence[EpochRow]
-    state: str
-    test_score: float | None
-    validation_score: float | None
-    seconds: float
-    started: str
-    failure: str = ""
-
-    @classmethod
-    def from_record(cls, record: RunRecord) -> "RunCard":
-        card = cls(
-            name=record.name,
-            spec=record.spec,
-            rows=record.epochs,
-            state=record.state,
-            test_score=None,
-            validation_score=None,
-            seconds=record.provenance.wall_seconds,
-            started=record.provenance.started,
-            failure=record.failure or "",
-        )
-        validation = record.score(card.metric, "validation")
-        return replace(card, test_score=record.score(card.metric), validation_score=validation)
-
-    @classmethod
-    def from_folder(cls, folder: RunFolder) -> "RunCard | None":
-        """Return a run without a record; None where its files cannot be read at the moment."""
-        seen = run_in_progress(folder)
-        if seen is None:
-            return None
-        card = cls(
-            name=seen.name,
-            spec=seen.spec,
-            rows=seen.rows,
-            state="running" if seen.is_at_work else "stopped",
-            test_score=None,
-            validation_score=None,
-            seconds=seen.seconds,
-            started=seen.started,
-        )
-        return replace(card, validation_score=card.curve[-1][1] if card.curve else None)
-
-    @cached_property
-    def flat(self) -> dict[str, str]:
-        return {key: clean(value) for key, value in flatten(self.spec).items()}
-
-    @property
-    def metric(self) -> str:
-        return self.flat.get("evaluation.select_by", "map@r")
-
-    @property
-    def heading(self) -> str:
-        return heading(self.metric)
-
-    @property
-    def label(self) -> str:
-        parts = [self.flat[part] for part in ("miner", "regulariser") if self.flat.get(part, "none") != "none"]
-        return " + ".join([self.flat.get("loss", "?"), *parts])
-
-    @property
-    def data(self) -> str:
-        return self.flat.get("data", "?")
-
-    @property
-    def seed(self) -> str:
-        fold = self.flat.get("split.fold")
-        return clean(f"{self.spec.get('seed', '?')}{'' if fold is None else f' · fold {fold}'}")
-
-    @property
-    def is_trial(self) -> bool:
-        return self.flat.get("evaluation.test") == "false"
-
-    @property
-    def n_epochs(self) -> int:
-        return int(self.flat.get("training.epochs", "0"))
-
-    @property
-    def epoch(self) -> int:
-        return self.rows[-1].epoch if self.rows else 0
-
-    @property
-    def share(self) -> float:
-        """The share of the training that is done."""
-        return min(1.0, self.epoch / self.n_epochs) if self.n_epochs else 0.0
-
-    @property
-    def seconds_left(self) -> float | None:
-        is_going = self.state == "running" and self.epoch > 0
-        return self.seconds / self.epoch * max(0, self.n_epochs - self.epoch) if is_going else None
-
-    @property
-    def loss(self) -> float | None:
-        return next((row.loss for row in reversed(self.rows) if row.loss is not None), None)
-
-    @property
-    def curve(self) -> list[tuple[int, float]]:
-        return [(row.epoch, row.validation[self.metric]) for row in self.rows if self.metric in row.validation]
-
-    @property
-    def score(self) -> float | None:
-        """The test score; while the test split is sealed, the validation score of the record or the newest epoch."""
-        return self.validation_score if self.test_score is None else self.test_score
-
-    @property
-    def shown_score(self) -> str:
-        return "-" if self.score is None else show(self.metric, self.score)
-
-    @property
-    def span(self) -> tuple[str, str] | None:
-        """The lowest and the highest score of the curve."""
-        values = [value for _, value in self.curve]
-        return (show(self.metric, min(values)), show(self.metric, max(values))) if values else None
-
-    @property
-    def places(self) -> list[tuple[float, float]]:
-        """The points of the SVG line; its full width is the planned number of epochs."""
-        values = [value for _, value in self.curve]
-        low, high = min(values, default=0), max(values, default=0)
-        last = max(self.n_epochs, self.epoch, 1)
-        return [
-            (
-                _EDGE + (_WIDTH - 2 * _EDGE) * epoch / last,
-                _HEIGHT / 2 if high == low else _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * (value - low) / (high - low),
-            )
-            for epoch, value in self.curve
-        ]
+    The score is that on test; while the test split is sealed, that on validation, of the record or the newest epoch.
+    """
+    flat = {key: clean(value) for key, value in flatten(run.spec).items()}
+    metric, fold = flat.get("evaluation.select_by", "map@r"), flat.get("split.fold")
+    rows = run.epochs if isinstance(run, RunRecord) else run.rows
+    curve = [(row.epoch, row.validation[metric]) for row in rows if metric in row.validation]
+    state: str = "stopped"
+    if isinstance(run, RunRecord):
+        state, seconds, failure = run.state, run.provenance.wall_seconds, run.failure or ""
+        test, validation = run.score(metric), run.score(metric, "validation")
+    else:
+        state, seconds, failure = "running" if run.is_at_work else state, run.seconds, ""
+        test, validation = None, curve[-1][1] if curve else None
+    score = validation if test is None else test
+    epoch, n_epochs = rows[-1].epoch if rows else 0, int(flat.get("training.epochs", "0"))
+    is_going = state == "running" and epoch > 0
+    values = [value for _, value in curve]
+    parts = [flat[part] for part in ("miner", "regulariser") if flat.get(part, "none") != "none"]
+    return {
+        "name": run.name,
+        "label": " + ".join([flat.get("loss", "?"), *parts]),
+        "data": flat.get("data", "?"),
+        "seed": clean(f"{run.spec.get('seed', '?')}{'' if fold is None else f' · fold {fold}'}"),
+        "is_trial": flat.get("evaluation.test") == "false",
+        "state": state,
+        "failure": failure,
+        "heading": heading(metric),
+        "score": score,
+        "shown_score": "-" if score is None else show(metric, score),
+        "is_on_test": test is not None,
+        "loss": next((row.loss for row in reversed(rows) if row.loss is not None), None),
+        "epoch": epoch,
+        "n_epochs": n_epochs,
+        "share": min(1.0, epoch / n_epochs) if n_epochs else 0.0,
+        "seconds": seconds,
+        "seconds_left": seconds / epoch * max(0, n_epochs - epoch) if is_going else None,
+        "span": (show(metric, min(values)), show(metric, max(values))) if values else None,
+        "places": _places(curve, max(n_epochs, epoch, 1)),
+    }
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyCard:
-    """One study: the progress of its search and its final runs; `share` is of all its runs."""
+def _places(curve: Sequence[tuple[int, float]], last: int) -> list[tuple[float, float]]:
+    """Return the points of the SVG line of a curve; its full width is the `last` epoch planned."""
+    low, high = min((y for _, y in curve), default=0), max((y for _, y in curve), default=0)
+    width, height = _WIDTH - 2 * _EDGE, _HEIGHT - 2 * _EDGE
+    heights = [height / 2 if high == low else height * (y - low) / (high - low) for _, y in curve]
+    return [(_EDGE + width * x / last, _HEIGHT - _EDGE - y) for (x, _), y in zip(curve, heights, strict=True)]
 
-    hash: str
-    name: str
-    question: str
-    state: str
-    is_sealed: bool
-    n_ended: int
-    n_trials: int
-    n_final_done: int
-    n_final: int
-    share: float
-    jobs: Sequence[JobStatus]
 
-    @classmethod
-    def from_study(cls, study: StudySpec, home: Path) -> "StudyCard":
-        jobs = status_of(study, home=home)
-        is_sealed = not any(job.is_selected for job in jobs)
-        n_ended = sum(job.trials.get(state, 0) for job in jobs for state in ENDED)
-        n_trials = sum(job.n_trials for job in jobs) if study.search.trials else 0
-        n_final_done, n_final = sum(job.final_done for job in jobs), sum(job.final_wanted for job in jobs)
-        n_folds = len(study.folds.used)
-        total = n_trials * n_folds + n_final
-        at_work = is_at_work(folder_of(study, home).path / "driver.lock")
-        return cls(
-            hash=study_hash(study),
-            name=clean(study.name),
-            question=clean(study.question),
-            state="done" if n_final_done == n_final and not is_sealed else "running" if at_work else "stopped",
-            is_sealed=is_sealed,
-            n_ended=n_ended,
-            n_trials=n_trials,
-            n_final_done=n_final_done,
-            n_final=n_final,
-            share=(n_ended * n_folds + n_final_done) / total if total else 0.0,
-            jobs=jobs,
-        )
+def study_card(study: StudySpec, home: Path) -> dict[str, Any]:
+    """Return the progress of a study's search and of its final runs; `share` is of all its runs."""
+    jobs = status_of(study, home=home)
+    is_sealed = not any(job.is_selected for job in jobs)
+    n_ended = sum(job.trials.get(state, 0) for job in jobs for state in ENDED)
+    n_trials = sum(job.n_trials for job in jobs) if study.search.trials else 0
+    n_final_done, n_final = sum(job.final_done for job in jobs), sum(job.final_wanted for job in jobs)
+    n_folds = len(study.folds.used)
+    total = n_trials * n_folds + n_final
+    at_work = is_at_work(folder_of(study, home).path / "driver.lock")
+    return {
+        "hash": study_hash(study),
+        "name": clean(study.name),
+        "question": clean(study.question),
+        "state": "done" if n_final_done == n_final and not is_sealed else "running" if at_work else "stopped",
+        "is_sealed": is_sealed,
+        "n_ended": n_ended,
+        "n_trials": n_trials,
+        "n_final_done": n_final_done,
+        "n_final": n_final,
+        "share": (n_ended * n_folds + n_final_done) / total if total else 0.0,
+        "jobs": jobs,
+    }
 
 
 @dataclass
@@ -293,9 +193,9 @@ class Watch:
 
     def _build_report(self, page: _Page, study: str) -> None:
         """Build the report of a study, or of the chosen runs; drawn again only if a record has changed."""
-        cards = [StudyCard.from_study(self._studies()[study], self.home)] if study else []
+        cards = [study_card(self._studies()[study], self.home)] if study else []
         try:
-            require(not any(card.is_sealed for card in cards), _SEALED)
+            require(not any(card["is_sealed"] for card in cards), _SEALED)
             done = set(Store(self.home).names())
             names = [study] if study else [name for name in self.chosen.runs if name in done]
             require(bool(names) or not self.chosen.runs, "None of these runs has finished.")
@@ -309,63 +209,51 @@ class Watch:
 
     def _overview(self) -> str:
         complaints: list[str] = []
-        studies: list[StudyCard] = []
+        studies = []
         for study in self._studies().values():
             try:
-                studies.append(StudyCard.from_study(study, self.home))
+                studies.append(study_card(study, self.home))
             except FairgroundError as error:
                 complaints.append(clean(f"study {study.name} cannot be read: {error}"))
         records = list(Store(self.home).records())
         wanted = set(self.chosen.runs)
-        finished = [RunCard.from_record(one) for one in records[::-1] if not wanted or one.name in wanted]
+        finished = [one for one in records[::-1] if not wanted or one.name in wanted]
         begun = folder_names(self.home) - {record.name for record in records}
-        found = [RunCard.from_folder(RunFolder(self.home, name)) for name in begun if not wanted or name in wanted]
-        cards = sorted((one for one in found if one is not None), key=lambda one: (one.state, one.started, one.name))
-        states = [run.state for run in (*finished, *cards)]
+        found = [run_in_progress(RunFolder(self.home, name)) for name in begun if not wanted or name in wanted]
+        # Running ones first.
+        unfinished = sorted((x for x in found if x is not None), key=lambda x: (not x.is_at_work, x.started, x.name))
+        cards = [run_card(one) for one in unfinished]
+        states = [*(one.state for one in finished), *(card["state"] for card in cards)]
         has_report = bool(finished) and (bool(wanted) or self.chosen == Chosen())
-        return _render_overview(
+        return _rendered(
             title=f"Running in {self.home.name or self.home}",
             studies=studies,
             report=("" if not has_report else f"{len(wanted)} runs" if wanted else "all runs"),
-            cards=cards,
-            finished=finished,
+            cards=cards[:MOST_CARDS],
+            n_more_cards=max(0, len(cards) - MOST_CARDS),
+            finished=[run_card(one) for one in finished[:MOST_FINISHED]],
+            n_more_finished=max(0, len(finished) - MOST_FINISHED),
             counts={state: states.count(state) for state in dict.fromkeys(("running", "done", *sorted(states)))},
             complaints=complaints,
         )
 
 
-def _notice(title: str, sentence: str, studies: Sequence[StudyCard] = ()) -> str:
+def _notice(title: str, sentence: str, studies: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return a page that says why there is no report."""
-    shown = studies[0].question or studies[0].name if studies else title
-    return _render_overview(title=shown, notice=(title, sentence), studies=studies)
+    shown = studies[0]["question"] or studies[0]["name"] if studies else title
+    return _rendered(title=shown, notice=(title, sentence), studies=studies)
 
 
-def _render_overview(
-    *,
-    title: str,
-    studies: Sequence[StudyCard],
-    notice: tuple[str, str] | None = None,
-    report: str = "",
-    cards: Sequence[RunCard] = (),
-    finished: Sequence[RunCard] = (),
-    counts: Mapping[str, int] | None = None,
-    complaints: Sequence[str] = (),
-) -> str:
-    return render(
-        "overview.html",
-        title=title,
-        styles=("page.css", "overview.css"),
-        live=True,
-        notice=notice,
-        studies=studies,
-        report=report,
-        cards=cards[:MOST_CARDS],
-        n_more_cards=max(0, len(cards) - MOST_CARDS),
-        finished=finished[:MOST_FINISHED],
-        n_more_finished=max(0, len(finished) - MOST_FINISHED),
-        counts=counts or {},
-        complaints=complaints,
-    )
+def _rendered(title: str, **shown: object) -> str:
+    nothing: dict[str, object] = {
+        "notice": None,
+        "report": "",
+        "cards": (),
+        "finished": (),
+        "counts": {},
+        "complaints": (),
+    }
+    return render("overview.html", title=title, styles=("page.css", "overview.css"), live=True, **{**nothing, **shown})
 
 
 class WatchServer(ThreadingHTTPServer):
