@@ -13,6 +13,7 @@ from benchmarks.harness import Table
 from benchmarks.measuring import PeakMemory, measured_apart
 from fairground.commands.main import keep_memory
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
@@ -48,7 +49,7 @@ def tables() -> Iterator[Table]:
 def step(loss: str) -> tuple[float, float, float]:
     """Return the loss of the first step, its processor seconds, and the megabytes it takes."""
     keep_memory()
-    spec = load_run(protocol="laptop", overrides=[f"loss={loss}", *WORDS])
+    spec = load_run(protocol="laptop", overrides=parse_overrides([f"loss={loss}", *WORDS]))
     parts = assemble(spec)
     with tempfile.TemporaryDirectory() as folder:
         training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(Path(folder)))

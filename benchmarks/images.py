@@ -114,17 +114,17 @@ def _fine_tuning(root: Path, kind: str) -> Table:
 
 def _training(root: Path, prepared: int) -> Training:
     spec = load_run(
-        overrides=(
-            "data=folder",
-            f"data.root={root}",
-            f"data.prepared={prepared}",
-            "transform=mlrc2020",
-            "transform.side=224",
-            "trunk=efficientnet_lite0",
-            "training.freeze_batch_norm=stats",
-            f"training.batch_size={BATCH}",
-            "training.batches_per_epoch=1000",
-        )
+        overrides={
+            "data": "folder",
+            "data.root": root,
+            "data.prepared": prepared,
+            "transform": "mlrc2020",
+            "transform.side": 224,
+            "trunk": "efficientnet_lite0",
+            "training.freeze_batch_norm": "stats",
+            "training.batch_size": BATCH,
+            "training.batches_per_epoch": 1000,
+        }
     )
     training = Training(spec=spec, parts=assemble(spec), checkpoints=Checkpoints(root.parent / f"run{prepared}"))
     training.parts.model.train()

@@ -11,6 +11,7 @@ from fairground.spec.catalogue import list_room
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
+from fairground.spec.settings import parse_overrides
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.scheduler import JOB, Scheduler
 
@@ -46,7 +47,7 @@ def _spec(key: str, name: str) -> RunSpec:
         words.append("loss=triplet")
     if key == "loss":
         words.append(WITH_CLASS_WEIGHTS)
-    return load_run(overrides=[*words, *SETTING])
+    return load_run(overrides=parse_overrides([*words, *SETTING]))
 
 
 def _table(room: str, specs: Mapping[str, RunSpec]) -> Table:

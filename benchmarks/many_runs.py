@@ -61,7 +61,7 @@ def small_runs() -> tuple[float, float, float]:
         np.savez_compressed(path, features=features, labels=labels)
 
         def one(seed: int) -> float:
-            spec = load_run(protocol="features", overrides=[f"data.path={path}", f"seed={seed}"])
+            spec = load_run(protocol="features", overrides={"data.path": path, "seed": seed})
             begun = time.process_time()
             run(spec, home=Path(folder) / "home")
             return time.process_time() - begun

@@ -26,6 +26,7 @@ from fairground.commands.main import keep_memory
 from fairground.evaluation.embed import embed
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
+from fairground.spec.settings import parse_overrides
 from fairground.training.assemble import assemble
 from fairground.training.cached_views import prepare_inputs
 from fairground.training.checkpoint import Checkpoints
@@ -170,7 +171,7 @@ def batch_seconds(folder: str, trainable: str) -> tuple[float, np.ndarray]:
 
 def _photograph_spec(root: str, *words: str) -> RunSpec:
     own = (f"data.root={root}", "training.batch_size=24", "head.embedding_dim=128", "evaluation.test=false")
-    return load_run(protocol="photographs", overrides=[*own, *words])
+    return load_run(protocol="photographs", overrides=parse_overrides([*own, *words]))
 
 
 def _photographs(folder: Path, n: int) -> None:

@@ -13,6 +13,7 @@ import torch
 from benchmarks.harness import Table, best_times, milliseconds
 from fairground.records.store import Store
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.scheduler import JOB, Scheduler
 from fairground.training.assemble import assemble
@@ -33,7 +34,7 @@ def _throughput() -> Table:
     torch.set_num_threads(1)
     rows = []
     for words in (("loss=contrastive",), ("loss=triplet", "miner=distance_weighted")):
-        spec = load_run(overrides=words)
+        spec = load_run(overrides=parse_overrides(words))
         with tempfile.TemporaryDirectory() as folder:
             training = Training(spec=spec, parts=assemble(spec), checkpoints=Checkpoints(Path(folder)))
             training.parts.model.train()
@@ -63,7 +64,7 @@ def _walk(training: Training) -> None:
 
 
 def _bare_loop(words: tuple[str, ...]) -> Callable[[], None]:
-    parts = assemble(load_run(overrides=words))
+    parts = assemble(load_run(overrides=parse_overrides(words)))
     stepper = parts.stepper
     model, loss, miner = stepper.model.train(), stepper.loss, stepper.miner
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
@@ -88,10 +89,13 @@ def _workers() -> Table:
         with tempfile.TemporaryDirectory() as home, ProcessExecutor(JOB, workers=workers, threads=1) as executor:
             scheduler = Scheduler(store=Store(home), executor=executor)
             # A first run in each worker pays for imports and compilation.
-            warm = [load_run(overrides=[words[0], "training.batches_per_epoch=1", f"seed={i}"]) for i in range(workers)]
+            warm = [
+                load_run(overrides=parse_overrides([words[0], "training.batches_per_epoch=1", f"seed={i}"]))
+                for i in range(workers)
+            ]
             scheduler.run_specs(warm)
             begun = time.perf_counter()
-            scheduler.run_specs([load_run(overrides=[*words, f"seed={i}"]) for i in range(4)])
+            scheduler.run_specs([load_run(overrides=parse_overrides([*words, f"seed={i}"])) for i in range(4)])
             seconds[workers] = time.perf_counter() - begun
     return Table(
         title="Two workers against one",

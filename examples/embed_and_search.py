@@ -10,12 +10,13 @@ from fairground.deploy.index import build_index
 from fairground.deploy.model_folder import open_model
 from fairground.deploy.unknown_classes import rule_of
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 
 
 def main(folder: Path, *overrides: str) -> float:
     """Return the share of queries whose most similar other picture is of their own class."""
-    record = run(load_run(overrides=["loss=multi_similarity", *overrides]), home=folder)
+    record = run(load_run(overrides=parse_overrides(["loss=multi_similarity", *overrides])), home=folder)
     model = open_model(record.name, home=folder)
 
     embeddings = model.embed("icons")  # or a folder of images, a table, one image, a file of features

@@ -19,6 +19,7 @@ import torch
 from fairground.evaluation.embed import embed
 from fairground.evaluation.metric_scores import evaluate
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.assemble import assemble
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -33,7 +34,7 @@ WORDS = ("trunk=folded_conv", "data=icons")
 def runs() -> Iterator[ExportedRun]:
     """Yield one measurement a kind of embedding, number of classes and seed."""
     for seed in SEEDS:
-        parts = assemble(load_run(protocol="laptop", overrides=[*WORDS, f"seed={seed}"]))
+        parts = assemble(load_run(protocol="laptop", overrides=parse_overrides([*WORDS, f"seed={seed}"])))
         labels, generator = parts.table.labels, np.random.default_rng(seed)
         counts = np.bincount(labels)
         classes = generator.permutation(np.flatnonzero(counts >= PER_CLASS))

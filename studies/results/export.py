@@ -18,8 +18,7 @@ from fairground.records.record import EpochRow, RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import canonical_json, name_of, to_plain
-from fairground.spec.study import StudySpec
-from fairground.spec.study_jobs import StudyJob, jobs_of
+from fairground.spec.study import StudyJob, StudySpec, jobs_of
 from fairground.studies.folder import begun_studies, folder_of
 from fairground.studies.select import Seal
 from fairground.studies.trials import TrialStore
@@ -57,7 +56,7 @@ def _names(job: StudyJob, study: StudySpec, store: Store, home: Path) -> Iterato
     """Yield kind and name of every run the job may have."""
     for trial in TrialStore(folder_of(study, home).path).trials(job.label):
         for fold in study.folds.used:
-            spec = job.spec(seed=study.search_seed, fold=fold, settings=trial.settings, test=False)
+            spec = job.spec(seed=study.seed, fold=fold, settings=trial.settings, test=False)
             yield "trial", name_of(spec)
     more = replace(study, repeats=_MOST_REPEATS)
     seal = Seal(store, more)

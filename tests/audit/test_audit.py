@@ -7,12 +7,13 @@ from PIL import Image
 
 from fairground.audit.audit import audit_in_detail
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.build import build_dataset
 from tests.datasets.pictures import class_folders, picture
 
 
 def check(*words, split=False):
-    spec = load_run(overrides=[*words])
+    spec = load_run(overrides=parse_overrides([*words]))
     return audit_in_detail(build_dataset(spec.data), spec.split if split else None)[0]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fairground.commands.main import main
+from fairground.spec.settings import parse_overrides
 from tests.awkward import folders
 
 QUICK = ("trunk.widths=[4, 8]", "training.epochs=1", "training.batches_per_epoch=2", "training.batch_size=8")
@@ -58,7 +59,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     place = tmp_path_factory.mktemp("model")
     root = folders.class_folders(place / "photos")
-    spec = load_run(overrides=["data=folder", f"data.root={root}", *TRAIN])
+    spec = load_run(overrides=parse_overrides(["data=folder", f"data.root={root}", *TRAIN]))
     record = run(spec, home=place / "home")
     Store(place / "home").append(record)
     write_model(model_of_run(place / "home", record.name), place / "model")

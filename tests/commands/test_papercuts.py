@@ -20,6 +20,7 @@ from fairground.records.record import Finding
 from fairground.reporting.methods import methods_of
 from fairground.spec.identity import data_name
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from tests.datasets.pictures import class_folders
 from tests.records.factory import make_record
 
@@ -200,10 +201,10 @@ def test_a_card_counts_epochs_as_one_says_it():
     from fairground.commands.protocol import card_text
 
     words = ["loss=multi_similarity", "optimiser.warmup_epochs=1", "optimiser.frozen_trunk_epochs=2"]
-    card = " ".join(card_text(declared(load_run(overrides=words))).split())
+    card = " ".join(card_text(declared(load_run(overrides=parse_overrides(words)))).split())
     assert "rates rise linearly over 1 epoch;" in card
     assert "trunk frozen for the first 2 epochs" in card
-    assert "length not trained" in " ".join(card_text(declared(load_run(overrides=["training.epochs=0"]))).split())
+    assert "length not trained" in " ".join(card_text(declared(load_run(overrides={"training.epochs": 0}))).split())
 
 
 def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_so(tmp_path):
@@ -227,10 +228,10 @@ def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
     from fairground.reporting.page import _card
     from fairground.spec.identity import flatten, to_plain
 
-    assert "bug" not in _card([flatten(to_plain(load_run(overrides=["loss=multi_similarity"])))])["loss"]
+    assert "bug" not in _card([flatten(to_plain(load_run(overrides={"loss": "multi_similarity"})))])["loss"]
     words = ["loss=multi_similarity", "loss.epsilon=0.1", "loss.self_positive_bug=true"]
-    assert "self positive bug true" in _card([flatten(to_plain(load_run(overrides=words)))])["loss"]
-    specs = {loss: to_plain(load_run(overrides=[f"loss={loss}"])) for loss in ("contrastive", "multi_similarity")}
+    assert "self positive bug true" in _card([flatten(to_plain(load_run(overrides=parse_overrides(words))))])["loss"]
+    specs = {loss: to_plain(load_run(overrides={"loss": loss})) for loss in ("contrastive", "multi_similarity")}
     made = [replace(make_record(), spec=spec, method=loss, name=loss) for loss, spec in specs.items()]
     differences = [name for method in methods_of(made) for name in method.differences]
     assert "loss.beta" in differences

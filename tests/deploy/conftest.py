@@ -11,6 +11,7 @@ from fairground.datasets.icons import IconsDataset
 from fairground.deploy.model_folder import open_model, write_model
 from fairground.records.store import Store
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 
 WORDS = (
@@ -26,7 +27,7 @@ WORDS = (
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory) -> SimpleNamespace:
     home = tmp_path_factory.mktemp("home")
-    record = run(load_run(overrides=WORDS), home=home)
+    record = run(load_run(overrides=parse_overrides(WORDS)), home=home)
     Store(home).append(record)
     return SimpleNamespace(home=home, name=record.name, record=record)
 

@@ -15,6 +15,7 @@ from fairground.commands.main import app
 from fairground.datasets.icons import IconsDataset
 from fairground.records.store import Store
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import InlineExecutor
 from fairground.studies.run_study import run_study
@@ -66,7 +67,7 @@ def _build(place: Path) -> None:
     _tables(runs)
     names = {}
     for shown, words in RUNS.items():
-        record = run(load_run(overrides=tiny_words(*SMALL, *words)), home=runs / "fairground-runs")
+        record = run(load_run(overrides=parse_overrides(tiny_words(*SMALL, *words))), home=runs / "fairground-runs")
         Store(runs / "fairground-runs").append(record)
         names[shown] = record.name
     with contextlib.chdir(runs):

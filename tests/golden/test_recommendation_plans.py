@@ -16,6 +16,7 @@ import torch
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.identity import to_plain
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.workbench import Workbench
 from tests.golden.command import printed
 from tests.golden.machine import RELATIVE, read, write
@@ -140,7 +141,7 @@ def test_the_same_words_give_the_same_plan(method: str) -> None:
 def adaptation_of(method: str) -> dict[str, Any]:
     """Return what a method trains, as a plan says it."""
     protocol, words, trained, _ = METHODS[method]
-    run = load_run(protocol=protocol, overrides=list(words))
+    run = load_run(protocol=protocol, overrides=parse_overrides(list(words)))
     plain = {"depth": 0, "depth_steps": 0, "depth_lr": 0.0, **trained, "run": to_plain(run)}
     found: dict[str, Any] = json.loads(json.dumps(AdaptationSpec.from_plain(plain).to_plain()))
     return found

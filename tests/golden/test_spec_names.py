@@ -13,8 +13,7 @@ import pytest
 
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run, protocol_names
-from fairground.spec.study import study_hash
-from fairground.spec.study_jobs import UNSAID, StudyJob, jobs_of
+from fairground.spec.study import UNSAID, StudyJob, jobs_of, study_hash
 from fairground.spec.study_load import load_study, study_names
 
 STORED = Path(__file__).with_name("spec_names.json")
@@ -28,7 +27,7 @@ def protocols() -> dict[str, str]:
 def presets() -> dict[str, str]:
     text = resources.files("fairground").joinpath("papers", "protocols", "presets.toml").read_text(encoding="utf-8")
     return {
-        f"{loss}@{preset}": name_of(load_run(overrides=[f"loss={loss}@{preset}"]))
+        f"{loss}@{preset}": name_of(load_run(overrides={"loss": f"{loss}@{preset}"}))
         for loss, said in tomllib.loads(text).items()
         for preset in said
     }
@@ -41,7 +40,7 @@ def names_of(job: StudyJob) -> list[str]:
     seeds = study.repeat_seeds
     found = []
     if study.search.trials:
-        runs = [job.spec(seed=study.search_seed, fold=fold, test=False, unsaid=UNSAID) for fold in folds]
+        runs = [job.spec(seed=study.seed, fold=fold, test=False, unsaid=UNSAID) for fold in folds]
         found += [name_of(run) for run in runs]
         procedure = job.search_procedure()
         assert procedure is not None

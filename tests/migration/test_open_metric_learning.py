@@ -8,6 +8,7 @@ from fairground.datasets import TableDataset
 from fairground.losses import ArcFaceLoss, TripletLoss
 from fairground.miners import AllTuplesMiner, HardestMiner
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.splits import ListedSplit
 from fairground.training.run import run
 from tests.datasets.pictures import picture
@@ -45,7 +46,7 @@ def test_it_trains_and_its_queries_search_its_gallery(home):
     small = ["transform=plain", "transform.side=16", "transform.shorter_side=16", "trunk.widths=[8]"]
     short = ["sampler.per_class=2", "training.batch_size=2", "training.epochs=1", "training.batches_per_epoch=2"]
     words = ["data=table", "data.path=df.csv", "split=listed", "split.validation=0.5", "head.embedding_dim=8"]
-    record = run(load_run(overrides=[*small, *short, *words]), home=home / "runs")
+    record = run(load_run(overrides=parse_overrides([*small, *short, *words])), home=home / "runs")
     assert record.state == "done"
     # Three queries, each with one image of its class to find, and with itself left out.
     assert record.score("recall@1") in (pytest.approx(number / 3) for number in range(4))
@@ -54,14 +55,14 @@ def test_it_trains_and_its_queries_search_its_gallery(home):
 def test_every_line_and_every_row_that_is_a_spec_loads(home):
     for words in commands(PAGE):
         if words[0] == "train":
-            spec = load_run(protocol=words[2], overrides=words[3:])
+            spec = load_run(protocol=words[2], overrides=parse_overrides(words[3:]))
             assert (spec.data.name, spec.split.name) == ("table", "listed")
     for _, ours in table(PAGE, "theirs", "ours"):
         for said in quoted(ours):
             words = [word for word in said.split() if "=" in word and "@" not in word]
             words = [word for word in words if not any(hole in word for hole in ("N", "n_"))]
             if words and not said.startswith("fairground"):
-                load_run(overrides=words)
+                load_run(overrides=parse_overrides(words))
 
 
 def test_the_triplet_and_arc_face_of_a_unit_vector_by_its_own_formula():

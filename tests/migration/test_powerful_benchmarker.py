@@ -6,6 +6,7 @@ import typer
 from fairground.commands import main
 from fairground.commands.main import app
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.spec.study_load import load_study
 from tests.migration.page import TEXT, commands, quoted, section, table, value_at
 
@@ -23,9 +24,9 @@ def test_every_command_of_the_page_is_one_with_these_options(words):
 def test_the_lines_load():
     for words in commands(PAGE):
         if words[0] == "train":
-            assert load_run(protocol=words[2], overrides=words[3:]).split.name == "mlrc_folds"
+            assert load_run(protocol=words[2], overrides=parse_overrides(words[3:])).split.name == "mlrc_folds"
         elif words[0] == "study":
-            study = load_study(words[1], changes=words[2:])
+            study = load_study(words[1], changes=parse_overrides(words[2:]))
             assert (study.search.trials, study.repeats) == (50, 10)
 
 
@@ -37,7 +38,7 @@ def test_its_defaults_are_the_protocols(row):
     key, _, value = quoted(ours)[0].split()[0].partition("=")
     if key == "head" or key.startswith(("--", "folds")):
         return
-    spec = load_run(protocol="mlrc2020-cub200", overrides=["data.root=data"])
+    spec = load_run(protocol="mlrc2020-cub200", overrides={"data.root": "data"})
     found = value_at(spec, key)
     if key == "optimiser.head_lr":
         assert found is None

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from tests.migration.page import blocks, quoted, section, table, value_at
 
 PAGE = section("Revisiting Deep Metric Learning")
@@ -64,7 +65,7 @@ def translated(flag, value):
 def test_a_line_of_theirs_says_what_ours_says(theirs, ours):
     words = ours.split()
     assert words[0] == "--protocol"
-    spec = load_run(protocol=words[1], overrides=words[2:])
+    spec = load_run(protocol=words[1], overrides=parse_overrides(words[2:]))
     flags = flags_of(theirs)
     assert words[1] == f"roth2020-{SETS[flags['--dataset']]}"
     assert value_at(spec, "data.root") == f"data/{flags['--dataset']}"
@@ -90,7 +91,7 @@ def test_every_flag_of_theirs_is_spoken_of():
 
 
 def test_their_defaults_are_the_protocols():
-    spec = load_run(protocol="roth2020-cub200", overrides=["data.root=data", "loss=margin@roth"])
+    spec = load_run(protocol="roth2020-cub200", overrides={"data.root": "data", "loss": "margin@roth"})
     for flag in ("--n_epochs", "--bs", "--samples_per_class", "--lr", "--decay", "--embed_dim", "--loss_margin_beta"):
         (word,) = translated(flag, DEFAULTS[f"`{flag}`"])
         key, _, expected = word.partition("=")
@@ -103,6 +104,6 @@ def test_every_word_of_theirs_is_one_of_ours_or_has_none(said):
     if ours.startswith("no counterpart"):
         return
     words = quoted(ours)[0].split()
-    spec = load_run(protocol="roth2020-cub200", overrides=["data.root=data", *words])
+    spec = load_run(protocol="roth2020-cub200", overrides=parse_overrides(["data.root=data", *words]))
     key, _, name = words[0].partition("=")
     assert value_at(spec, key) == (None if name == "none" else name.partition("@")[0])

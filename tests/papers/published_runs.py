@@ -7,7 +7,7 @@ from fairground.papers.expected_runs import ExpectedRuns
 from fairground.papers.published import PublishedRow
 from fairground.records.record import RunRecord, Score
 from fairground.spec.identity import hash_of, to_plain
-from fairground.spec.study_jobs import UNSAID
+from fairground.spec.study import UNSAID
 from fairground.studies import ensembles
 from fairground.studies.run_study import JobResult
 from fairground.studies.select import Selected

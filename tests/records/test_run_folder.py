@@ -77,7 +77,7 @@ def test_a_spec_that_was_changed_is_not_the_spec_of_the_run(tmp_path):
     folder = RunFolder(tmp_path, name_of(spec)).make()
     folder.spec.write_text(json.dumps(to_plain(spec), indent=1))
     assert stored_spec(folder) == spec
-    assert stored_spec(folder, ["seed=7"]).seed == 7
+    assert stored_spec(folder, {"seed": 7}).seed == 7
     folder.spec.write_text(canonical_json(to_plain(spec) | {"seed": 5}))
     with pytest.raises(StoreError, match=r"spec\.json is damaged: it is not the spec of run"):
         stored_spec(folder)

@@ -6,6 +6,7 @@ from pathlib import Path
 from studies.results.export import export
 from studies.results.records import read_runs
 
+from fairground.spec.settings import parse_overrides
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.run_study import run_study
@@ -18,7 +19,7 @@ def test_runs_come_out_as_they_went_in_and_again_after_more_repeats(tmp_path: Pa
     spawn = partial(executor_named, "inline", workers=1)
     words = ["search.pruning=none", "folds.n=1", "folds.split="]
     for repeats in (1, 2):
-        study = load_study("tiny", changes=[f"repeats={repeats}", *words])
+        study = load_study("tiny", changes=parse_overrides([f"repeats={repeats}", *words]))
         results = run_study(study, home=home, spawn=spawn, run_job=f"{JOBS}:quadratic", join_job=f"{JOBS}:join")
         n_runs = export(home, out)
     found = read_runs(out, "my_study")

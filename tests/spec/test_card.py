@@ -9,10 +9,11 @@ from fairground.papers.published import published_rows
 from fairground.spec.card import changes, declaration
 from fairground.spec.load import load_run, protocol_names
 from fairground.spec.run import RunSpec
+from fairground.spec.settings import parse_overrides
 
 
 def spec(protocol: str, *words: str) -> RunSpec:
-    return load_run(protocol=protocol, overrides=words, unsaid="somewhere")
+    return load_run(protocol=protocol, overrides=parse_overrides(words), unsaid="somewhere")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_a_protocol_measures_every_metric_its_paper_prints() -> None:
 
 
 def card(protocol: str, *words: str) -> dict[str, str]:
-    return card_of(load_run(protocol=protocol, overrides=words, unsaid="somewhere"))
+    return card_of(load_run(protocol=protocol, overrides=parse_overrides(words), unsaid="somewhere"))
 
 
 def test_a_preset_is_recognised_by_its_settings() -> None:

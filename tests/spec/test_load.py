@@ -11,42 +11,43 @@ from fairground.evaluation import analyse
 from fairground.spec.identity import Purpose, child_seed, method_of, name_of, to_plain
 from fairground.spec.load import load_run, protocol_names, run_from_plain
 from fairground.spec.measurement_names import AnalysisWord, read_analysis
+from fairground.spec.settings import parse_overrides
 
 
 def refusal(*overrides: str, file: Path | None = None) -> str:
     with pytest.raises(InputError) as caught:
-        load_run(file=file, overrides=overrides)
+        load_run(file=file, overrides=parse_overrides(overrides))
     assert caught.value.exit_code == 2
     return str(caught.value)
 
 
 def test_overrides_name_components_and_their_settings() -> None:
-    spec = load_run(overrides=["loss=triplet", "loss.margin=0.1", "sampler.per_class=4", "seed=3"])
+    spec = load_run(overrides={"loss": "triplet", "loss.margin": 0.1, "sampler.per_class": 4, "seed": 3})
     assert (spec.loss.name, spec.loss.settings["margin"], spec.sampler.settings["per_class"]) == ("triplet", 0.1, 4)
     assert spec.seed == 3
 
 
 def test_every_default_is_spelt_out_and_spelling_one_out_changes_nothing() -> None:
-    plain = load_run(overrides=["loss=triplet"])
+    plain = load_run(overrides={"loss": "triplet"})
     margin = plain.loss.settings["margin"]
-    said = load_run(overrides=["loss=triplet", f"loss.margin={margin}"])
+    said = load_run(overrides={"loss": "triplet", "loss.margin": margin})
     assert name_of(plain) == name_of(said)
-    assert name_of(plain) != name_of(load_run(overrides=["loss=triplet", "loss.margin=0.77"]))
+    assert name_of(plain) != name_of(load_run(overrides={"loss": "triplet", "loss.margin": 0.77}))
 
 
 def test_a_whole_number_is_welcome_where_a_number_is_wanted() -> None:
-    one = load_run(overrides=["loss=triplet", "loss.margin=1"])
-    assert name_of(one) == name_of(load_run(overrides=["loss=triplet", "loss.margin=1.0"]))
+    one = load_run(overrides={"loss": "triplet", "loss.margin": 1})
+    assert name_of(one) == name_of(load_run(overrides={"loss": "triplet", "loss.margin": 1.0}))
 
 
 def test_repeats_share_a_method_and_not_a_name() -> None:
-    first, second = load_run(overrides=["seed=1"]), load_run(overrides=["seed=2"])
+    first, second = load_run(overrides={"seed": 1}), load_run(overrides={"seed": 2})
     assert method_of(first) == method_of(second)
     assert name_of(first) != name_of(second)
 
 
 def test_the_plain_form_reads_back_to_the_same_run() -> None:
-    spec = load_run(overrides=["loss=margin", "miner=distance_weighted", "seed=5"])
+    spec = load_run(overrides={"loss": "margin", "miner": "distance_weighted", "seed": 5})
     assert run_from_plain(to_plain(spec)) == spec
 
 
@@ -54,19 +55,19 @@ def test_naming_another_component_forgets_the_old_ones_settings(tmp_path: Path) 
     file = tmp_path / "run.toml"
     file.write_text('[loss]\nname = "triplet"\nmargin = 0.3\n')
     assert load_run(file=file).loss.settings["margin"] == 0.3
-    assert "margin" not in load_run(file=file, overrides=["loss=nt_xent"]).loss.settings
+    assert "margin" not in load_run(file=file, overrides={"loss": "nt_xent"}).loss.settings
 
 
 def test_order_of_overrides_does_not_matter() -> None:
-    spec = load_run(overrides=["loss.margin=0.1", "loss=triplet"])
+    spec = load_run(overrides={"loss.margin": 0.1, "loss": "triplet"})
     assert spec.loss.settings["margin"] == 0.1
 
 
 def test_a_preset_comes_before_what_is_spelt_out() -> None:
-    preset = load_run(overrides=["loss=margin@mlrc-cub200"])
+    preset = load_run(overrides={"loss": "margin@mlrc-cub200"})
     assert preset.loss.settings["margin"] == 0.0878
     assert preset.optimiser.loss_lr == 1.31e-3
-    assert load_run(overrides=["loss=margin@mlrc-cub200", "loss.margin=0.5"]).loss.settings["margin"] == 0.5
+    assert load_run(overrides={"loss": "margin@mlrc-cub200", "loss.margin": 0.5}).loss.settings["margin"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_a_word_may_carry_options():
 )
 def test_what_cannot_be_read_is_refused_before_anything_starts(words, why):
     with pytest.raises(InputError) as refused:
-        load_run(overrides=[f"evaluation.analyses={words}"])
+        load_run(overrides=parse_overrides([f"evaluation.analyses={words}"]))
     assert why in str(refused.value)
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from fairground.spec.study_jobs import UNSAID, jobs_of
+from fairground.spec.settings import parse_overrides
+from fairground.spec.study import UNSAID, jobs_of
 from fairground.spec.study_load import load_study, study_names
 
 MINIATURES = [name for name in study_names() if name.startswith(("laptop/", "features/"))]
@@ -44,11 +45,11 @@ def test_what_differs_is_said_with_the_budget_as_changed() -> None:
     )
     assert load_study("laptop/roth-table2").differs == said.format("3 epochs of 30 batches", "3 seeds")
     changes = ["repeats=1", "budget.epochs=1", "budget.batches_per_epoch=5"]
-    found = load_study("laptop/roth-table2", changes=changes)
+    found = load_study("laptop/roth-table2", changes=parse_overrides(changes))
     assert found.differs == said.format("1 epoch of 5 batches", "1 seed")
-    waves = load_study("laptop/roth-table2", changes=["until_settled=true", "budget.epochs=0"])
+    waves = load_study("laptop/roth-table2", changes={"until_settled": True, "budget.epochs": 0})
     assert waves.differs == said.format("the protocol's epochs of 30 batches", "3 to 15 seeds")
-    assert "6 trials with median pruning" in load_study("laptop/mlrc", changes=["search.trials=6"]).differs
+    assert "6 trials with median pruning" in load_study("laptop/mlrc", changes={"search.trials": 6}).differs
 
 
 @pytest.mark.parametrize("name", study_names())

@@ -9,8 +9,7 @@ from fairground.papers.published import PublishedRow, published_rows
 from fairground.spec import catalogue
 from fairground.spec.declarations import settings_of, tunable_of
 from fairground.spec.space import Choice, Integer, LogReal, Real, grid_of, range_for
-from fairground.spec.study import study_hash, study_to_plain
-from fairground.spec.study_jobs import LOSS_RATE, StudyJob, jobs_of
+from fairground.spec.study import LOSS_RATE, StudyJob, jobs_of, study_hash, study_to_plain
 from fairground.spec.study_load import load_study, read_range, study_from_plain, study_names
 
 SMALL = """
@@ -70,13 +69,13 @@ def test_a_study_extends_a_file_that_lies_in_its_folder(tmp_path):
 
 
 def test_a_trial_does_not_watch_the_test_split_its_final_runs_do():
-    (cell, *_) = jobs_of(load_study("tiny", changes=["evaluation.watch_test=true"]))
+    (cell, *_) = jobs_of(load_study("tiny", changes={"evaluation.watch_test": True}))
     assert not cell.spec(seed=0, test=False).evaluation.watch_test
     assert cell.spec(seed=0, test=True).evaluation.watch_test
 
 
 def test_changes_reach_the_study_its_budget_or_its_runs():
-    study = load_study("tiny", changes=["repeats=5", "search.trials=9", "training.epochs=3", "data.path=x"])
+    study = load_study("tiny", changes={"repeats": 5, "search.trials": 9, "training.epochs": 3, "data.path": "x"})
     assert (study.repeats, study.search.trials, study.budget.epochs) == (5, 9, 3)
     assert study.overrides[-1] == "data.path=x"
 
@@ -105,7 +104,7 @@ def test_a_study_survives_being_written_down(tmp_path):
 
 def test_fresh_seeds_are_none_of_the_search():
     study = dataclasses.replace(load_study("tiny"), seed=40, repeats=10)
-    assert study.search_seed not in study.repeat_seeds
+    assert study.seed not in study.repeat_seeds
     assert len(set(study.repeat_seeds)) == 10
 
 
@@ -130,7 +129,7 @@ def test_ranges_come_from_the_parts_and_the_loss_own_rate(tmp_path):
 
 
 def test_data_in_a_word_is_the_label_of_the_data_set():
-    study = load_study("mlrc2020/table5", changes=["data.root=/somewhere/{data}"])
+    study = load_study("mlrc2020/table5", changes={"data.root": "/somewhere/{data}"})
     spec = jobs_of(study)[0].spec(seed=0, fold=0, test=True)
     assert spec.data.settings["root"] == "/somewhere/cars196"
     with pytest.raises(InputError, match=r"cars196 needs data\.root"):
@@ -169,7 +168,7 @@ def test_every_study_loads_and_every_cell_is_a_run(name):
     cells = jobs_of(study)
     for cell in cells:
         is_fixed = study.search.trials == 0
-        spec = cell.spec(seed=study.search_seed, fold=study.folds.used[0], test=is_fixed, unsaid="?")
+        spec = cell.spec(seed=study.seed, fold=study.folds.used[0], test=is_fixed, unsaid="?")
         assert spec.training.batch_size > 0
     runs = (
         len(cells) * study.search.trials * len(study.folds.used),
@@ -263,7 +262,7 @@ def test_choices_are_complete_or_refused():
 
 
 def test_a_study_has_as_many_trials_as_its_grid_has_points():
-    study = load_study("tiny", changes=["search.sampler=grid", "search.trials=7"])
+    study = load_study("tiny", changes={"search.sampler": "grid", "search.trials": 7})
     trials = {job.method.label: (job.n_trials(), job.search_procedure().trials) for job in jobs_of(study)}
     # Two margins of the contrastive loss make a grid of 2 x 2; one of the triplet loss has seven levels.
     assert trials == {"contrastive": (4, 4), "triplet": (7, 7)}

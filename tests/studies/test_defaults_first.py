@@ -8,7 +8,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec.space import Choice, Integer, LogReal, Real, contains
-from fairground.spec.study_jobs import jobs_of
+from fairground.spec.study import jobs_of
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.plan import cost_probes
@@ -32,7 +32,7 @@ def studied(home, study):
 
 
 def defaults_of(*words, **changes):
-    study = load_study("tiny", changes=["search.defaults_first=true"])
+    study = load_study("tiny", changes={"search.defaults_first": True})
     job = dataclasses.replace(jobs_of(study)[0], method=dataclasses.replace(study.methods[0], words=words, **changes))
     return job.defaults()
 
@@ -80,7 +80,7 @@ def test_a_range_contains_what_a_search_of_it_could_try():
 
 
 def test_the_first_trial_of_a_study_is_the_method_itself(tmp_path):
-    study = load_study("tiny", changes=["search.defaults_first=true", "search.trials=6"])
+    study = load_study("tiny", changes={"search.defaults_first": True, "search.trials": 6})
     first = studied(tmp_path / "a", study)
     for job, result in zip(jobs_of(study), first, strict=True):
         assert result.trials[0].settings == job.defaults()
@@ -102,4 +102,4 @@ def test_the_first_trial_of_a_study_is_the_method_itself(tmp_path):
 
 def test_a_grid_has_its_own_points():
     with pytest.raises(InputError, match=r"search.defaults_first is for the samplers gp, tpe and random; a grid"):
-        load_study("tiny", changes=["search.defaults_first=true", "search.sampler=grid"])
+        load_study("tiny", changes={"search.defaults_first": True, "search.sampler": "grid"})

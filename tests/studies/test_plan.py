@@ -6,6 +6,7 @@ import pytest
 
 from fairground.records.store import Store
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.spec.study_load import load_study, study_names
 from fairground.studies.plan import measured_speeds, plan_of, work_of
 from tests.records.factory import make_record
@@ -16,7 +17,7 @@ FULL_SIZE = [
 
 
 def test_a_run_of_roths_by_hand() -> None:
-    spec = load_run(protocol="roth2020-cub200", overrides=["loss=margin@roth-cub200"], unsaid="x")
+    spec = load_run(protocol="roth2020-cub200", overrides={"loss": "margin@roth-cub200"}, unsaid="x")
     work = work_of(spec)
     # 150 epochs of 52 batches of 112; the 5,924 test images 151 times and once more, the training images for analyses.
     assert work.images == pytest.approx(150 * 52 * 112 + (152 * 5924 + 5864) / 3)
@@ -26,7 +27,7 @@ def test_a_run_of_roths_by_hand() -> None:
 
 def test_a_trial_of_mlrc_keeps_the_test_split_sealed() -> None:
     words = ["evaluation.test=false", "training.epochs=10"]
-    work = work_of(load_run(protocol="mlrc2020-cub200", overrides=words, unsaid="x"))
+    work = work_of(load_run(protocol="mlrc2020-cub200", overrides=parse_overrides(words), unsaid="x"))
     # Ten epochs of 100 batches of 32; a quarter of 5,864 images six times.
     assert work.images == pytest.approx(10 * 100 * 32 + 6 * 1466 / 3)
     assert work.bytes == 4 * 7 * 10_270_240

@@ -16,8 +16,7 @@ import pytest
 from fairground.errors import SealError, StoreError
 from fairground.records.store import Store
 from fairground.reporting.study_results import results_plain, results_text, write_study_page
-from fairground.spec.study import study_hash
-from fairground.spec.study_jobs import jobs_of
+from fairground.spec.study import jobs_of, study_hash
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.folder import find_begun, folder_of

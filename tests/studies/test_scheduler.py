@@ -20,7 +20,7 @@ PRETEND = "tests.studies.pretended_runs:pretend"
 
 
 def spec(seed):
-    return load_run(overrides=["loss=contrastive", "training.epochs=6", f"seed={seed}"])
+    return load_run(overrides={"loss": "contrastive", "training.epochs": 6, "seed": seed})
 
 
 def scheduler(home, job=PRETEND, **more):

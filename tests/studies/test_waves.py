@@ -20,8 +20,7 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting.page import page_text
 from fairground.reporting.study_results import from_study, results_plain, tables_of
-from fairground.spec.procedures import SeedProcedure, UntilSettledSpec
-from fairground.spec.study import study_hash
+from fairground.spec.study import SeedProcedure, UntilSettledSpec, study_hash
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.folder import stored_study
@@ -202,22 +201,22 @@ def test_folds_are_averaged_before_a_look_and_a_lost_run_is_not_waited_for(tmp_p
 def test_what_a_study_says_of_waves_is_read_checked_and_part_of_its_name(tmp_path):
     tiny = load_study("tiny")
     assert tiny.until_settled is None
-    assert load_study("tiny", changes=["until_settled=false"]) == tiny
-    assert load_study("tiny", changes=["until_settled=true"]).until_settled == UntilSettledSpec()
-    words = ["until_settled=true", "until_settled.limit=9", "until_settled.level=0.9"]
-    changed = load_study("tiny", changes=words)
+    assert load_study("tiny", changes={"until_settled": False}) == tiny
+    waves = load_study("tiny", changes={"until_settled": True})
+    changed = load_study("tiny", changes={"until_settled.limit": 9, "until_settled.level": 0.9})
+    assert waves.until_settled == UntilSettledSpec()
     assert changed.until_settled == UntilSettledSpec(limit=9, level=0.9)
     assert changed.repeat_seeds == tuple(range(1, 10))
-    assert len({study_hash(tiny), study_hash(changed), study_hash(load_study("tiny", changes=words[:1]))}) == 3
+    assert len({study_hash(tiny), study_hash(changed), study_hash(waves)}) == 3
     study = write_study(tmp_path)
-    assert load_study(str(tmp_path / "margins.toml"), changes=["until_settled=true"]) == study
+    assert load_study(str(tmp_path / "margins.toml"), changes={"until_settled": True}) == study
     study_results(study, tmp_path)
     assert stored_study(next((tmp_path / "studies").glob("*/study.json"))) == study
     with pytest.raises(InputError, match=r"until_settled\.first must be at least 2 seeds.*got 1"):
-        load_study("tiny", changes=["until_settled.first=1"])
+        load_study("tiny", changes={"until_settled.first": 1})
     with pytest.raises(InputError, match=r"until_settled\.limit must be at least until_settled\.first, 3; got 2"):
-        load_study("tiny", changes=["until_settled.limit=2"])
+        load_study("tiny", changes={"until_settled.limit": 2})
     with pytest.raises(InputError, match=r"no key 'until_settled\.waves'.*Did you mean 'wave'"):
-        load_study("tiny", changes=["until_settled.waves=2"])
-    with pytest.raises(InputError, match="until_settled is true, false or a table"):
-        load_study("tiny", changes=["until_settled=3"])
+        load_study("tiny", changes={"until_settled.waves": 2})
+    with pytest.raises(InputError, match="until_settled is a table"):
+        load_study("tiny", changes={"until_settled": 3})

@@ -9,6 +9,7 @@ import torch
 
 from fairground.records.events import BatchTrained
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 from fairground.training.torchrun import joined
 
@@ -21,4 +22,4 @@ if __name__ == "__main__":
             if isinstance(event, BatchTrained) and next(batches) == 9 and group.is_leader:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        run(load_run(overrides=sys.argv[2:]), home=Path(sys.argv[1]), listen=listen, group=group)
+        run(load_run(overrides=parse_overrides(sys.argv[2:])), home=Path(sys.argv[1]), listen=listen, group=group)

@@ -8,6 +8,7 @@ import pytest
 from fairground.records.events import Event, SignFound
 from fairground.records.record import Finding, RunRecord
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 from tests.training.ill_losses import ILL
 from tests.training.tiny import tiny
@@ -43,7 +44,9 @@ def test_hubs_are_named(tmp_path: Path) -> None:
     words = ("split.validation=0.5", "head=linear", "optimiser.lr=0.05", "training.batch_size=16", "training.epochs=3")
     spec = load_run(
         protocol="features",
-        overrides=[f"data.path={tmp_path / 'noise.npz'}", "loss=tests.training.ill_losses:OneSidedLoss", *words],
+        overrides=parse_overrides(
+            [f"data.path={tmp_path / 'noise.npz'}", "loss=tests.training.ill_losses:OneSidedLoss", *words]
+        ),
     )
     found = findings_of(run(spec, home=tmp_path))["hubs"]
     assert "neighbours of very many" in found.sentence

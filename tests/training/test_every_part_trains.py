@@ -9,6 +9,7 @@ from fairground.errors import DataError
 from fairground.spec.catalogue import list_room
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
+from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 from tests.training.tiny import TINY, tiny
 
@@ -50,7 +51,7 @@ def test_every_trunk_trains_and_resumes(trunk: str, tmp_path: Path) -> None:
     words += ["data.n_classes=8", "data.per_class=4", "data.size=32", "optimiser.name=sgd", "training.epochs=1"]
     words += ["training.batch_size=8", "training.batches_per_epoch=2", "training.freeze_batch_norm=stats"]
     said = {word.partition("=")[0]: word for word in (*words, f"trunk={trunk}", *TRUNKS.get(trunk, ()))}
-    stop_and_resume(load_run(overrides=list(said.values())), tmp_path, after=1)
+    stop_and_resume(load_run(overrides=parse_overrides(list(said.values()))), tmp_path, after=1)
 
 
 def stop_and_resume(spec: RunSpec, home: Path, *, after: int) -> None:

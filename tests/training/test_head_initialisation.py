@@ -9,6 +9,7 @@ import torch
 from fairground.errors import InputError
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
+from fairground.spec.settings import parse_overrides
 from fairground.training.assemble import assemble, start_head
 from fairground.training.run import run
 from tests.training.tiny import TINY
@@ -16,7 +17,9 @@ from tests.training.tiny import TINY
 
 def spec_of(*overrides: str) -> RunSpec:
     words = [word for word in TINY if not word.startswith("head.")]
-    return load_run(overrides=list({word.partition("=")[0]: word for word in (*words, *overrides)}.values()))
+    return load_run(
+        overrides=parse_overrides(list({word.partition("=")[0]: word for word in (*words, *overrides)}.values()))
+    )
 
 
 def test_a_pca_head_gives_centred_uncorrelated_embeddings_of_the_training_split() -> None:
@@ -54,9 +57,9 @@ def test_features_without_a_head_can_be_measured_but_not_trained(tmp_path: Path)
     np.savez(tmp_path / "made.npz", features=rows, labels=np.arange(64) // 4)
     words = ["data=features", f"data.path={tmp_path / 'made.npz'}", "trunk=features", "transform=plain"]
     words += ["head=identity", "training.batch_size=8", "sampler.per_class=2"]
-    spec = load_run(overrides=[*words, "training.epochs=1"])
+    spec = load_run(overrides=parse_overrides([*words, "training.epochs=1"]))
     with pytest.raises(InputError, match=r"trunk features with head identity has no weights to train.*epochs=0"):
         assemble(spec)
-    record = run(load_run(overrides=[*words, "training.epochs=0"]), home=tmp_path)
+    record = run(load_run(overrides=parse_overrides([*words, "training.epochs=0"])), home=tmp_path)
     assert record.state == "done"
     assert record.score("recall@1", "test") is not None

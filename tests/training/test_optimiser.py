@@ -7,6 +7,7 @@ from torch import nn
 from fairground.errors import InputError
 from fairground.spec.load import load_run
 from fairground.spec.run import OptimiserSpec
+from fairground.spec.settings import parse_overrides
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
@@ -104,4 +105,4 @@ def test_refusals(settings, complaint):
 def test_a_frozen_trunk_needs_something_else_to_train():
     words = [word for word in tiny_words() if not word.startswith("head.")]
     with pytest.raises(InputError, match="frozen_trunk_epochs leaves nothing to train: head identity and loss"):
-        assemble(load_run(overrides=[*words, "head=identity", "optimiser.frozen_trunk_epochs=1"]))
+        assemble(load_run(overrides=parse_overrides([*words, "head=identity", "optimiser.frozen_trunk_epochs=1"])))

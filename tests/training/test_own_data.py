@@ -8,6 +8,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.records.run_folder import RunFolder
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 from tests.datasets import pictures
 
@@ -31,7 +32,7 @@ def text(path):
 def run_on(home, *words):
     """Return the record of a tiny run, the words coming after the tiny settings."""
     said = {word.partition("=")[0]: word for word in (*SMALL, *words)}
-    return run(load_run(overrides=list(said.values())), home=home / "runs")
+    return run(load_run(overrides=parse_overrides(list(said.values()))), home=home / "runs")
 
 
 def test_a_folder_of_class_folders(tmp_path):

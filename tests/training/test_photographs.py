@@ -7,6 +7,7 @@ import torch
 
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
+from fairground.spec.settings import parse_overrides
 from fairground.training.loop import StoppedError
 from fairground.training.run import run
 from tests.loading.pictures import photo
@@ -45,7 +46,7 @@ def spec_of(root: Path, *overrides: str) -> RunSpec:
         "training.batches_per_epoch=5",
     )
     said = {word.partition("=")[0]: word for word in (*words, *overrides)}
-    return load_run(overrides=list(said.values()))
+    return load_run(overrides=parse_overrides(list(said.values())))
 
 
 @pytest.mark.parametrize("prepared", [0, 36])

@@ -15,6 +15,7 @@ from fairground.records.run_folder import RunFolder
 from fairground.spec.card import declaration
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 from tests.training.tiny import tiny
 
@@ -145,7 +146,7 @@ def test_principal_axes_of_the_evaluated_images_are_the_papers_way(tmp_path: Pat
         "evaluation.principal_axes=5",
         "evaluation.metrics=['recall@1', 'map@r']",
     ]
-    spec = load_run(protocol="features", overrides=words)
+    spec = load_run(protocol="features", overrides=parse_overrides(words))
     record = run(spec, home=tmp_path)
     test = labels >= 6
     embeddings = pretrained_embeddings(torch.from_numpy(features[test]), dim=5)
@@ -153,9 +154,9 @@ def test_principal_axes_of_the_evaluated_images_are_the_papers_way(tmp_path: Pat
     assert {name: record.score(name) for name in wanted} == pytest.approx(wanted)
     assert "5 principal axes of the EVALUATED IMAGES" in declaration(spec)["embeddings when measured"]
     with pytest.raises(InputError, match=r"evaluation.principal_axes is for networks that are not trained"):
-        load_run(protocol="features", overrides=[words[0], "evaluation.principal_axes=5"])
+        load_run(protocol="features", overrides=parse_overrides([words[0], "evaluation.principal_axes=5"]))
     assert name_of(load_run(protocol="laptop")) == name_of(
-        load_run(protocol="laptop", overrides=["evaluation.principal_axes=0"])
+        load_run(protocol="laptop", overrides={"evaluation.principal_axes": 0})
     )
 
 

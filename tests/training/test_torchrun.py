@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec.load import load_run
+from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 from fairground.training.torchrun import convert_batch_norms, shard_slice
 from tests.patience import PATIENCE
@@ -65,7 +66,7 @@ def test_two_processes_fill_one_cache_of_frozen_stages(tmp_path: Path, monkeypat
     finished = torchrun("fairground", "train", "--home", str(tmp_path / "home"), "--json", *words)
     assert finished.returncode == 0, finished.stderr
     monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "alone"))
-    alone = json.loads(run(load_run(overrides=words), home=tmp_path / "one").to_json())
+    alone = json.loads(run(load_run(overrides=parse_overrides(words)), home=tmp_path / "one").to_json())
     together = json.loads(finished.stdout)
     found, wanted = ({score["metric"]: score["value"] for score in told["scores"]} for told in (together, alone))
     assert found == pytest.approx(wanted, abs=1e-3)
@@ -84,7 +85,7 @@ def test_a_run_is_stopped_resumed_and_stored_once_by_the_leader(tmp_path: Path) 
     assert told["name"] == name
     assert any("trained by 2 processes" in note for note in told["notes"])
     assert len(Store(tmp_path).events(kind="test opened")) == 1
-    wanted = json.loads(run(load_run(overrides=words), home=tmp_path / "alone").to_json())
+    wanted = json.loads(run(load_run(overrides=parse_overrides(words)), home=tmp_path / "alone").to_json())
     losses = [row["loss"] for row in wanted["epochs"][1:]]
     assert [row["loss"] for row in told["epochs"][1:]] == pytest.approx(losses, rel=1e-5)
     assert told["best_epoch"] == wanted["best_epoch"]

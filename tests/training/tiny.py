@@ -2,6 +2,7 @@
 
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
+from fairground.spec.settings import parse_overrides
 
 TINY = (
     "data=synthetic",
@@ -24,4 +25,4 @@ def tiny_words(*overrides: str) -> list[str]:
 
 def tiny(*overrides: str) -> RunSpec:
     """Return the tiny spec with some keys said otherwise."""
-    return load_run(overrides=tiny_words(*overrides))
+    return load_run(overrides=parse_overrides(tiny_words(*overrides)))

@@ -21,7 +21,7 @@ from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.loading.class_folders import class_folders, sub_folders
 from fairground.loading.image_dataset import OfficialDataset, class_folder_table, first_with, photo_table
-from fairground.spec.counts import Counts
+from fairground.spec.declarations import Counts
 
 SOURCE = (
     "Cars196 is the 'Stanford Cars Dataset' of the Stanford AI Lab: give the folder that has cars_annos.mat and "

@@ -29,7 +29,7 @@ from fairground.loading.image_dataset import (
     photo_table,
     read_words,
 )
-from fairground.spec.counts import Counts
+from fairground.spec.declarations import Counts
 
 SOURCE = (
     "CUB-200-2011 is at the Caltech Vision Lab's page 'Perona Lab - CUB-200-2011': unpack CUB_200_2011.tgz and give "

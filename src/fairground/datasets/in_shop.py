@@ -20,7 +20,7 @@ import numpy as np
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError, require
 from fairground.loading.image_dataset import OfficialDataset, first_with, photo_table, read_words
-from fairground.spec.counts import Counts
+from fairground.spec.declarations import Counts
 
 N_QUERIES = 14218
 LIST = "list_eval_partition.txt"

@@ -18,7 +18,7 @@ import numpy as np
 from fairground.contracts.table import ImageTable
 from fairground.errors import DataError
 from fairground.loading.image_dataset import OfficialDataset, first_with, integers, photo_table, read_words
-from fairground.spec.counts import Counts
+from fairground.spec.declarations import Counts
 
 SOURCE = (
     "Stanford Online Products is on the page 'Deep Metric Learning via Lifted Structured Feature Embedding' of the "

@@ -20,7 +20,7 @@ from fairground.loading import transform_steps
 from fairground.loading.class_folders import ClassFolders, refuse_archive
 from fairground.loading.decoding import for_each, open_picture, picture_size
 from fairground.loading.resized_images import PreparedImages
-from fairground.spec.counts import Counts
+from fairground.spec.declarations import Counts
 
 #: of each file this many bytes at either end are part of the fingerprint
 _END_BYTES = 4096

@@ -12,9 +12,8 @@ from typing import Any
 from fairground.papers.published import PublishedRow, PublishedTable, published_tables
 from fairground.records.record import RunRecord
 from fairground.spec.identity import flatten, to_plain
-from fairground.spec.procedures import SearchProcedure
 from fairground.spec.space import Range, range_to_plain
-from fairground.spec.study_jobs import UNSAID, StudyJob, jobs_of
+from fairground.spec.study import UNSAID, SearchProcedure, StudyJob, jobs_of
 from fairground.spec.study_load import load_study
 
 #: settings that do not change a score: which fold, and what else is measured

@@ -14,8 +14,8 @@ from fairground.errors import StoreError, require
 from fairground.files import parse_json
 from fairground.spec.identity import canonical_json, text_without_seed
 from fairground.spec.measurement_names import declared_metric
-from fairground.spec.procedures import SearchProcedure, SeedProcedure
 from fairground.spec.settings import Value
+from fairground.spec.study import SearchProcedure, SeedProcedure
 
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed", "pruned"]

@@ -133,7 +133,7 @@ def resolved(name: str, known: Sequence[str], root: Path) -> str:
     return found[0]
 
 
-def stored_spec(folder: RunFolder, overrides: Overrides | Sequence[str] = (), *, origin: str = COMMAND_LINE) -> RunSpec:
+def stored_spec(folder: RunFolder, overrides: Overrides | None = None, *, origin: str = COMMAND_LINE) -> RunSpec:
     """Return the spec of a run that was begun, with `overrides`; refuse a file that is not the spec of this run."""
     plain = read_json(folder.spec, error=StoreError)
     # The hash of the file as it is: a later version may add defaults, which would change the hash of the spec.

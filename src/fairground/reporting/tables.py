@@ -20,7 +20,7 @@ from fairground.records.record import RunRecord, SplitName
 from fairground.reporting.methods import ClassScores, Method, methods_of
 from fairground.spec.catalogue import nearest
 from fairground.spec.measurement_names import in_unit
-from fairground.spec.procedures import SeedProcedure
+from fairground.spec.study import SeedProcedure
 from fairground.studies.final_runs import plan_of_waves, wave_of
 from fairground.studies.status import WaveStatus
 

@@ -41,14 +41,8 @@ class AdaptationSpec:
         return self.steps + self.depth_steps > 0
 
     def to_plain(self) -> dict[str, Any]:
-        return {
-            "run": to_plain(self.run),
-            "steps": self.steps,
-            "depth": self.depth,
-            "depth_steps": self.depth_steps,
-            "depth_lr": self.depth_lr,
-        }
+        return {**vars(self), "run": to_plain(self.run)}
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "AdaptationSpec":
-        return cls(run=run_from_plain(data["run"]), **{key: value for key, value in data.items() if key != "run"})
+        return cls(**{**data, "run": run_from_plain(data["run"])})

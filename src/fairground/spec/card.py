@@ -1,4 +1,4 @@
-"""The declaration card of a run: all that decides whether its numbers may stand beside others, in plain words."""
+"""The declaration card of a run: everything that decides whether its numbers are comparable, in plain language."""
 
 from collections.abc import Mapping
 
@@ -19,73 +19,6 @@ _SAMPLERS: Mapping[str, tuple[str, Value]] = {
     "distance_distribution": ("cost", "roth_code"),
     "greedy_coreset": ("roth_code", True),
 }
-
-
-def changes(spec: RunSpec, protocol: RunSpec, *, unsaid: str) -> dict[str, str]:
-    """Return what a run changes in its protocol, by dotted setting, each as `ours (protocol: theirs)`.
-
-    Of a part that is another component than the protocol's, its name and what both take are compared. What the
-    protocol leaves to the user, `unsaid`, is no change.
-    """
-    ours, theirs = flatten(to_plain(spec)), flatten(to_plain(protocol))
-    found = {key: (ours[key], theirs[key]) for key in ours if theirs.get(key, ours[key]) not in (ours[key], unsaid)}
-    return {key: f"{here} (protocol: {there})" for key, (here, there) in found.items()}
-
-
-def declaration(spec: RunSpec) -> dict[str, str]:
-    """Return the card, heading by heading; nothing that decides a digit is left out."""
-    optimiser, training = spec.optimiser, spec.training
-    rates = {"trunk": optimiser.lr, "head": optimiser.head_lr, "loss": optimiser.loss_lr}
-    words = ", ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate is not None)
-    momentum = f", momentum {optimiser.momentum:g}" if optimiser.momentum else ""
-    length = f"{training.batches_per_epoch} batches" if training.batches_per_epoch else "one pass over the data"
-    patience = f"; stops {training.patience} epochs after the best" if training.patience else ""
-    return {
-        "protocol": spec.protocol,
-        "data": _part(spec.data),
-        "split": _part(spec.split),
-        "preprocessing": _part(spec.transform),
-        "network": _part(spec.trunk) + _trainable(training),
-        "batch norm": _BATCH_NORM[training.freeze_batch_norm],
-        "head": _part(spec.head),
-        "loss": _part(spec.loss),
-        "miner": _part(spec.miner),
-        "regulariser": _part(spec.regulariser),
-        "batches": f"{training.batch_size} images; {_part(spec.sampler)}",
-        "optimiser": f"{optimiser.name}, rates: {words}{momentum}; weight decay {optimiser.weight_decay:g}, "
-        f"of the loss' own weights {optimiser.loss_weight_decay:g}{_course(optimiser)}",
-        "length": f"up to {training.epochs} epochs of {length}{patience}" if training.epochs else "not trained",
-        "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}"
-        + (f", gradients cached over chunks of {training.gradient_chunk}" if training.gradient_chunk else ""),
-        "selection": _selection(spec),
-        "metrics": ", ".join(spec.evaluation.metrics),
-        "analyses of the training split": ", ".join(spec.evaluation.analyses) or "none",
-        "embeddings when measured": _axes(spec)
-        + _NORMALISE[spec.evaluation.normalise]
-        + f"; queries without a classmate are {_LONE[spec.evaluation.lone]}",
-        "test split": _test(spec),
-        "seed": str(spec.seed),
-    }
-
-
-def _course(optimiser: OptimiserSpec) -> str:
-    """Say how rates and weights are treated over the run, where it is not plainly."""
-    steps = f"times {optimiser.step_factor:g} every {_epochs(optimiser.step_epochs)}"
-    shapes = {"constant": "", "cosine": "rates fall to 0 by a cosine", "step": f"rates {steps}"}
-    said = [
-        f"rates rise linearly over {_epochs(optimiser.warmup_epochs)}" if optimiser.warmup_epochs else "",
-        shapes[optimiser.schedule],
-        f"trunk frozen for the first {_epochs(optimiser.frozen_trunk_epochs)}" if optimiser.frozen_trunk_epochs else "",
-        f"gradient clipped to norm {optimiser.clip_norm:g}" if optimiser.clip_norm else "",
-        f"weights averaged with decay {optimiser.average:g}" if optimiser.average else "",
-    ]
-    return "".join(f"; {word}" for word in said if word)
-
-
-def _epochs(n: float) -> str:
-    return f"{n:g} epoch{'' if n == 1 else 's'}"
-
-
 _BATCH_NORM: Mapping[str, str] = {
     "none": "learns its statistics and weights",
     "stats": "statistics frozen, weights learnt",
@@ -99,9 +32,70 @@ _NORMALISE: Mapping[bool | None, str] = {
 _LONE: Mapping[str, str] = {"drop": "left out", "zero": "counted as misses"}
 
 
-def _axes(spec: RunSpec) -> str:
-    axes = spec.evaluation.principal_axes
-    return f"on {axes} principal axes of the EVALUATED IMAGES, labels unseen; " if axes else ""
+def changes(spec: RunSpec, protocol: RunSpec, *, unsaid: str) -> dict[str, str]:
+    """Return what a run changes in its protocol, by dotted setting, each as `ours (protocol: theirs)`.
+
+    Of a part that is another component than the protocol's, its name and what both take are compared. What the
+    protocol leaves to the user, `unsaid`, is no change.
+    """
+    ours, theirs = flatten(to_plain(spec)), flatten(to_plain(protocol))
+    changed = [key for key in ours if theirs.get(key, ours[key]) not in (ours[key], unsaid)]
+    return {key: f"{ours[key]} (protocol: {theirs[key]})" for key in changed}
+
+
+def declaration(spec: RunSpec) -> dict[str, str]:
+    """Return the card, heading by heading; nothing that decides a result is left out."""
+    optimiser, training, evaluation = spec.optimiser, spec.training, spec.evaluation
+    length = f"{training.batches_per_epoch} batches" if training.batches_per_epoch else "one pass over the data"
+    patience = f"; stops {training.patience} epochs after the best" if training.patience else ""
+    chunks = f", gradients cached over chunks of {training.gradient_chunk}" if training.gradient_chunk else ""
+    axes = evaluation.principal_axes
+    seen_on = f"on {axes} principal axes of the EVALUATED IMAGES, labels unseen; " if axes else ""
+    return {
+        "protocol": spec.protocol,
+        "data": _part(spec.data),
+        "split": _part(spec.split),
+        "preprocessing": _part(spec.transform),
+        "network": _part(spec.trunk) + _trainable(training),
+        "batch norm": _BATCH_NORM[training.freeze_batch_norm],
+        "head": _part(spec.head),
+        "loss": _part(spec.loss),
+        "miner": _part(spec.miner),
+        "regulariser": _part(spec.regulariser),
+        "batches": f"{training.batch_size} images; {_part(spec.sampler)}",
+        "optimiser": _optimiser(optimiser),
+        "length": f"up to {training.epochs} epochs of {length}{patience}" if training.epochs else "not trained",
+        "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}{chunks}",
+        "selection": _selection(spec),
+        "metrics": ", ".join(evaluation.metrics),
+        "analyses of the training split": ", ".join(evaluation.analyses) or "none",
+        "embeddings when measured": f"{seen_on}{_NORMALISE[evaluation.normalise]}"
+        f"; queries without a classmate are {_LONE[evaluation.lone]}",
+        "test split": _test(spec),
+        "seed": str(spec.seed),
+    }
+
+
+def _optimiser(optimiser: OptimiserSpec) -> str:
+    rates = {"trunk": optimiser.lr, "head": optimiser.head_lr, "loss": optimiser.loss_lr}
+    listed = ", ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate is not None)
+    momentum = f", momentum {optimiser.momentum:g}" if optimiser.momentum else ""
+    steps = f"rates times {optimiser.step_factor:g} every {_epochs(optimiser.step_epochs)}"
+    frozen = optimiser.frozen_trunk_epochs
+    parts = [
+        f"{optimiser.name}, rates: {listed}{momentum}",
+        f"weight decay {optimiser.weight_decay:g}, of the loss' own weights {optimiser.loss_weight_decay:g}",
+        f"rates rise linearly over {_epochs(optimiser.warmup_epochs)}" if optimiser.warmup_epochs else "",
+        {"constant": "", "cosine": "rates fall to 0 by a cosine", "step": steps}[optimiser.schedule],
+        f"trunk frozen for the first {_epochs(frozen)}" if frozen else "",
+        f"gradient clipped to norm {optimiser.clip_norm:g}" if optimiser.clip_norm else "",
+        f"weights averaged with decay {optimiser.average:g}" if optimiser.average else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _epochs(n: float) -> str:
+    return f"{n:g} epoch{'' if n == 1 else 's'}"
 
 
 def _trainable(training: TrainingSpec) -> str:
@@ -109,9 +103,8 @@ def _trainable(training: TrainingSpec) -> str:
         return ""
     count = training.trainable.partition(":")[2]
     some = "only its last stage trains" if count == "1" else f"only its last {count} stages train"
-    what = some if count else "none of it trains"
     views = f"{training.views} augmented views of each image kept" if training.views else "augmented anew in each step"
-    return f"; {what}, {views}"
+    return f"; {some if count else 'none of it trains'}, {views}"
 
 
 def _part(part: ComponentSpec | None) -> str:
@@ -125,7 +118,7 @@ def _shown(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return "[" + ", ".join(_shown(item) for item in value) + "]"
+        return "[" + ", ".join(map(_shown, value)) + "]"
     if isinstance(value, float):
         return f"{value:g}"
     return "none" if value is None else str(value) or '""'
@@ -151,40 +144,41 @@ def _test(spec: RunSpec) -> str:
 def paper_settings(spec: RunSpec) -> dict[str, str]:
     """Return the lines for the card of a run under a paper's protocol; nothing for other runs."""
     paper, _, data = spec.protocol.partition("-")
-    prefix = _PAPERS.get(paper)
-    if prefix is None or spec.training.epochs == 0 or spec.loss.name not in list_names("losses"):
+    prefix, loss = _PAPERS.get(paper), spec.loss.name
+    if prefix is None or spec.training.epochs == 0 or loss not in list_names("losses"):
         return {}
-    known = {name: settings for name, settings in presets(spec.loss.name).items() if name.startswith(prefix)}
+    known = {name: settings for name, settings in presets(loss).items() if name.startswith(prefix)}
     if not known:
-        return {"settings of the loss": f"not the paper's: {paper} does not have {spec.loss.name}"}
-    fitting = [name for name, settings in known.items() if _has(spec, name, settings)]
-    # The data set's own preset says most; the shortest name is the plainest of those that say the same.
-    found = min(fitting, key=lambda name: (not name.endswith(data), len(name)), default=None)
-    suggested = min(known, key=lambda name: (not name.endswith(data), len(name)))
-    named = f"loss={spec.loss.name}@{found or suggested}"
-    lines = {"settings of the loss": f"those of the paper: {named}" if found else f"NOT the paper's: write {named}"}
+        return {"settings of the loss": f"not the paper's: {paper} does not have {loss}"}
+    # The data set's own preset comes first, then the shortest name: the plainest of those that are the same.
+    names = sorted(known, key=lambda name: (not name.endswith(data), len(name)))
+    found = next((name for name in names if _has(spec, name, known[name])), None)
+    if found is None:
+        lines = {"settings of the loss": f"NOT the paper's: write loss={loss}@{names[0]}"}
+    else:
+        lines = {"settings of the loss": f"those of the paper: loss={loss}@{found}"}
     if prefix == "roth":
-        lines |= {"text or code": _followed(spec.loss.name, found, known)} if found else {}
+        lines |= {"text or code": _followed(loss, found, known)} if found else {}
         lines |= _batches(spec)
     return lines
 
 
 def _has(spec: RunSpec, preset: str, settings: Mapping[str, object]) -> bool:
-    """Tell whether a run has all that a preset says, under its own protocol."""
+    """Tell whether a run has everything that a preset sets, under its own protocol."""
     theirs = load_run(protocol=spec.protocol, overrides={"loss": f"{spec.loss.name}@{preset}"}, unsaid="")
     ours, wanted = flatten(to_plain(spec)), flatten(to_plain(theirs))
-    said = [key for key in wanted if key in settings or (key.startswith("loss.") and key in ours)]
-    return all(ours.get(key) == wanted[key] for key in said)
+    compared = [key for key in wanted if key in settings or (key.startswith("loss.") and key in ours)]
+    return all(ours.get(key) == wanted[key] for key in compared)
 
 
 def _batches(spec: RunSpec) -> dict[str, str]:
     setting, code = _SAMPLERS.get(spec.sampler.name, ("", None))
     if not setting:
         return {}
-    is_code = spec.sampler.settings.get(setting) == code
     word = f"sampler.{setting}={str(code).lower()}"
-    said = f"as the released code draws them ({word})" if is_code else f"as the text says; {word} is the code as run"
-    return {"text or code, batches": said}
+    is_code = spec.sampler.settings.get(setting) == code
+    line = f"as the released code draws them ({word})" if is_code else f"as the text says; {word} is the code as run"
+    return {"text or code, batches": line}
 
 
 def _followed(loss: str, preset: str, known: Mapping[str, object]) -> str:

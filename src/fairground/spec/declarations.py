@@ -8,6 +8,7 @@ that is named by dotted path nothing is read.
 
 import ast
 import builtins
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -20,9 +21,18 @@ from typing import Any, Literal, NamedTuple
 
 from fairground.errors import require
 from fairground.spec import catalogue
-from fairground.spec.counts import Counts
-from fairground.spec.settings import Value, plain_value
+from fairground.spec.settings import Value
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real
+
+
+class Counts(NamedTuple):
+    """How many classes and images the two halves of a published data set have, written at it as literals."""
+
+    train_classes: int
+    train_images: int
+    test_classes: int
+    test_images: int
+
 
 #: constructor arguments that training supplies by name or, like a sampler's seed, leaves out; a spec may not set them
 SUPPLIED: Mapping[str, frozenset[str]] = {
@@ -74,7 +84,7 @@ def settings_of(room: str, name: str) -> Mapping[str, Setting]:
                 found[argument.arg] = Setting(
                     annotation=ast.unparse(argument.annotation),
                     hint=_evaluated(argument.annotation, module),
-                    default=None if default is None else plain_value(ast.literal_eval(default)),
+                    default=None if default is None else json.loads(json.dumps(ast.literal_eval(default))),
                     is_required=default is None,
                 )
     return found

@@ -1,4 +1,4 @@
-"""One run, fully said: what is trained on what, how, and how it is judged."""
+"""One run: what is trained on what, how, and how it is judged."""
 
 import re
 from collections.abc import Mapping
@@ -47,18 +47,6 @@ class OptimiserSpec:
     average: float = field(default=0.0, metadata=LATER)
 
     def __post_init__(self) -> None:
-        self._check_rates()
-        for key in ("warmup_epochs", "clip_norm"):
-            value = getattr(self, key)
-            require(0 <= value < float("inf"), f"optimiser.{key} must be a number from 0; got {value}")
-        require(0 <= self.average < 1, f"optimiser.average is a decay in [0, 1), like 0.99; got {self.average}")
-        _integer("optimiser.frozen_trunk_epochs", self.frozen_trunk_epochs, 0)
-        _integer("optimiser.step_epochs", self.step_epochs, 1)
-        require(0 < self.step_factor <= 1, f"optimiser.step_factor must be in (0, 1]; got {self.step_factor}")
-        is_stepped = self.schedule == "step" or (self.step_epochs, self.step_factor) == (10, 0.1)
-        require(is_stepped, "optimiser.step_epochs and step_factor are for optimiser.schedule=step")
-
-    def _check_rates(self) -> None:
         for key in ("lr", "head_lr", "loss_lr"):
             rate = getattr(self, key)
             require(rate is None or 0 <= rate <= 100, f"optimiser.{key} must be in [0, 100]; got {rate}")
@@ -66,11 +54,19 @@ class OptimiserSpec:
             decay = getattr(self, key)
             require(0 <= decay <= 1, f"optimiser.{key} must be in [0, 1]; got {decay}")
         require(0 <= self.momentum < 1, f"optimiser.momentum must be in [0, 1); got {self.momentum}")
-        has_momentum = self.name in ("sgd", "rmsprop")
         require(
-            has_momentum or self.momentum == 0,
+            self.name in ("sgd", "rmsprop") or self.momentum == 0,
             f"optimiser.momentum is for sgd and rmsprop; {self.name} has its own, so leave it at 0",
         )
+        for key in ("warmup_epochs", "clip_norm"):
+            value = getattr(self, key)
+            require(0 <= value < float("inf"), f"optimiser.{key} must be a number from 0; got {value}")
+        require(0 <= self.average < 1, f"optimiser.average is a decay in [0, 1), like 0.99; got {self.average}")
+        at_least(0, {"optimiser.frozen_trunk_epochs": self.frozen_trunk_epochs})
+        at_least(1, {"optimiser.step_epochs": self.step_epochs})
+        require(0 < self.step_factor <= 1, f"optimiser.step_factor must be in (0, 1]; got {self.step_factor}")
+        is_stepped = self.schedule == "step" or (self.step_epochs, self.step_factor) == (10, 0.1)
+        require(is_stepped, "optimiser.step_epochs and step_factor are for optimiser.schedule=step")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,18 +92,14 @@ class TrainingSpec:
     views: int = field(default=4, metadata=LATER)
 
     def __post_init__(self) -> None:
-        _integer("training.views", self.views, 0)
+        at_least(1, {f"training.{key}": getattr(self, key) for key in ("batch_size", "validate_every")})
+        counts = ("epochs", "batches_per_epoch", "patience", "gradient_chunk", "views")
+        at_least(0, {f"training.{key}": getattr(self, key) for key in counts})
         require(
             re.fullmatch(r"all|head|last:[1-9][0-9]*", self.trainable) is not None,
             "training.trainable must be all, head, or last:N for the last N stages of the trunk, like last:2; got "
             f"{self.trainable!r}",
         )
-        _integer("training.batch_size", self.batch_size, 1)
-        _integer("training.epochs", self.epochs, 0)
-        _integer("training.batches_per_epoch", self.batches_per_epoch, 0)
-        _integer("training.validate_every", self.validate_every, 1)
-        _integer("training.patience", self.patience, 0)
-        _integer("training.gradient_chunk", self.gradient_chunk, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +128,8 @@ class EvaluationSpec:
     principal_axes: int = field(default=0, metadata=LATER)
 
     def __post_init__(self) -> None:
-        _integer("evaluation.clustering_seeds", self.clustering_seeds, 1)
-        _integer("evaluation.principal_axes", self.principal_axes, 0)
+        at_least(1, {"evaluation.clustering_seeds": self.clustering_seeds})
+        at_least(0, {"evaluation.principal_axes": self.principal_axes})
         require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
         require(
             self.select_by in self.metrics,
@@ -160,7 +152,7 @@ class EvaluationSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
-    """Everything that decides the digits of a run. Where it runs, and how it is watched, is not part of it."""
+    """Everything that decides the results of a run. Where it runs, and how it is watched, is not part of it."""
 
     protocol: str
     data: ComponentSpec
@@ -178,7 +170,7 @@ class RunSpec:
     seed: int
 
     def __post_init__(self) -> None:
-        _integer("seed", self.seed, 0)
+        at_least(0, {"seed": self.seed})
         require(self.seed < 2**63, f"seed must be below 2**63; got {self.seed}")
         require(
             self.evaluation.principal_axes == 0 or self.training.epochs == 0,
@@ -187,7 +179,7 @@ class RunSpec:
         )
 
 
-#: which room each part of a run lives in
+#: the room of each part of a run
 ROOM_OF: Mapping[str, str] = {
     "data": "datasets",
     "split": "splits",
@@ -199,9 +191,10 @@ ROOM_OF: Mapping[str, str] = {
     "regulariser": "regularisers",
     "sampler": "samplers",
 }
-#: parts that may be left out by saying `none`
+#: parts that may be `none`
 OPTIONAL = frozenset({"miner", "regulariser"})
 
 
-def _integer(key: str, value: int, least: int) -> None:
-    require(value >= least, f"{key} must be at least {least}; got {value}")
+def at_least(least: int, values: Mapping[str, int]) -> None:
+    for key, value in values.items():
+        require(value >= least, f"{key} must be at least {least}; got {value}")

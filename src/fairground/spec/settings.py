@@ -40,11 +40,6 @@ def parse_overrides(texts: Iterable[str]) -> dict[str, Value]:
     return found
 
 
-def typed(overrides: "Overrides | Sequence[str]") -> Overrides:
-    """Return overrides as typed values, those of a command line parsed."""
-    return overrides if isinstance(overrides, Mapping) else parse_overrides(overrides)
-
-
 def parse_value(text: str) -> Value:
     """Read a TOML value; a bare word is text, `none` is nothing."""
     if text.lower() in ("none", "null"):
@@ -72,27 +67,14 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def plain_value(value: object) -> Value:
-    """Return a literal as JSON has it: tuples become lists."""
-    if isinstance(value, tuple | list):
-        return [plain_value(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): plain_value(item) for key, item in value.items()}
-    assert value is None or isinstance(value, str | int | float | bool), f"{value!r} is not a plain value"
-    return value
-
-
-def from_mapping(
-    kind: type[Kind], data: Mapping[str, Any], *, section: str, origin: Callable[[str], str] = lambda _: ""
-) -> Kind:
-    """Return the dataclass that a table describes; `origin` says where a key was given, for errors."""
+def from_mapping(kind: type[Kind], data: Mapping[str, Any], *, section: str, origin: Callable[[str], str]) -> Kind:
+    """Return the dataclass that a table describes; `origin` is where a key was given, for errors."""
     hints = get_type_hints(kind)
     values = {}
     for key, value in data.items():
-        where = f"{origin(key)}: " if origin(key) else ""
-        dotted = f"{section}.{key}".removeprefix(".")
-        require(key in hints, f"{where}no key '{dotted}'.{nearest(key, hints)} There are: {', '.join(hints)}.")
-        values[key] = fit(f"{where}{dotted}", hints[key], value)
+        hint = f"{nearest(key, hints)} There are: {', '.join(hints)}."
+        require(key in hints, f"{origin(key)}: no key '{section}.{key}'.{hint}")
+        values[key] = fit(f"{origin(key)}: {section}.{key}", hints[key], value)
     return kind(**values)
 
 

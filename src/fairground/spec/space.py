@@ -3,15 +3,13 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count, product
+from itertools import product
 from typing import Any, Literal
 
 from fairground.errors import require
 from fairground.spec.settings import Value
 
 Unit = Literal["radians", "degrees"]
-#: how many radians each unit is
-_RADIANS: Mapping[Unit, float] = {"radians": 1.0, "degrees": math.pi / 180}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,21 +62,20 @@ class Choice:
 Range = Real | LogReal | Integer | Choice
 _KINDS: Mapping[str, type[Range]] = {kind.__name__: kind for kind in (Real, LogReal, Integer, Choice)}
 
-#: significant digits of a grid's settings
-_DIGITS = 6
-#: as a share of the range: a search rarely lands on the edge to the last digit
-NEAR = 0.01
+#: significant digits of a setting: a table can print it whole
+DIGITS = 6
 
 
 def end_of(searched: Range | None, value: object) -> str | None:
-    """Return which end of the range the value lies on, "lower" or "upper"; choices have no ends."""
+    """Return which end of the range the value is on, "lower" or "upper"; choices have no ends."""
     if not isinstance(searched, Real | LogReal | Integer) or not isinstance(value, int | float) or value is True:
         return None
     at, low, high = float(value), float(searched.low), float(searched.high)
     if isinstance(searched, LogReal):
-        # What lies outside the range is beyond the bound, whatever its logarithm would be.
+        # What is outside the range is beyond the bound, whatever its logarithm would be.
         at, low, high = math.log(max(at, low)), math.log(low), math.log(high)
-    slack = 0.0 if isinstance(searched, Integer) else NEAR * (high - low)
+    # A search rarely ends exactly on the edge.
+    slack = 0.0 if isinstance(searched, Integer) else 0.01 * (high - low)
     return "lower" if at <= low + slack else "upper" if at >= high - slack else None
 
 
@@ -98,23 +95,15 @@ def range_for(key: str, searched: Range, unit: str | None) -> Range:
         require(given is None, f"the range of {key} is in {given}, and {key} has no unit")
         return searched
     require(given is not None, f"the range of {key} needs a unit: unit = 'radians' or 'degrees'; got {searched}")
-    require(unit in _RADIANS, f"{key}_unit must be 'radians' or 'degrees'; got '{unit}'")
-    assert isinstance(searched, Real)
-    assert searched.unit is not None
-    wanted: Unit = "degrees" if unit == "degrees" else "radians"
-    if wanted == searched.unit:
+    if unit == given or not isinstance(searched, Real):
         return searched
-    ratio = _RADIANS[searched.unit] / _RADIANS[wanted]
-    return Real(low=_short(searched.low * ratio), high=_short(searched.high * ratio), unit=wanted)
-
-
-def _short(value: float) -> float:
-    """Return a number without the last digits, which a change of units makes up: 90, not 90.00000000000001."""
-    return float(f"{value:.14g}")
+    ratio = math.pi / 180 if unit == "radians" else 1 / (math.pi / 180)
+    # Without the last digits, which a change of units makes up: 90, not 90.00000000000001.
+    low, high = (float(f"{value * ratio:.14g}") for value in (searched.low, searched.high))
+    return Real(low=low, high=high, unit="degrees" if unit == "degrees" else "radians")
 
 
 def range_to_plain(span: Range) -> dict[str, Any]:
-    """Return a range as JSON-ready data with its kind."""
     values = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(span).items()}
     if values.get("unit", "") is None:
         del values["unit"]  # most ranges have none, and studies keep their names
@@ -122,7 +111,6 @@ def range_to_plain(span: Range) -> dict[str, Any]:
 
 
 def range_from_plain(data: Mapping[str, Any]) -> Range:
-    """Read a range back."""
     values: dict[str, Any] = {key: value for key, value in data.items() if key != "kind"}
     if "options" in values:
         values["options"] = tuple(values["options"])
@@ -137,18 +125,18 @@ def grid_of(ranges: Mapping[str, Range], trials: int) -> list[dict[str, Value]]:
     """
     if not ranges:
         return [{}] if trials else []
-    fewest = math.prod(len(_levels(span, 2)) for span in ranges.values())
+
+    def n_points(size: int) -> int:
+        return math.prod(len(_levels(span, size)) for span in ranges.values())
+
     require(
-        trials >= fewest,
-        f"search.trials must be at least {fewest} for a grid over {', '.join(ranges)}, two levels of each range and "
-        f"all options of a choice; got {trials}",
+        trials >= n_points(2),
+        f"search.trials must be at least {n_points(2)} for a grid over {', '.join(ranges)}, two levels of each range "
+        f"and all options of a choice; got {trials}",
     )
     size = 2
-    for more in count(3):
-        n = math.prod(len(_levels(span, more)) for span in ranges.values())
-        if n > trials or n == math.prod(len(_levels(span, more - 1)) for span in ranges.values()):
-            break
-        size = more
+    while n_points(size) < n_points(size + 1) <= trials:
+        size += 1
     levels = [_levels(span, size) for span in ranges.values()]
     return [dict(zip(ranges, point, strict=True)) for point in product(*levels)]
 
@@ -166,4 +154,4 @@ def _levels(span: Range, n: int) -> list[Value]:
     else:
         inner = [span.low + share * (span.high - span.low) for share in shares]
     # The ends are exactly those of the range, whatever exp and log make of them.
-    return [float(span.low), *(float(f"{value:.{_DIGITS}g}") for value in inner[1:-1]), float(span.high)]
+    return [float(span.low), *(float(f"{value:.{DIGITS}g}") for value in inner[1:-1]), float(span.high)]

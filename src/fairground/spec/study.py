@@ -1,4 +1,4 @@
-"""A study, fully said: which methods are compared on which data, how they are searched, and how often repeated.
+"""A study: which methods are compared on which data, how they are searched, how often repeated, and its runs.
 
 A study is named by its hash as a run is. The question, what it follows and the number of repeats are left out of it,
 so that asking for more repeats goes on with the same search. How seeds are added in waves is part of it: a rule that
@@ -6,27 +6,33 @@ could change once results are known would be no rule.
 """
 
 import dataclasses
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fairground.errors import require
 from fairground.spec.catalogue import nearest
+from fairground.spec.declarations import is_learnable, tunable_of
 from fairground.spec.identity import hash_of
-from fairground.spec.procedures import SeedProcedure, UntilSettledSpec
+from fairground.spec.load import load_run
+from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec, at_least
 from fairground.spec.settings import Value, parse_override
-from fairground.spec.space import Range, range_to_plain
+from fairground.spec.space import LogReal, Range, contains, grid_of, range_for, range_from_plain, range_to_plain
 
+#: as MLRC searched the rate of a loss' own weights
+LOSS_RATE = LogReal(low=1e-6, high=1.0)
+#: stands for what only the user can say
+UNSAID = "(yours to say)"
 #: more folds than any data set has classes to share out
 _MOST_FOLDS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataSpec:
-    """One data set: override words and, where it has one of its own, a protocol. `{data}` in words is its label.
+    """One data set: overrides and, where it has one of its own, a protocol. `{data}` in an override is its label.
 
     `ranges` are those that some methods, by label, search on this data set alone; none in place of a range leaves the
-    setting as the method's words say it.
+    setting as the method's overrides have it.
     """
 
     label: str
@@ -37,7 +43,7 @@ class DataSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodSpec:
-    """One method: what it changes, on which data sets (all unless said), and ranges of its own."""
+    """One method: what it changes, on which data sets (all if empty), and ranges of its own."""
 
     label: str
     words: tuple[str, ...]
@@ -46,21 +52,20 @@ class MethodSpec:
 
     @property
     def overrides(self) -> dict[str, Value]:
-        """What the method changes, as typed values by dotted name."""
         return dict(map(parse_override, self.words))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSpec:
-    """How settings are found; `trials` 0 means that the methods' words say them.
+    """How settings are found; with `trials` 0 they are those of the methods' overrides.
 
     `space` tunable takes the ranges of the components a method uses, and the rate of the loss' own weights; explicit
     takes `ranges` and the method's own alone. The first `startup` trials are Sobol points; with `defaults_first` the
-    very first is the method as its words and defaults have it (off unless asked for, since searches that have names
-    must keep their digits). Trials are asked `wave` at a time, each wave knowing all earlier ones: how many workers
-    there are never changes what is asked. With `pruning` median, a trial below the median of the finished ones on each
-    of its first `prune_after` folds stops there. The `sampler` grid tries every point of the largest grid of at most
-    `trials` points, and nothing else.
+    very first is the method as its overrides and defaults have it (off by default, so that searches that have names
+    keep their results). Trials are asked `wave` at a time, each wave knowing all earlier ones: how many workers there
+    are never changes what is asked. With `pruning` median, a trial below the median of the finished ones on each of its
+    first `prune_after` folds stops there. The `sampler` grid tries every point of the largest grid of at most `trials`
+    points, and nothing else.
     """
 
     trials: int = 0
@@ -78,10 +83,8 @@ class SearchSpec:
             not self.defaults_first or self.sampler != "grid",
             "search.defaults_first is for the samplers gp, tpe and random; a grid has its own points and no others",
         )
-        _at_least("search.trials", self.trials, 0)
-        _at_least("search.startup", self.startup, 1)
-        _at_least("search.wave", self.wave, 1)
-        _at_least("search.prune_after", self.prune_after, 1)
+        at_least(0, {"search.trials": self.trials})
+        at_least(1, {f"search.{key}": getattr(self, key) for key in ("startup", "wave", "prune_after")})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +96,7 @@ class FoldsSpec:
     use: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        _at_least("folds.n", self.n, 1)
+        at_least(1, {"folds.n": self.n})
         require(self.n <= _MOST_FOLDS, f"folds.n must be at most {_MOST_FOLDS}; got {self.n}")
         require(
             all(0 <= fold < self.n for fold in self.use) and len(set(self.use)) == len(self.use),
@@ -102,7 +105,6 @@ class FoldsSpec:
 
     @property
     def used(self) -> tuple[int, ...]:
-        """The folds that are trained on."""
         return self.use or tuple(range(self.n))
 
 
@@ -114,8 +116,7 @@ class BudgetSpec:
     batches_per_epoch: int = 0
 
     def __post_init__(self) -> None:
-        _at_least("budget.epochs", self.epochs, 0)
-        _at_least("budget.batches_per_epoch", self.batches_per_epoch, 0)
+        at_least(0, {"budget.epochs": self.epochs, "budget.batches_per_epoch": self.batches_per_epoch})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,11 +128,113 @@ class SelectionSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UntilSettledSpec:
+    """`first` seeds for every method, then `wave` more for those in question, up to `limit` of each.
+
+    Any false verdict, over all waves, appears in at most 1 - `level` of such studies. `margin` is the difference that
+    does not matter, in the unit shown: half a point.
+    """
+
+    first: int = 3
+    wave: int = 2
+    limit: int = 15
+    level: float = 0.95
+    margin: float = 0.5
+
+    def __post_init__(self) -> None:
+        key = "until_settled"
+        require(self.first >= 2, f"{key}.first must be at least 2 seeds: one run has no scatter; got {self.first}")
+        require(self.wave >= 1, f"{key}.wave must be at least 1 seed; got {self.wave}")
+        require(self.limit >= self.first, f"{key}.limit must be at least {key}.first, {self.first}; got {self.limit}")
+        require(0.5 <= self.level <= 0.999, f"{key}.level must be between 0.5 and 0.999; got {self.level}")
+        require(self.margin >= 0, f"{key}.margin must be 0 or more, in the unit shown; got {self.margin}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedProcedure:
+    """The `plan` by which the seeds of a run's method were given out: `first_seed` and the next, judged by `metric`.
+
+    Runs of one procedure may be compared whatever number of seeds it gave to each method.
+    """
+
+    plan: UntilSettledSpec
+    metric: str
+    first_seed: int
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds in the order in which methods get them, as many as any can get."""
+        return tuple(range(self.first_seed, self.first_seed + self.plan.limit))
+
+    @property
+    def sentence(self) -> str:
+        plan = self.plan
+        return (
+            f"seeds in waves until settled by {self.metric}: {plan.first} for every method, then {plan.wave} more for "
+            f"those in question, {plan.limit} at most"
+        )
+
+    @property
+    def why_fair(self) -> str:
+        return (
+            "Who gets more seeds follows a rule that was fixed before the first run, the same for every method. The "
+            "intervals are wider to pay for looking after every wave: any false verdict, over all waves, appears in at "
+            f"most {100 * (1 - self.plan.level):.3g} % of such studies."
+        )
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> "SeedProcedure":
+        return cls(**{**data, "plan": UntilSettledSpec(**data["plan"])})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchProcedure:
+    """`trials` settings out of `ranges`, asked by `sampler`; the best by `metric` on validation, `over` the folds.
+
+    Two runs of one procedure may be compared whatever settings it chose for each. Where a record has only the number of
+    trials, `sampler` and `metric` are empty and `ranges` unknown.
+    """
+
+    trials: int
+    sampler: str = ""
+    startup: int = 0
+    pruning: str = ""
+    metric: str = ""
+    over: str = ""
+    n_folds: int = 1
+    folds: tuple[int, ...] = (0,)
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    defaults_first: bool = False
+
+    @property
+    def sentence(self) -> str:
+        trials = f"settings searched in {self.trials} trial{'' if self.trials == 1 else 's'}"
+        if not self.sampler:
+            return trials
+        first = ", the method's own settings first" if self.defaults_first else ""
+        folds = f", {self.over} over {len(self.folds)} of {self.n_folds} folds" if self.n_folds > 1 else ""
+        searched = ", ".join(self.ranges) or "nothing"
+        return f"{trials} ({self.sampler}{first}) of {searched}; best validation {self.metric}{folds}"
+
+    def to_plain(self) -> dict[str, Any]:
+        plain: dict[str, Any] = _plain(self)
+        if not self.defaults_first:
+            del plain["defaults_first"]
+        return plain
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> "SearchProcedure":
+        ranges = {key: range_from_plain(span) for key, span in data["ranges"].items()}
+        return cls(**{**data, "folds": tuple(data["folds"]), "ranges": ranges})
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudySpec:
     """Data sets x methods x (search, folds, budget) x repeats, and the rule that selects.
 
     With `until_settled` seeds are added in waves instead, and `repeats` is not used. `follows` says which reading of a
-    paper it is, its text or its code as run; `differs` in what it is not the paper's.
+    paper it is, its text or its code as run; `differs` in what it is not the paper's. The search runs on `seed`, the
+    final runs on the next ones.
     """
 
     name: str
@@ -151,22 +254,20 @@ class StudySpec:
     until_settled: UntilSettledSpec | None = None
 
     def __post_init__(self) -> None:
-        _at_least("seed", self.seed, 0)
-        _at_least("repeats", self.repeats, 0)
+        at_least(0, {"seed": self.seed, "repeats": self.repeats})
         require(len(self.data) > 0, f"study {self.name} names no data set: write [data]")
         require(len(self.methods) > 0, f"study {self.name} names no method: write [methods]")
-        known = [data.label for data in self.data]
+        datasets, methods = [data.label for data in self.data], [method.label for method in self.methods]
         for method in self.methods:
             for label in method.on:
-                require(label in known, f"method '{method.label}' is on '{label}'; the data sets are {known}")
-        methods = [method.label for method in self.methods]
+                require(label in datasets, f"method '{method.label}' is on '{label}'; the data sets are {datasets}")
         for data in self.data:
             for label in data.ranges:
-                require(
-                    label in methods,
-                    f"data set '{data.label}' has ranges for '{label}'.{nearest(label, methods)} The methods are "
-                    f"{methods}",
-                )
+                hint = f"{nearest(label, methods)} The methods are {methods}"
+                require(label in methods, f"data set '{data.label}' has ranges for '{label}'.{hint}")
+        for words in [data.words for data in self.data] + [method.words for method in self.methods]:
+            for word in words:
+                parse_override(word)
         require(
             self.search.pruning == "none" or self.search.prune_after < len(self.folds.used),
             f"search.prune_after must be below the number of folds, {len(self.folds.used)}, to save anything; "
@@ -174,20 +275,10 @@ class StudySpec:
         )
 
     @property
-    def search_seed(self) -> int:
-        """The seed of every run of the search: settings are compared with all else equal."""
-        return self.seed
-
-    @property
     def repeat_seeds(self) -> tuple[int, ...]:
         """The seeds of the final runs, none of which the search has seen; in waves, as many as a method can get."""
-        procedure = self.seed_procedure
-        return tuple(self.seed + 1 + repeat for repeat in range(self.repeats)) if procedure is None else procedure.seeds
-
-    @property
-    def n_first_seeds(self) -> int:
-        """How many seeds every method gets: all its repeats, or in waves those before the first look."""
-        return self.repeats if self.until_settled is None else self.until_settled.first
+        n = self.repeats if self.until_settled is None else self.until_settled.limit
+        return tuple(range(self.seed + 1, self.seed + 1 + n))
 
     @property
     def seed_procedure(self) -> SeedProcedure | None:
@@ -198,12 +289,8 @@ class StudySpec:
 
 
 def study_to_plain(study: StudySpec) -> dict[str, Any]:
-    """Return a study as JSON-ready data; a range carries its kind.
-
-    What a study does not use, and older versions did not know, is left out: it keeps the name it had.
-    """
-    plain = _plain(study)
-    assert isinstance(plain, dict)
+    """Return a study as JSON-ready data; what came later and is not used is left out, so that it keeps its name."""
+    plain: dict[str, Any] = _plain(study)
     if study.until_settled is None:
         del plain["until_settled"]
     if not study.search.defaults_first:
@@ -215,26 +302,148 @@ def study_to_plain(study: StudySpec) -> dict[str, Any]:
 
 
 def study_hash(study: StudySpec) -> str:
-    """Return the study's name in folders and stores: a hash of all that decides its digits."""
-    plain = {
-        key: value
-        for key, value in study_to_plain(study).items()
-        if key not in ("name", "question", "follows", "differs", "repeats")
-    }
-    return hash_of(plain)
+    """Return the study's name in folders and stores: a hash of everything that decides its results."""
+    left_out = ("name", "question", "follows", "differs", "repeats")
+    return hash_of({key: value for key, value in study_to_plain(study).items() if key not in left_out})
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Range):
         return range_to_plain(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {key.name: _plain(getattr(value, key.name)) for key in dataclasses.fields(value)}
+    if dataclasses.is_dataclass(value):
+        return {key: _plain(inner) for key, inner in vars(value).items()}
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _at_least(key: str, value: int, least: int) -> None:
-    require(value >= least, f"{key} must be at least {least}; got {value}")
+@dataclass(frozen=True, kw_only=True)
+class StudyJob:
+    """One method on one data set within a study, and the runs it asks for."""
+
+    study: StudySpec
+    data: DataSpec
+    method: MethodSpec
+
+    @property
+    def label(self) -> str:
+        return f"{self.data.label}/{self.method.label}"
+
+    def spec(
+        self,
+        *,
+        seed: int,
+        fold: int | None = None,
+        settings: Mapping[str, Value] | None = None,
+        test: bool,
+        unsaid: str | None = None,
+    ) -> RunSpec:
+        """Return one run of the job with these settings; `test` false keeps the test split sealed.
+
+        `unsaid` stands for what only the user can say (where the images are), in a spec that is not to be run.
+        """
+        study, folds = self.study, self.study.folds
+        overrides = self._placed((*study.overrides, *self.data.words, *self.method.words))
+        overrides |= {f"training.{key}": value for key, value in vars(study.budget).items() if value}
+        if fold is not None and (folds.n > 1 or folds.split):
+            overrides |= {"split": folds.split} if folds.split else {}
+            overrides |= {"split.fold": fold, "split.n_folds": folds.n}
+        overrides |= {**(settings or {}), "seed": seed}
+        spec = load_run(protocol=self.data.protocol or study.protocol, overrides=overrides, unsaid=unsaid)
+        if test:
+            return spec
+        # A protocol that selects on the test split has no other split to be judged on.
+        require(
+            spec.evaluation.select_on == "validation",
+            f"{self.label}: protocol {spec.protocol} selects on the test split, so nothing can be searched under it",
+        )
+        return replace(spec, evaluation=replace(spec.evaluation, test=False, watch_test=False))
+
+    def _placed(self, words: Iterable[str]) -> dict[str, Value]:
+        return dict(parse_override(word.replace("{data}", self.data.label)) for word in words)
+
+    def _searched(self) -> RunSpec:
+        """Return a run of the search as the method's own overrides and defaults have it."""
+        return self.spec(seed=self.study.seed, fold=self.study.folds.used[0], test=False, unsaid=UNSAID)
+
+    def ranges(self) -> dict[str, Range]:
+        """Return the ranges searched, by dotted setting, in a fixed order."""
+        search, spec = self.study.search, self._searched()
+        here = self.data.ranges.get(self.method.label, {})
+        found = {**(_tunable(spec) if search.space == "tunable" else {}), **search.ranges, **self.method.ranges, **here}
+        return {
+            key: range_for(key, span, getattr(_section(spec, key), "settings", {}).get(f"{key.partition('.')[2]}_unit"))
+            for key, span in sorted(found.items())
+            if span is not None
+        }
+
+    def defaults(self) -> dict[str, Value]:
+        """Return the searched settings as the method's own overrides and defaults have them.
+
+        One that its range does not have, such as a weight of 0 on a logarithmic scale, is left out: a run without it
+        is the method's own all the same.
+        """
+        spec = self._searched()
+        found = {key: (span, _value_of(spec, key)) for key, span in self.ranges().items()}
+        return {key: value for key, (span, value) in found.items() if contains(span, value)}
+
+    def search_procedure(self) -> SearchProcedure | None:
+        """Return how the settings are searched; None where the overrides have them."""
+        study, search = self.study, self.study.search
+        if not search.trials:
+            return None
+        return SearchProcedure(
+            trials=self.n_trials(),
+            sampler=search.sampler,
+            startup=search.startup,
+            defaults_first=search.defaults_first,
+            pruning=search.pruning,
+            metric=study.selection.metric,
+            over=study.selection.over,
+            n_folds=study.folds.n,
+            folds=study.folds.used,
+            ranges=self.ranges(),
+        )
+
+    def n_trials(self) -> int:
+        """Return how many trials the job has: the study's, a grid's, or one where there is nothing to search."""
+        search, ranges = self.study.search, self.ranges()
+        if not ranges:
+            return min(search.trials, 1)
+        return len(grid_of(ranges, search.trials)) if search.sampler == "grid" and search.trials else search.trials
+
+
+def jobs_of(study: StudySpec) -> list[StudyJob]:
+    """Return the jobs of a study, data set by data set."""
+    return [
+        StudyJob(study=study, data=data, method=method)
+        for data in study.data
+        for method in study.methods
+        if not method.on or data.label in method.on
+    ]
+
+
+def _tunable(spec: RunSpec) -> dict[str, Range]:
+    parts = {part: getattr(spec, part) for part in ("loss", "miner", "regulariser")}
+    found = {
+        f"{part}.{key}": span
+        for part, component in parts.items()
+        if component is not None
+        for key, span in tunable_of(ROOM_OF[part], component.name).items()
+    }
+    if is_learnable(spec.loss.name) and spec.loss.settings.get("learn_beta") is not False:
+        found["optimiser.loss_lr"] = LOSS_RATE
+    return found
+
+
+def _section(spec: RunSpec, key: str) -> Any:
+    return getattr(spec, key.partition(".")[0], None)
+
+
+def _value_of(spec: RunSpec, key: str) -> Value:
+    """Return what a run has for a dotted setting; a rate that is left out is the trunk's."""
+    section, setting = _section(spec, key), key.partition(".")[2]
+    if isinstance(section, ComponentSpec):
+        return section.settings.get(setting)
+    found: Value = getattr(section, setting)
+    return spec.optimiser.lr if found is None and setting in ("head_lr", "loss_lr") else found

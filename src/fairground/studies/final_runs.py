@@ -12,9 +12,8 @@ from fairground.errors import DataError, require
 from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.measurement_names import in_unit
-from fairground.spec.procedures import SeedProcedure
 from fairground.spec.run import RunSpec
-from fairground.spec.study_jobs import StudyJob
+from fairground.spec.study import SeedProcedure, StudyJob
 from fairground.studies.scheduler import Request, Requests, Scheduler, with_procedures
 from fairground.studies.select import Seal
 

@@ -8,12 +8,10 @@ from statistics import fmean, median
 
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
-from fairground.spec.counts import Counts
-from fairground.spec.declarations import declared
+from fairground.spec.declarations import Counts, declared
 from fairground.spec.identity import name_of
 from fairground.spec.run import RunSpec
-from fairground.spec.study import StudySpec
-from fairground.spec.study_jobs import UNSAID, StudyJob, jobs_of
+from fairground.spec.study import UNSAID, StudyJob, StudySpec, jobs_of
 from fairground.studies.suggest import suggest
 
 #: a forward pass against a training step
@@ -164,7 +162,7 @@ def _first(job: StudyJob, *, unsaid: str | None) -> RunSpec | None:
             n_trials=job.n_trials(),
             defaults=job.defaults() if search.defaults_first else None,
         )
-        return job.spec(seed=study.search_seed, fold=fold, settings=settings, test=False, unsaid=unsaid)
+        return job.spec(seed=study.seed, fold=fold, settings=settings, test=False, unsaid=unsaid)
     seeds: Sequence[int] = study.repeat_seeds
     return job.spec(seed=seeds[0], fold=fold, test=True, unsaid=unsaid) if seeds else None
 

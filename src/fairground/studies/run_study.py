@@ -7,8 +7,7 @@ from pathlib import Path
 
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.spec.study import StudySpec
-from fairground.spec.study_jobs import StudyJob, jobs_of
+from fairground.spec.study import StudyJob, StudySpec, jobs_of
 from fairground.studies import ensembles
 from fairground.studies.executors.executor import Executor
 from fairground.studies.final_runs import run_finals

@@ -21,8 +21,8 @@ from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import method_of, name_of, to_plain
-from fairground.spec.procedures import SearchProcedure, SeedProcedure
 from fairground.spec.run import RunSpec
+from fairground.spec.study import SearchProcedure, SeedProcedure
 from fairground.studies.executors.executor import Executor, Outcome
 
 #: trains one spec; named, never imported, so that this wing stays free of torch

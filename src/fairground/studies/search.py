@@ -12,7 +12,7 @@ from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.measurement_names import goodness
 from fairground.spec.run import RunSpec
-from fairground.spec.study_jobs import StudyJob
+from fairground.spec.study import StudyJob
 from fairground.studies.scheduler import Request, Requests
 from fairground.studies.suggest import suggest
 from fairground.studies.trials import Trial, TrialState, TrialStore
@@ -59,7 +59,7 @@ def _run_wave(job: StudyJob, wave: Sequence[Trial], earlier: Sequence[Trial]) ->
 
 def _run_folds(job: StudyJob, wave: Sequence[Trial], folds: Sequence[int]) -> "Requests[list[Trial]]":
     """Run these folds of every trial that is still open, and return the wave with what they brought."""
-    seed = job.study.search_seed
+    seed = job.study.seed
     specs: dict[tuple[int, int], RunSpec] = {
         (trial.number, fold): job.spec(seed=seed, fold=fold, settings=trial.settings, test=False)
         for trial in wave

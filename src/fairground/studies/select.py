@@ -14,8 +14,7 @@ from fairground.records.store import Event, Store
 from fairground.spec.identity import canonical_json
 from fairground.spec.run import RunSpec
 from fairground.spec.settings import Value
-from fairground.spec.study import StudySpec, study_hash
-from fairground.spec.study_jobs import StudyJob
+from fairground.spec.study import StudyJob, StudySpec, study_hash
 from fairground.studies.trials import Trial
 
 SELECTED = "settings selected"

@@ -9,8 +9,7 @@ from fairground.comparison.sequential import Wave
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
-from fairground.spec.study import StudySpec
-from fairground.spec.study_jobs import jobs_of
+from fairground.spec.study import StudySpec, jobs_of
 from fairground.studies.final_runs import FinalRuns, waves_of
 from fairground.studies.folder import folder_of
 from fairground.studies.run_study import JobResult
@@ -77,7 +76,13 @@ def status_of(study: StudySpec, *, home: Path) -> list[JobStatus]:
     for job in jobs_of(study):
         seeds = given.get(job.label, study.repeat_seeds)
         finals = FinalRuns.behind(seal, job).names(seeds) if selection is not None else []
-        n_seeds = len(given[job.label]) if job.label in given else study.n_first_seeds
+        n_seeds = (
+            len(given[job.label])
+            if job.label in given
+            else study.until_settled.first
+            if study.until_settled
+            else study.repeats
+        )
         rows.append(
             JobStatus(
                 job=job.label,
