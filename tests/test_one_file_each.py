@@ -155,12 +155,11 @@ class FlatTrunk(Trunk):
 from fairground.reporting.drawing import Bar, Panel, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure
 
-PAGE_ORDER = 5
+PAGE_ORDER = {"tally": 5}
 
 
-def figure_of(inputs: FigureInputs) -> ReportFigure | None:
+def tally(inputs: FigureInputs) -> ReportFigure | None:
     """Return the figure."""
-    counts = tuple((method.label, str(len(method.done))) for method in inputs.methods)
     return ReportFigure(
         name="tally",
         title="A tally of runs",
@@ -168,7 +167,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
         draw=panels([Panel(items=[Bar(row=0, value=1)])]),
         height=2,
         columns=("method", "runs"),
-        numbers=counts,
+        rows=[(method.label, len(method.done)) for method in inputs.methods],
     )
 ''',
 }

@@ -7,7 +7,7 @@ import pytest
 from fairground.records.record import RunRecord, Score
 from fairground.reporting.comparison import ComparisonResult, confidence_of
 from fairground.reporting.figure import FigureInputs
-from fairground.reporting.figures import critical_difference, improvement, metrics_apart, sensitivity
+from fairground.reporting.figures import improvement, metric_agreement, ranks_and_profiles, searches
 from fairground.reporting.headings import heading, show, unit
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.sentences import headline_of
@@ -96,10 +96,10 @@ def inputs(records: list[RunRecord]) -> FigureInputs:
 
 
 def test_ranks_begin_with_the_best():
-    lower, higher = (critical_difference.figure_of(inputs(three(metric))) for metric in ("eer", "roc_auc"))
+    lower, higher = (ranks_and_profiles.critical_difference(inputs(three(metric))) for metric in ("eer", "roc_auc"))
     assert [row[0] for row in lower.numbers] == ["margin", "triplet", "contrastive"]
     assert [row[0] for row in higher.numbers] == ["contrastive", "triplet", "margin"]
-    assert critical_difference.figure_of(inputs(three("rho"))) is None
+    assert ranks_and_profiles.critical_difference(inputs(three("rho"))) is None
 
 
 def test_metrics_that_agree_name_one_leader_whichever_way_is_better():
@@ -108,14 +108,13 @@ def test_metrics_that_agree_name_one_leader_whichever_way_is_better():
         for run in three("eer")
     ]
     found = inputs(records)
-    assert {line.leader for line in metrics_apart.metric_lines_of(found)} == {"margin"}
-    assert "All name the same leader" in metrics_apart.figure_of(found).sentence
+    assert "All name the same leader" in metric_agreement.metrics_apart(found).sentence
 
 
 def test_the_best_value_of_a_setting_is_the_one_with_the_lowest_score():
     records = [*runs("triplet", LOW, "eer"), *runs("triplet", HIGH, "eer")]
     found = inputs(records)
-    (one,) = sensitivity.sensitivities_of(found)
+    (one,), _ = searches.sensitivities_of(found)
     assert (one.setting, one.best[0]) == ("loss.margin", LOW[0])
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, label_shifts, panels, svg_for_page, write_figure
-from fairground.reporting.figures.learning_curves import learning_curves_of
-from fairground.reporting.figures.score_bars import MOST_BARS, score_bars_of
+from fairground.reporting.figures.scores_and_cost import MOST_BARS, learning_curves_of, score_bars_of
 from fairground.reporting.headings import duration, heading, size
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_record
@@ -21,8 +20,8 @@ def test_bars_hold_means_intervals_and_single_runs_in_per_cent():
     first = bars.bars[0]
     assert (first.label, first.mean, first.runs) == ("a", pytest.approx(51), pytest.approx((50, 51, 52)))
     method = table.comparisons["map@r"].estimate("a")
-    assert (first.low, first.high) == (pytest.approx(100 * method.low), pytest.approx(100 * method.high))
-    assert (first.low, first.high) == (pytest.approx(51 - 2.506, abs=0.0005), pytest.approx(51 + 2.506, abs=0.0005))
+    assert first.ends == pytest.approx((100 * method.low, 100 * method.high))
+    assert first.ends == pytest.approx((51 - 2.506, 51 + 2.506), abs=0.0005)
     assert first.text == "51.00 ± 2.51"
     assert bars.axis == "MAP@R % on test classes"
     assert bars.from_zero

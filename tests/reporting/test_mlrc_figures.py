@@ -9,7 +9,7 @@ from fairground.papers.claims import claimed_gain, claims_on
 from fairground.records.arrays import write_arrays
 from fairground.records.record import EpochRow
 from fairground.records.run_folder import RunFolder
-from fairground.reporting.figures import autocorrelation, average_improvement, over_time, toy_spaces
+from fairground.reporting.figures import improvement, metric_agreement
 from fairground.reporting.tables import ResultTable
 from tests.reporting.figure_runs import changed, inputs, run
 
@@ -45,14 +45,14 @@ def test_progress_is_drawn_for_precision_and_for_map_at_r_with_claims_on_the_fir
         run("margin", 0.7, **{"map@r": 0.4}),
     ]
     made = replace(inputs(records), key=("sop", "laptop"))
-    figure = over_time.figure_of(made)
+    figure = improvement.over_time(made)
     assert figure.columns == ("what", "year", "Recall@1", "MAP@R")
     assert ("margin", "2017", "70.00", "40.00") in figure.numbers
     assert ("claimed: DVML", "2018", "70.20", "-") in figure.numbers
     assert "8 claims of papers" in figure.sentence
     assert figure.svg("here").count("<svg") == 1
-    assert "claims" not in over_time.figure_of(inputs(records)).sentence
-    assert over_time.figure_of(inputs(records[:2])) is None
+    assert "claims" not in improvement.over_time(inputs(records)).sentence
+    assert improvement.over_time(inputs(records[:2])) is None
 
 
 def test_averages_leave_out_fast_ap_and_both_classics():
@@ -62,9 +62,9 @@ def test_averages_leave_out_fast_ap_and_both_classics():
 
     made = replace(inputs(runs(0.0)), key=("sop", "laptop"), concatenated=ResultTable.from_records(runs(0.1)))
     # Nothing is separated where nothing is joined.
-    alone = average_improvement.average_gains_of(replace(made, concatenated=None))
+    alone = improvement.average_gains_of(replace(made, concatenated=None))
     assert [gain.source for gain in alone["contrastive"] if gain.source.startswith("here")] == ["here"]
-    found = average_improvement.average_gains_of(made)
+    found = improvement.average_gains_of(made)
     gains = {gain.source: gain for gain in found["contrastive"]}
     # Margin and NT-Xent alone: (20 + 10) / 2, and joined (0.7 and 0.65 over 0.6).
     assert (gains["here, separated"].value, gains["here, separated"].over) == (pytest.approx(15), "2 methods")
@@ -73,29 +73,29 @@ def test_averages_leave_out_fast_ap_and_both_classics():
     # MLRC, table 6: eleven of fourteen methods.
     assert gains["MLRC, separated"].over == gains["MLRC, concatenated"].over == "11 methods"
     assert abs(gains["MLRC, separated"].value) < 5
-    figure = average_improvement.figure_of(made)
+    figure = improvement.average_improvement(made)
     assert "without FastAP and the two classic losses" in figure.sentence
     assert figure.svg("here").count("<svg") == 1
     assert "Bars of papers" in figure.sentence
-    assert "Bars of papers" not in average_improvement.figure_of(inputs(runs(0.0))).sentence
-    assert average_improvement.figure_of(inputs([run("margin", 0.6), run("nt_xent", 0.5)])) is None
+    assert "Bars of papers" not in improvement.average_improvement(inputs(runs(0.0))).sentence
+    assert improvement.average_improvement(inputs([run("margin", 0.6), run("nt_xent", 0.5)])) is None
     # Joined models have a section of their own, and their bars in that of the separated ones.
     joined = [changed(record, ensemble="concatenated") for record in runs(0.1)]
-    assert average_improvement.figure_of(inputs(joined)) is None
+    assert improvement.average_improvement(inputs(joined)) is None
 
 
 def test_a_changed_classic_is_neither_baseline_nor_a_method():
     records = [run("contrastive", 0.5), run("contrastive", 0.6, miner="rho_distance", p=0.2), run("margin", 0.6)]
-    (gain,) = average_improvement.average_gains_of(inputs(records))["contrastive"]
+    (gain,) = improvement.average_gains_of(inputs(records))["contrastive"]
     assert (gain.value, gain.over) == (pytest.approx(20), "1 method")
 
 
 def test_lag_one_autocorrelation_by_hand():
     # Mean 2.5: apart -1.5, -0.5, 0.5, 1.5; products 0.75 - 0.25 + 0.75 over 5.
-    assert autocorrelation.lag_one([1.0, 2.0, 3.0, 4.0]) == pytest.approx(0.25)
-    assert autocorrelation.lag_one([1.0, 0.0, 1.0, 0.0]) == pytest.approx(-0.75)
-    assert autocorrelation.lag_one([0.1] * 4) is None
-    assert autocorrelation.lag_one([1.0, 2.0, 3.0]) is None
+    assert metric_agreement.lag_one([1.0, 2.0, 3.0, 4.0]) == pytest.approx(0.25)
+    assert metric_agreement.lag_one([1.0, 0.0, 1.0, 0.0]) == pytest.approx(-0.75)
+    assert metric_agreement.lag_one([0.1] * 4) is None
+    assert metric_agreement.lag_one([1.0, 2.0, 3.0]) is None
 
 
 def test_autocorrelation_is_the_mean_over_runs_of_what_they_stored():
@@ -107,12 +107,9 @@ def test_autocorrelation_is_the_mean_over_runs_of_what_they_stored():
         return replace(run("margin", 0.5, seed=seed), epochs=tuple(rows))
 
     records = [with_looks(0, [1, 2, 3, 4], [1, 2, 3, 4]), with_looks(1, [1, 0, 1, 0], [1, 2, 3, 4])]
-    found = autocorrelation.autocorrelations_of(inputs(records))
-    assert found == [("map@r", pytest.approx(0.25), 2), ("recall@1", pytest.approx(-0.25), 2)]
-    figure = autocorrelation.figure_of(inputs(records))
-    assert ("MAP@R", "0.25", "2", "0.81") in figure.numbers
-    assert ("Recall@1", "-0.25", "2", "0.73") in figure.numbers
-    assert autocorrelation.figure_of(inputs([replace(records[0], epochs=())])) is None
+    figure = metric_agreement.autocorrelation(inputs(records))
+    assert figure.numbers == (("MAP@R", "0.25", "2", "0.81"), ("Recall@1", "-0.25", "2", "0.73"))
+    assert metric_agreement.autocorrelation(inputs([replace(records[0], epochs=())])) is None
 
 
 def test_toy_spaces_are_drawn_with_their_values(tmp_path):
@@ -125,9 +122,9 @@ def test_toy_spaces_are_drawn_with_their_values(tmp_path):
         points = np.random.default_rng(0).random((20, 2))
         write_arrays(folders[record.name].embeddings, {"embeddings": points, "labels": np.repeat([4, 5], 10)})
     made = replace(inputs(records, folders=folders), key=("toy_spaces", "features"))
-    figure = toy_spaces.figure_of(made)
+    figure = metric_agreement.toy_spaces(made)
     assert figure.columns == ("space", "Recall@1", "MAP@R")
     assert [row[1:] for row in figure.numbers] == [("100.0", "30.0"), ("100.0", "70.0")]
     assert figure.svg("here").count("<svg") == 1
-    assert toy_spaces.figure_of(inputs(records, folders=folders)) is None
-    assert toy_spaces.figure_of(replace(inputs(records), key=("toy_spaces", "features"))) is None
+    assert metric_agreement.toy_spaces(inputs(records, folders=folders)) is None
+    assert metric_agreement.toy_spaces(replace(inputs(records), key=("toy_spaces", "features"))) is None

@@ -11,23 +11,16 @@ from fairground.records.record import Score
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
 from fairground.reporting.figures import (
-    class_spectra,
-    correlations,
-    cost,
-    critical_difference,
     distributions,
     embedding_map,
     improvement,
-    metrics_apart,
-    mixup,
-    over_time,
-    p_switch,
-    regularised,
-    sensitivity,
-    spectra,
-    structure,
-    traces,
+    metric_agreement,
+    ranks_and_profiles,
+    regularisation,
+    scores_and_cost,
+    searches,
 )
+from fairground.reporting.figures import training_embeddings as embeddings
 from fairground.reporting.page import inputs_of
 from fairground.studies.trials import Trial
 from tests.records.factory import make_record
@@ -43,6 +36,8 @@ def rich(tmp_path_factory) -> FigureInputs:
 def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tmp_path):
     figures = figures_of(rich)
     assert [figure.name for figure in figures] == [
+        "scores",
+        "learning_curves",
         "critical_difference",
         "regularised",
         "distributions",
@@ -67,13 +62,13 @@ def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tm
         assert figure.sentence.endswith(".")
         assert all(len(row) == len(figure.columns) for row in figure.numbers)
     written = write_figures(rich, tmp_path, "pdf")
-    assert len(written) == len(figures) + 2
+    assert len(written) == len(figures)
     assert all(path.read_bytes().startswith(b"%PDF") for path in written)
 
 
 def test_one_poor_run_has_no_figure_at_all():
-    assert figures_of(inputs([run("triplet", 0.5)])) == []
-    assert figures_of(inputs([make_record(state="failed")])) == []
+    for records in ([run("triplet", 0.5)], [make_record(state="failed")]):
+        assert [figure.name for figure in figures_of(inputs(records)) if figure.is_for_page] == []
 
 
 def test_a_level_is_called_by_what_varies_under_its_name():
@@ -110,20 +105,20 @@ def test_relative_performance_by_hand():
         "distance_weighted": [100.0, 100.0],
         "semihard": [80.0, 100.0],
     }
-    assert distributions.figure_of(inputs([run("a", 0.5), run("b", 0.4)])) is None
+    assert distributions.distributions(inputs([run("a", 0.5), run("b", 0.4)])) is None
     spaces = [changed(run("a", 0.5), data={"name": "toy_spaces", "space": space}) for space in ("bands", "blocks")]
-    assert distributions.figure_of(inputs(spaces)) is None
+    assert distributions.distributions(inputs(spaces)) is None
     # A strength that comes and goes with its miner says nothing that the miner does not.
     told = distributions.distributions_of(inputs([run("a", 0.5), run("a", 0.4, miner="rho_distance", p=0.1)]))
     assert set(told) == {"miner"}
 
 
 def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
-    found = [over_time.year_of(loss) for loss in ("triplet", "nt_xent", "normalised_softmax", "sup_con")]
+    found = [improvement.year_of(loss) for loss in ("triplet", "nt_xent", "normalised_softmax", "sup_con")]
     assert found == [2006, 2016, 2017, 2020]
-    assert over_time.year_of("no_such_loss") is None
+    assert improvement.year_of("no_such_loss") is None
     records = [run("contrastive", 0.5), run("triplet", 0.4), run("triplet", 0.6, miner="semihard"), run("margin", 0.7)]
-    found = over_time.dated_of(inputs(records), "recall@1")
+    found = improvement.dated_of(inputs(records), "recall@1")
     assert [(one.loss, one.year, round(one.score)) for one in found] == [
         ("contrastive", 2006, 50),
         ("triplet", 2006, 60),
@@ -139,17 +134,19 @@ def test_improvement_over_the_best_of_the_classics():
     assert (over, gain.here) == ("contrastive", pytest.approx(20))
     # MLRC tables 4 to 6, Precision@1 separated: margin against contrastive on three data sets.
     assert -10 < gain.measured < 5
-    assert improvement.figure_of(inputs([run("margin", 0.6)])) is None
+    assert improvement.improvement(inputs([run("margin", 0.6)])) is None
     switched = improvement.gains_of(inputs([run("triplet", 0.4), run("triplet", 0.5, miner="rho_distance", p=0.1)]))
     assert [(gain.here, gain.measured) for gain in switched["triplet"]] == [(pytest.approx(25), None)]
 
 
 def test_metrics_are_ordered_by_how_far_they_set_methods_apart():
-    lines = metrics_apart.metric_lines_of(inputs([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
-    assert [line.metric for line in lines] == ["f1", "recall@1", "nmi"]
+    figure = metric_agreement.metrics_apart(inputs([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
+    assert figure.columns == ("metric", "b", "a")
+    assert figure.numbers == (("F1", "10.00", "30.00"), ("Recall@1", "60.00", "50.00"), ("NMI", "91.00", "90.00"))
     some = [run(f"loss_{i}", 0.5 - i / 100, nmi=0.5 + i / 100) for i in range(9)]
-    assert metrics_apart.figure_of(inputs(some)).sentence.startswith("Means over seeds of the 7 best of 9 methods by")
-    assert metrics_apart.figure_of(inputs(some[:7])).sentence.startswith("Means over seeds of 7 methods by")
+    for n, words in ((9, "the 7 best of 9 methods"), (7, "7 methods")):
+        figure = metric_agreement.metrics_apart(inputs(some[:n]))
+        assert figure.sentence.startswith(f"Means over seeds of {words} by")
 
 
 def test_traces_and_sensitivity_come_from_the_trials():
@@ -159,10 +156,10 @@ def test_traces_and_sensitivity_come_from_the_trials():
         Trial(number=2, settings={"loss.margin": 0.4}, state="done", folds={0: 0.5}),
     ]
     made = inputs([run("a", 0.5)], trials={"a": trials, "b": [trials[1]]})
-    assert [point.best for point in traces.traces_of(made)["a"]] == [0.3, 0.3, 0.5]
-    assert "b" not in traces.traces_of(made)
-    (one,) = sensitivity.sensitivities_of(made)
-    assert one.points == ((0.1, 30.0), (0.4, 50.0))
+    assert searches.traces(made).numbers == (("a", "3", "2", "50.00"),)
+    (one,), is_search = searches.sensitivities_of(made)
+    assert is_search
+    assert one.points == [(0.1, 30.0), (0.4, 50.0)]
     assert one.reach == pytest.approx(20)
 
 
@@ -173,27 +170,28 @@ def test_sensitivity_without_a_search_compares_methods_of_one_loss():
         for seed in range(2)
     ]
     along = [changed(record, miner={"name": "semihard"}) for record in study[:2]]
-    assert "Other settings vary too" in sensitivity.figure_of(inputs([*study, *along])).sentence
-    (one,) = sensitivity.sensitivities_of(inputs(study))
-    assert "Other settings" not in sensitivity.figure_of(inputs(study)).sentence
-    assert sensitivity.figure_of(inputs(study)).sentence.endswith("(2 points). Diamonds are the best.")
+    assert "Other settings vary too" in searches.sensitivity(inputs([*study, *along])).sentence
+    (one,), is_search = searches.sensitivities_of(inputs(study))
+    assert not is_search
+    assert "Other settings" not in searches.sensitivity(inputs(study)).sentence
+    assert searches.sensitivity(inputs(study)).sentence.endswith("(2 points). Diamonds are the best.")
     assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
 
 
 def test_cost_is_the_mean_over_runs():
-    found = cost.costs_of(inputs(make_study()))
-    assert {one.seconds for one in found} == {31.5}
-    assert found[0].n_runs == 3
+    figure = scores_and_cost.cost(inputs(make_study()))
+    assert {row[2] for row in figure.numbers} == {"32 s"}
+    assert "4 methods, 12 runs" in figure.sentence
 
 
 def test_the_diagram_says_what_its_blocks_are():
-    figure = critical_difference.figure_of(inputs(make_study()))
+    figure = ranks_and_profiles.critical_difference(inputs(make_study()))
     assert figure.sentence.startswith("Mean MAP@R over seeds, best on the left;")
     assert len(re.findall(r">[\d.]+</text>", figure.svg("here"))) == 5
-    over = critical_difference.figure_over({"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, metric="map@r")
+    over = ranks_and_profiles.ranks_over_datasets({"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, metric="map@r")
     assert "over 2 data sets as blocks" in over.sentence
     assert over.numbers == (("a", "1.00"), ("b", "2.00"), ("c", "3.00"))
-    assert critical_difference.figure_over({"a": [0.9], "b": [0.5], "c": [0.1]}, metric="r") is None
+    assert ranks_and_profiles.ranks_over_datasets({"a": [0.9], "b": [0.5], "c": [0.1]}, metric="r") is None
 
 
 def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path):
@@ -214,44 +212,40 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
     plain = [run("triplet", 0.50), run("triplet", 0.45, miner="semihard"), run("margin", 0.60)]
     switched = [run("triplet", value, miner="rho_distance", p=p) for p, value in ((0.2, 0.55), (0.4, 0.53))]
     # Of two strengths the better one; of two plain methods the one that mines by distance, too.
-    found = regularised.pairs_of(inputs([*plain, *switched]))
-    assert found == {"triplet + distance_weighted": ([50.0], [pytest.approx(55.0)])}
-    figure = regularised.figure_of(inputs([*plain, *switched]))
+    figure = regularisation.regularised(inputs([*plain, *switched]))
     assert "switched tuples, of several strengths the best (2 runs); mean difference +5.00" in figure.sentence
     assert figure.numbers == (("triplet + distance_weighted", "50.00", "55.00"),)
-    assert "strengths" not in regularised.figure_of(inputs([*plain, switched[0]])).sentence
-    assert min(regularised.ends_of([40.0, 70.0])) == pytest.approx(55 - 450**0.5)
+    assert "strengths" not in regularisation.regularised(inputs([*plain, switched[0]])).sentence
+    # The standard deviation reaches beyond both runs, and the axis beyond that.
+    assert regularisation.cut_axis([[40.0, 70.0]]) == pytest.approx((55 - 1.7 * 450**0.5, 55 + 1.2 * 450**0.5))
 
 
 def test_correlations_against_numpy_and_not_from_few_runs():
     values = np.random.default_rng(0).uniform(0.2, 0.8, size=(6, 3))
     records = [run("a", x, seed=seed, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
-    figure = correlations.figure_of(inputs(records))
+    figure = metric_agreement.correlations(inputs(records))
     assert figure.columns == ("metric", "Recall@1", "NMI", "F1")
     assert [list(map(float, row[1:])) for row in figure.numbers] == pytest.approx(np.corrcoef(values.T), abs=0.005)
-    assert correlations.figure_of(inputs(records[:4])) is None
+    assert metric_agreement.correlations(inputs(records[:4])) is None
     constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
-    assert "-" in correlations.figure_of(inputs(constant)).numbers[2]
+    assert "-" in metric_agreement.correlations(inputs(constant)).numbers[2]
 
 
 def test_structure_is_read_from_the_training_split():
     records = [run("a", 0.5 + 0.1 * x, seed=x, train_rho=2.0 - x, train_pi_inter=0.3) for x in range(4)]
-    pi_inter, rho = structure.clouds_of(inputs(records))
-    assert (rho.r, rho.y.tolist()) == (pytest.approx(-1), pytest.approx([50, 60, 70, 80]))
-    assert pi_inter.r is None
-    assert structure.figure_of(inputs(records)).numbers == (("π inter", "none", "4"), ("\u03c1", "-1.00", "4"))
-    assert structure.figure_of(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
+    assert embeddings.structure(inputs(records)).numbers == (("π inter", "none", "4"), ("\u03c1", "-1.00", "4"))
+    assert embeddings.structure(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
 
 
 def test_p_switch_curves_are_called_as_the_method_without_and_compared_with_it_alone():
     plain, other = run("triplet", 0.6), run("triplet", 0.2, miner="semihard")
     switched = [run("triplet", 0.6 + p, miner="rho_distance", p=p, seed=s) for p in (0.1, 0.3) for s in (0, 1)]
     made = inputs([plain, other, *switched])
-    (found,) = p_switch.switch_curves_of(made)
-    assert (found.loss, found.without) == ("triplet", [60.0])
-    assert found.at == {0.1: pytest.approx([70, 70]), 0.3: pytest.approx([90, 90])}
-    (named,) = p_switch.switch_curves_of(replace(made, runs=replace(made.runs, names={plain.method: "Triplet (D)"})))
-    assert named.loss == "Triplet (D)"
+    figure = regularisation.p_switch(made)
+    assert figure.numbers == (("triplet", "0.1", "70.00", "2"), ("triplet", "0.3", "90.00", "2"))
+    assert "(5 runs); dashed lines are without" in figure.sentence
+    named = regularisation.p_switch(replace(made, runs=replace(made.runs, names={plain.method: "Triplet (D)"})))
+    assert {label for label, *_ in named.numbers} == {"Triplet (D)"}
 
 
 def test_p_switch_curves_of_two_betas_stay_apart():
@@ -260,12 +254,16 @@ def test_p_switch_curves_of_two_betas_stay_apart():
 
     records = [at(beta, beta / 2) for beta in (0.6, 1.2)]
     records += [at(beta, beta / 2 + p / 10, miner="rho_distance", p=p) for beta in (0.6, 1.2) for p in (0.1, 0.3)]
-    found = {curve.loss: curve for curve in p_switch.switch_curves_of(inputs(records))}
-    assert found["margin, beta 0.6"].without == [30.0]
-    assert found["margin, beta 1.2"].at[0.3] == [pytest.approx(63)]
+    found = [row[:3] for row in regularisation.p_switch(inputs(records)).numbers]
+    assert set(found) == {
+        (f"margin, beta {beta}", str(p), f"{50 * beta + 10 * p:.2f}") for beta in (0.6, 1.2) for p in (0.1, 0.3)
+    }
 
 
-def with_analyses(records, home, *shares, array: str = "spectrum/spectrum") -> FigureInputs:
+SPECTRUM = "spectrum/spectrum"
+
+
+def with_analyses(records, home, *shares, array: str = SPECTRUM) -> FigureInputs:
     """The runs with these shares each in the file of their analyses; the last shares for all further runs."""
     folders = {}
     for i, record in enumerate(records):
@@ -282,47 +280,47 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
     losses = ["contrastive", "margin", "snr", "triplet"]
     records = [run(loss, 0.5) for loss in losses] + [run(loss, 0.6, miner="rho_distance", p=0.3) for loss in losses]
     made = with_analyses([*records, run("soft_triple", 0.4)], tmp_path, (0.7, 0.3))
-    pairs = spectra.pairs_of_spectra(spectra.spectra_of(made))
+    pairs = embeddings.pairs_of_spectra(embeddings.spectra_of(made, SPECTRUM))
     assert len(pairs) == 4
     assert all((without.label, switched.base) == (label, label) for label, (without, switched) in pairs.items())
-    figure = spectra.figure_of(made)
+    figure = embeddings.spectra(made)
     drawn = "4 methods without (blue) and with (red) switched tuples; 1 method without a pair is in the"
     assert drawn in figure.sentence
     assert len(figure.numbers) == 9
     assert all(f">{loss} + distance" in figure.svg("here") for loss in losses)
     assert "soft_triple" not in figure.svg("here")
     again = with_analyses([run("margin", 0.6), mixed(run("margin", 0.5))], tmp_path, (0.7, 0.3))
-    ((without, other),) = spectra.pairs_of_spectra(spectra.spectra_of(again)).values()
-    assert (without.is_changed, other.change) == (False, "manifold mixup")
+    ((without, other),) = embeddings.pairs_of_spectra(embeddings.spectra_of(again, SPECTRUM)).values()
+    assert (without.change, other.change) == ("", "manifold mixup")
 
 
 def test_spectra_of_a_sweep_share_one_panel(tmp_path):
     switched = [run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3)]
     made = with_analyses([run("margin", 0.5), *switched], tmp_path, (0.7, 0.3))
-    assert spectra.pairs_of_spectra(spectra.spectra_of(made)) == {}
-    figure = spectra.figure_of(made)
+    assert embeddings.pairs_of_spectra(embeddings.spectra_of(made, SPECTRUM)) == {}
+    figure = embeddings.spectra(made)
     assert "blue" not in figure.sentence
     assert all(f"p_switch={p}" in figure.svg("here") for p in (0.1, 0.3))
 
 
 def test_spectra_are_averaged_over_runs_and_end_where_the_rest_is_rounding(tmp_path):
     records = [run("a", 0.5, seed=seed) for seed in range(2)]
-    (found,) = spectra.spectra_of(with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]))
+    (found,) = embeddings.spectra_of(with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]), SPECTRUM)
     assert (found.shares.tolist(), found.n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
-    assert spectra.figure_of(inputs(records)) is None
+    assert embeddings.spectra(inputs(records)) is None
     made = with_analyses(records, tmp_path, (0.9, 0.1, 3e-9))
-    (found,) = spectra.spectra_of(made)
-    assert found.used.tolist() == [0.9, 0.1]
-    assert "Lines end where the rest is rounding of zero." in spectra.figure_of(made).sentence
+    (found,) = embeddings.spectra_of(made, SPECTRUM)
+    assert found.used == [0.9, 0.1]
+    assert "Lines end where the rest is rounding of zero." in embeddings.spectra(made).sentence
 
 
 def test_class_spectra_are_read_apart_from_the_others(tmp_path):
     records = [run("margin", 0.5), run("margin", 0.6, miner="rho_distance", p=0.3)]
-    made = with_analyses(records, tmp_path, [0.9, 0.1], [0.6, 0.4], array=class_spectra.ARRAY)
-    figure = class_spectra.figure_of(made)
+    made = with_analyses(records, tmp_path, [0.9, 0.1], [0.6, 0.4], array="class_spectra/class_spectrum")
+    figure = embeddings.class_spectra(made)
     assert "within classes" in figure.title
     assert [row[1] for row in figure.numbers] == ["60.000 %", "90.000 %"]
-    assert spectra.figure_of(made) is None
+    assert embeddings.spectra(made) is None
 
 
 def test_each_objective_is_paired_with_itself_under_mixup():
@@ -336,15 +334,15 @@ def test_each_objective_is_paired_with_itself_under_mixup():
         mixed(with_decay("triplet", 0.35, 0.4)),
         with_decay("contrastive", 0.9, 0.1),
     ]
-    figure = mixup.figure_of(inputs(records))
+    figure = regularisation.mixup(inputs(records))
     quantities = ("Recall@1 %", "\u03c1", "\u03c1 within classes")
     assert figure.columns[1:] == tuple(f"{name}, {how}" for name in quantities for how in ("without", "with"))
     assert figure.numbers[0][1:] == ("60.00", "50.00", "0.30", "0.70", "0.60", "1.40")
     assert len(figure.numbers) == 2
     assert figure.svg("here").count("<svg") == 1
     # Mixup is not rho-regularisation, and not a plain method to compare with.
-    assert regularised.pairs_of(inputs(records)) == {}
-    assert mixup.figure_of(inputs(records[::2])) is None
+    assert regularisation.regularised(inputs(records)) is None
+    assert regularisation.mixup(inputs(records[::2])) is None
 
 
 def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich, tmp_path):

@@ -7,9 +7,9 @@ colours that become CSS variables, so that one drawing follows the reader's ligh
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,7 @@ from fairground.reporting.headings import shorten, squeeze
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 #: how many methods have a colour of their own
 N_SERIES = 7
@@ -112,21 +113,15 @@ class Line:
             axes.fill_between(self.x, self.low, self.high, color=colour, alpha=0.14, linewidth=0)
         if self.is_filled:
             axes.fill_between(self.x, self.y, color=colour, alpha=0.3, linewidth=0)
-        axes.plot(
-            self.x,
-            self.y,
-            color=colour,
-            linestyle=dash_of(self.series) if self.dash is None else self.dash,
-            linewidth=self.width,
-            alpha=self.alpha,
-            solid_capstyle="butt",
-            drawstyle="steps-post" if self.is_stepped else "default",
-        )
+        dash = dash_of(self.series) if self.dash is None else self.dash
+        style = "steps-post" if self.is_stepped else "default"
+        look: dict[str, Any] = {"solid_capstyle": "butt", "drawstyle": style, "alpha": self.alpha}
+        axes.plot(self.x, self.y, color=colour, linestyle=dash, linewidth=self.width, **look)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """Marks at (x, y); hollow ones are numbers of others."""
+    """Marks at (x, y), the first with a text above it; hollow ones are numbers of others."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -135,6 +130,7 @@ class Points:
     size: float = 5.5
     alpha: float = 0.75
     is_hollow: bool = False
+    text: str = ""
 
     def draw(self, axes: "Axes", palette: Palette) -> None:
         colour, sign = palette.colour(self.series), self.sign or sign_of(self.series)
@@ -142,6 +138,8 @@ class Points:
         if self.is_hollow:
             look = {"markerfacecolor": "none", "markeredgecolor": colour}
         axes.plot(self.x, self.y, sign, markersize=self.size, **look)
+        if self.text:
+            _write(axes, self.text, (self.x[0], self.y[0]), (0, 7), palette.ink)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,32 +161,14 @@ class Bar:
         if self.error is not None:
             axes.errorbar(self.value, self.row, xerr=self.error, color=palette.ink, capsize=3, linewidth=1)
         if self.text:
-            Label(x=max(self.value, 0), y=self.row, text=self.text, shift=(5, 0), align="left").draw(axes, palette)
+            _write(axes, self.text, (max(self.value, 0), self.row), (5, 0), palette.ink)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Label:
-    """A text next to (x, y), shifted by points."""
-
-    x: float
-    y: float
-    text: str
-    shift: tuple[float, float] = (0, 7)
-    align: Literal["left", "center", "right"] = "center"
-    size: float = 9
-    series: Series = "ink"
-
-    def draw(self, axes: "Axes", palette: Palette) -> None:
-        axes.annotate(
-            self.text,
-            (self.x, self.y),
-            xytext=self.shift,
-            textcoords="offset points",
-            ha=self.align,
-            va="baseline" if self.align == "center" else "center",
-            fontsize=self.size,
-            color=palette.colour(self.series),
-        )
+def _write(axes: "Axes", text: str, at: Size, shift: Size, colour: str, size: float = 9) -> None:
+    """Write a text next to a point, shifted by points: above it, or beginning or ending beside it."""
+    across = "center" if shift[0] == 0 else "left" if shift[0] > 0 else "right"
+    down = "baseline" if shift[0] == 0 else "center"
+    axes.annotate(text, at, shift, textcoords="offset points", ha=across, va=down, fontsize=size, color=colour)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,17 +186,15 @@ class Names:
         places = [(width * (x - left) / (right - left), height * (y - low) / (high - low)) for _, x, y, _ in self.marks]
         labels = [shorten(name, 30) for name, *_ in self.marks]
         for text, (_, x, y, series), shift in zip(labels, self.marks, label_shifts(places, labels, width), strict=True):
-            align: Literal["left", "right"] = "left" if shift[0] > 0 else "right"
-            Label(x=x, y=y, text=text, shift=shift, align=align, size=8, series=series).draw(axes, palette)
+            _write(axes, text, (x, y), shift, palette.colour(series), size=8)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
     """Items on common axes. `rows` names the rows from the top, at y = 0, 1, ...; a map has no axes and one scale."""
 
-    items: Sequence[Line | Points | Bar | Label | Names]
+    items: Sequence[Line | Points | Bar | Names]
     title: str = ""
-    right_title: str = ""
     x: str = ""
     y: str = ""
     rows: Sequence[str] = ()
@@ -226,13 +204,10 @@ class Panel:
     margin: float = 0.05
     has_zero_line: bool = False
     has_whole_x: bool = False
-    has_y_ticks: bool = True
     is_map: bool = False
 
     def draw(self, axes: "Axes", palette: Palette, *, letters: int) -> None:
         """Draw onto given axes, names of rows cut to so many letters."""
-        from matplotlib.ticker import MaxNLocator
-
         if self.is_map:
             axes.set_frame_on(False)
             axes.set(xticks=[], yticks=[])
@@ -250,16 +225,28 @@ class Panel:
         if self.has_zero_line:
             axes.axvline(0, color=palette.soft, linewidth=1)
         if self.log:
-            log_axis(axes, self.log)
+            _make_logarithmic(axes, self.log)
         if self.has_whole_x:
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        if not self.has_y_ticks:
-            axes.set_yticks([])
+            axes.locator_params(axis="x", integer=True)
         axes.set(**{name: ends for name, ends in (("xlim", self.x_range), ("ylim", self.y_range)) if ends is not None})
         axes.set_title(squeeze(self.title, 44), fontsize=10.5, color=palette.ink, loc="left")
-        axes.set_title(self.right_title, fontsize=10, color=palette.ink, loc="right")
         axes.set_xlabel(self.x, color=palette.soft, fontsize=9.5)
         axes.set_ylabel(self.y, color=palette.soft, fontsize=9.5)
+
+
+def _make_logarithmic(axes: "Axes", which: Literal["x", "y"]) -> None:
+    """Make one axis logarithmic with plain numbers: matplotlib's own powers need its mathematical text."""
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axes.set(**{f"{which}scale": "log"})
+    low, high = axis.get_view_interval()
+    # Powers of ten alone would leave a short axis with one number.
+    if high < 50 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,6 +257,15 @@ class Key:
     series: Series
     kind: Literal["line", "point", "bar"] = "point"
     dash: Dash | None = None
+
+    def handle(self, palette: Palette) -> "Line2D":
+        from matplotlib.lines import Line2D
+
+        look: dict[str, Any] = {"linewidth": 2, "linestyle": dash_of(self.series) if self.dash is None else self.dash}
+        if self.kind != "line":
+            sign, size = (sign_of(self.series), 6) if self.kind == "point" else ("s", 9)
+            look = {"marker": sign, "markersize": size, "markeredgewidth": 0, "linestyle": ""}
+        return Line2D([], [], color=palette.colour(self.series), **look)
 
 
 def panels(
@@ -289,24 +285,22 @@ def panels(
             panel.draw(axes, palette, letters=44 if len(found) == 1 else 26)
         if y:
             figure.supylabel(y, color=palette.soft, fontsize=9.5)
-        _draw_legend(figure, keys, palette)
+        shown = [key for key in keys if key.series is not None]
+        if shown:
+            # The leading space: matplotlib hides a name that begins with an underscore.
+            names = [" " + squeeze(key.text, 48) for key in shown]
+            look: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9, "labelcolor": palette.ink}
+            figure.legend([key.handle(palette) for key in shown], names, loc="outside lower center", **look)
 
     return draw
 
 
 def bars_and_marks(rows: Sequence[tuple[str, float, float | None]], *, x: str, title: str = "") -> Panel:
     """Return a row per (name, ours, theirs): a bar coloured by its sign, and a hollow mark where theirs is known."""
-    known = [(row, theirs) for row, (_, _, theirs) in enumerate(rows) if theirs is not None]
-    return Panel(
-        items=[
-            *(Bar(row=row, value=ours, series=0 if ours >= 0 else 1) for row, (_, ours, _) in enumerate(rows)),
-            Points(x=[theirs for _, theirs in known], y=[row for row, _ in known], series="ink", is_hollow=True),
-        ],
-        rows=[name for name, _, _ in rows],
-        title=title,
-        x=x,
-        has_zero_line=True,
-    )
+    bars = [Bar(row=row, value=ours, series=0 if ours >= 0 else 1) for row, (_, ours, _) in enumerate(rows)]
+    known = {row: theirs for row, (_, _, theirs) in enumerate(rows) if theirs is not None}
+    marks = Points(x=list(known.values()), y=list(known), series="ink", is_hollow=True)
+    return Panel(items=[*bars, marks], rows=[name for name, _, _ in rows], title=title, x=x, has_zero_line=True)
 
 
 def plain_axes(axes: "Axes", palette: Palette) -> None:
@@ -316,21 +310,6 @@ def plain_axes(axes: "Axes", palette: Palette) -> None:
     axes.tick_params(colors=palette.soft, length=0, labelsize=9.5)
     axes.grid(color=palette.rule, linewidth=0.8)
     axes.set_axisbelow(True)
-
-
-def log_axis(axes: "Axes", which: Literal["x", "y"]) -> None:
-    """Make one axis logarithmic with plain numbers: matplotlib's own powers need its mathematical text."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axes.set(**{f"{which}scale": "log"})
-    low, high = axis.get_view_interval()
-    # Powers of ten alone would leave a short axis with one number.
-    if high < 50 * low:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_minor_locator(NullLocator())
 
 
 def axes_in(
@@ -352,24 +331,23 @@ def label_shifts(marks: Sequence[Size], labels: Sequence[str], width: float) -> 
     """
     # Half a mark, the gap to it, and the width of a letter and height of a line at 8 points.
     half, gap, letter, line = 4.0, 7.0, 4.6, 9.0
+    candidates = [(side * gap, step * line) for step in (0, 1, -1, 2, -2) for side in (1, -1)]
     taken = [(x - half, y - half, x + half, y + half) for x, y in marks]
     shifts = []
     for (x, y), label in zip(marks, labels, strict=True):
-        best: tuple[float, Size, tuple[float, float, float, float]] | None = None
-        for shift in ((side * gap, step * line) for step in (0, 1, -1, 2, -2) for side in (1, -1)):
-            left = x + shift[0] - (len(label) * letter if shift[0] < 0 else 0)
-            box = left, y + shift[1] - line / 2, left + len(label) * letter, y + shift[1] + line / 2
-            shared = sum(
+        costs = []
+        for right, up in candidates:
+            left = x + right - (len(label) * letter if right < 0 else 0)
+            box = left, y + up - line / 2, left + len(label) * letter, y + up + line / 2
+            covered = sum(
                 max(0.0, min(box[2], other[2]) - max(box[0], other[0]))
                 * max(0.0, min(box[3], other[3]) - max(box[1], other[1]))
                 for other in taken
             )
-            cost = shared + line * (max(0.0, -box[0]) + max(0.0, box[2] - width))
-            if best is None or cost < best[0]:
-                best = cost, shift, box
-        assert best is not None
-        taken.append(best[2])
-        shifts.append(best[1])
+            costs.append((covered + line * (max(0.0, -box[0]) + max(0.0, box[2] - width)), box))
+        best = min(range(len(costs)), key=lambda i: costs[i][0])
+        taken.append(costs[best][1])
+        shifts.append(candidates[best])
     return shifts
 
 
@@ -383,8 +361,7 @@ def svg_for_page(draw: Draw, size: Size, *, prefix: str, description: str) -> st
     # Sized by the page; a screen reader reads the description instead of every tick.
     for side in ("width", "height"):
         svg = re.sub(rf'(<svg[^>]*?) {side}="[^"]*"', r"\1", svg, count=1)
-    label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
-    svg = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)
     for name, colour in STAND_IN.named.items():
         svg = svg.replace(colour, f"var(--{name})")
     return svg
@@ -398,57 +375,10 @@ def write_figure(draw: Draw, size: Size, out: Path) -> Path:
     return out
 
 
-def _draw_legend(figure: "Figure", keys: Sequence[Key], palette: Palette) -> None:
-    from matplotlib.lines import Line2D
-
-    shown = [key for key in keys if key.series is not None]
-    if not shown:
-        return
-    handles = []
-    for key in shown:
-        dash = dash_of(key.series) if key.dash is None else key.dash
-        look: dict[str, Any] = {"linewidth": 2, "linestyle": dash}
-        if key.kind != "line":
-            sign, size = (sign_of(key.series), 6) if key.kind == "point" else ("s", 9)
-            look = {"marker": sign, "markersize": size, "markeredgewidth": 0, "linestyle": ""}
-        handles.append(Line2D([], [], color=palette.colour(key.series), **look))
-    # The leading space: matplotlib hides a name that begins with an underscore.
-    names = [" " + squeeze(key.text, 48) for key in shown]
-    figure.legend(
-        handles, names, loc="outside lower center", ncols=2, frameon=False, fontsize=9, labelcolor=palette.ink
-    )
-
-
 def _render(draw: Draw, size: Size, palette: Palette, kind: str, *, salt: str) -> bytes:
-    from matplotlib.figure import Figure
-
-    out = io.BytesIO()
-    with _settings(salt):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure, palette)
-        if kind == "svg":
-            _lay_out(figure)
-        metadata = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}}.get(kind)
-        background = {"transparent": True} if palette is STAND_IN else {"facecolor": "white"}
-        figure.savefig(out, format=kind, dpi=160, metadata=metadata, **background)
-    return out.getvalue()
-
-
-def _lay_out(figure: "Figure") -> None:
-    """Lay the figure out once: by default, saving draws all of it twice to find every place."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    FigureCanvasSVG(figure)
-    figure.set_dpi(72)  # the resolution of an SVG file
-    engine = figure.get_layout_engine()
-    if engine is not None and figure.axes:
-        engine.execute(figure)
-    figure.set_layout_engine(None)
-
-
-@contextmanager
-def _settings(salt: str) -> Iterator[None]:
     import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
 
     settings: dict[Any, Any] = {
         "svg.fonttype": "none",  # text stays text: searchable, and in the reader's own font
@@ -457,7 +387,20 @@ def _settings(salt: str) -> Iterator[None]:
         "font.size": 10.5,
         "pdf.fonttype": 42,
     }
+    out = io.BytesIO()
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         # Names may hold characters that the font lacks; the browser's fonts have them.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        yield
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure, palette)
+        engine = figure.get_layout_engine()
+        if kind == "svg" and engine is not None and figure.axes:
+            # Lay out once: by default, saving draws all of it twice to find every place.
+            FigureCanvasSVG(figure)
+            figure.set_dpi(72)  # the resolution of an SVG file
+            engine.execute(figure)
+            figure.set_layout_engine(None)
+        metadata = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}}.get(kind)
+        background = {"transparent": True} if palette is STAND_IN else {"facecolor": "white"}
+        figure.savefig(out, format=kind, dpi=160, metadata=metadata, **background)
+    return out.getvalue()

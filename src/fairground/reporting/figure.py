@@ -1,7 +1,7 @@
 """A figure for a page or a paper: what it shows in a sentence, its drawing, and its numbers.
 
-Every file in `figures/` with a function `figure_of(inputs)` is a figure; it returns nothing when the runs lack what it
-needs. `PAGE_ORDER` is its place on the page.
+A file in `figures/` has figures on one subject: functions of `FigureInputs` that return nothing when the runs lack what
+they need. Its `PAGE_ORDER` has the name of each with its place on the page.
 """
 
 import importlib
@@ -75,8 +75,9 @@ class FigureInputs:
         return [row.method for row in self.table.rows if row.n_done]
 
     @property
-    def n_runs(self) -> int:
-        return sum(len(method.done) for method in self.methods)
+    def done(self) -> list[RunRecord]:
+        """The finished runs of all methods."""
+        return [run for method in self.methods for run in method.done]
 
     @cached_property
     def series(self) -> dict[str, int | None]:
@@ -103,20 +104,25 @@ class FigureInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportFigure:
-    """`height` is in inches; `numbers` are the rows of the same facts under the headings `columns`."""
+    """`height` is in inches; `rows` are the same facts under the headings `columns`."""
 
     name: str
     title: str
     sentence: str
     draw: Draw
     height: float
-    columns: tuple[str, ...] = ()
-    numbers: tuple[tuple[str, ...], ...] = ()
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str | float | None]] = ()
     is_for_page: bool = True
 
     @property
     def size(self) -> Size:
         return WIDTH, self.height
+
+    @cached_property
+    def numbers(self) -> tuple[tuple[str, ...], ...]:
+        """The rows as text, floats with two decimals."""
+        return tuple(tuple(_cell(value) for value in row) for row in self.rows)
 
     @property
     def shown_numbers(self) -> tuple[tuple[str, ...], ...]:
@@ -128,26 +134,28 @@ class ReportFigure:
         return svg_for_page(self.draw, self.size, prefix=f"{anchor}-{self.name}", description=description)
 
 
+def _cell(value: str | float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
 def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
     """Return every figure these runs have the numbers for, in the order of the page."""
-    if not inputs.methods:
-        return []
-    names = [module.name for module in pkgutil.iter_modules(figures.__path__)]
-    modules = [importlib.import_module(f"{figures.__name__}.{name}") for name in names]
-    ordered = sorted((one for one in modules if hasattr(one, "figure_of")), key=lambda one: one.PAGE_ORDER)
-    found = [module.figure_of(inputs) for module in ordered]
+    files = [
+        importlib.import_module(f"{figures.__name__}.{one.name}") for one in pkgutil.iter_modules(figures.__path__)
+    ]
+    places = sorted((place, file.__name__, name) for file in files for name, place in file.PAGE_ORDER.items())
+    by_name = {file.__name__: file for file in files}
+    found = [getattr(by_name[file], name)(inputs) for _, file, name in places]
     return [figure for figure in found if figure is not None]
 
 
 def write_figures(inputs: FigureInputs, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
     """Write every figure these runs have the numbers for as pdf, svg or png, named after what it shows."""
-    from fairground.reporting.figures import learning_curves, score_bars
-
-    found = [score_bars.figure_for_paper(inputs), learning_curves.figure_for_paper(inputs), *figures_of(inputs)]
     return [
         write_figure(figure.draw, figure.size, folder / f"{prefix}{figure.name}.{kind}")
-        for figure in found
-        if figure is not None
+        for figure in figures_of(inputs)
     ]
 
 

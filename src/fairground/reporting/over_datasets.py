@@ -13,7 +13,7 @@ from fairground.comparison.over_datasets import Aggregate, OverDatasets, over_da
 from fairground.errors import InputError, require
 from fairground.reporting.comparison import plain_pair, sentence
 from fairground.reporting.figure import ReportFigure
-from fairground.reporting.figures import critical_difference, profiles
+from fairground.reporting.figures import ranks_and_profiles
 from fairground.reporting.headings import heading, shorten, show, unit
 from fairground.reporting.table_formats import text_table
 from fairground.reporting.tables import ResultTable
@@ -142,5 +142,8 @@ def _figures(
         ]
         for label in labels
     }
-    drawn = [critical_difference.figure_over(means, metric=metric), profiles.figure_over(found, metric=metric)]
+    drawn = [
+        ranks_and_profiles.ranks_over_datasets(means, metric=metric),
+        ranks_and_profiles.performance_profiles(found, metric=metric),
+    ]
     return tuple(figure for figure in drawn if figure is not None)

@@ -22,8 +22,7 @@ from fairground.reporting.comparison import ComparisonResult, confidence_of
 from fairground.reporting.drawing import panels, svg_for_page, write_figure
 from fairground.reporting.figure import WIDTH, FigureInputs, figures_of
 from fairground.reporting.figures.embedding_map import maps_of
-from fairground.reporting.figures.learning_curves import learning_curves_of
-from fairground.reporting.figures.score_bars import score_bars_of
+from fairground.reporting.figures.scores_and_cost import learning_curves_of, score_bars_of
 from fairground.reporting.headings import clean, duration, shorten
 from fairground.reporting.methods import ClassScores
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any

@@ -8,6 +8,7 @@ Limits
 """
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in
 from fairground.reporting.headings import shorten, squeeze
 from fairground.reporting.run_set import leave_out
 
-PAGE_ORDER = 120
+PAGE_ORDER = {"embedding_map": 120}
 MOST_POINTS = 600
 _MOST_MAPS = 4
 #: rows the axes are computed from
@@ -59,20 +60,16 @@ class EmbeddingMap:
 
 def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
     """Return the map of the first run of each leading method that kept its embeddings."""
-    found: list[EmbeddingMap] = []
     folders = inputs.runs.folders
-    for method in inputs.methods if folders else ():
-        kept = (_map(method.label, run.name, folders[run.name]) for run in method.done if run.name in folders)
-        first = next(filter(None, kept), None)
-        if first is not None:
-            found.append(first)
-        if len(found) == _MOST_MAPS:
-            break
-    return found
+    first = (
+        next(filter(None, (_map(method.label, folders[run.name]) for run in method.done if run.name in folders)), None)
+        for method in inputs.methods
+    )
+    return list(islice(filter(None, first), _MOST_MAPS))
 
 
-def figure_of(inputs: FigureInputs) -> ReportFigure | None:
-    """Return the maps as one drawing for a paper; on the page they are interactive instead."""
+def embedding_map(inputs: FigureInputs) -> ReportFigure | None:
+    """The maps as one drawing for a paper; on the page they are interactive instead."""
     maps = maps_of(inputs)
     if not maps:
         return None
@@ -95,7 +92,7 @@ def figure_of(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _map(label: str, run: str, folder: RunFolder) -> EmbeddingMap | None:
+def _map(label: str, folder: RunFolder) -> EmbeddingMap | None:
     arrays = arrays_in(folder.embeddings, ["embeddings", "labels", "rows"])
     if arrays is None:
         return None
@@ -107,18 +104,26 @@ def _map(label: str, run: str, folder: RunFolder) -> EmbeddingMap | None:
         leave_out(DataError(f"{folder.embeddings} holds numbers that are not finite"))
         return None
     pictured, names = _pictured(folder, labels, rows)
-    n = min(len(vectors), MOST_POINTS)
-    plain = np.setdiff1d(np.linspace(0, len(vectors) - 1, n).astype(int), pictured)
+    plain = np.setdiff1d(_evenly(len(vectors), MOST_POINTS), pictured)
     # Points with a picture last: they are on top and can be pointed at.
     chosen = np.concatenate([plain, pictured])
     places, share = _axes(vectors, chosen)
-    points = tuple(
-        Point(x=float(x), y=float(y), klass=int(labels[i]), row=int(rows[i]))
-        for (x, y), i in zip(places, chosen, strict=True)
-    )
+    columns = (*places.T.tolist(), labels[chosen].tolist(), rows[chosen].tolist())
+    points = tuple(map(Point, *columns))
     shown = {point.klass for point in points}
-    names = {klass: name for klass, name in names.items() if klass in shown}
-    return EmbeddingMap(label=label, run=run, points=points, names=names, share=share, n_images=len(vectors))
+    return EmbeddingMap(
+        label=label,
+        run=folder.name,
+        points=points,
+        names={klass: name for klass, name in names.items() if klass in shown},
+        share=share,
+        n_images=len(vectors),
+    )
+
+
+def _evenly(n: int, most: int) -> np.ndarray:
+    """Return at most so many of n rows, evenly spaced."""
+    return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
 def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, dict[int, str]]:
@@ -127,21 +132,17 @@ def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[
         gallery = read_arrays(folder.gallery, ["rows", "labels"])
     except DataError:  # no gallery, or one that does not say which images it shows
         return np.zeros(0, dtype=int), {}
-    place = {int(row): i for i, row in enumerate(rows)}
-    found: dict[int, str] = {}
-    kept: dict[int, None] = {}
-    for row, name in zip(gallery["rows"].reshape(-1), gallery["labels"].reshape(-1), strict=True):
-        i = place.get(int(row))
-        if i is not None:
-            kept[i] = None
-            found[int(labels[i])] = shorten(str(name), 60)
+    place = {row: i for i, row in enumerate(rows.tolist())}
+    shown = zip(gallery["rows"].ravel().tolist(), gallery["labels"].ravel().tolist(), strict=True)
+    known = {place[row]: shorten(str(name), 60) for row, name in shown if row in place}
+    names = {int(labels[i]): name for i, name in known.items()}
     try:
-        names = read_arrays(folder.gallery, ["class_names"])["class_names"]
-        present = [int(label) for label in np.unique(labels) if 0 <= label < len(names)]
-        found |= {label: shorten(str(names[label]), 60) for label in present}
+        every = read_arrays(folder.gallery, ["class_names"])["class_names"]
+        present = [label for label in np.unique(labels).tolist() if 0 <= label < len(every)]
+        names |= {label: shorten(str(every[label]), 60) for label in present}
     except DataError:  # the gallery lists no classes
         pass
-    return np.array(list(kept), dtype=int), found
+    return np.array(list(known), dtype=int), names
 
 
 def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
@@ -152,7 +153,7 @@ def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
         scaled: np.ndarray = some / np.maximum(np.linalg.norm(some, axis=1, keepdims=True), 1e-12)
         return scaled
 
-    sample = unit(vectors[np.linspace(0, len(vectors) - 1, min(len(vectors), _MOST_FITTED)).astype(int)])
+    sample = unit(vectors[_evenly(len(vectors), _MOST_FITTED)])
     centre = sample.mean(0)
     # The small matrix has the same axes as all rows, and is much faster.
     variances, axes = np.linalg.eigh((sample - centre).T @ (sample - centre))

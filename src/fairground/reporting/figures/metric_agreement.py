@@ -1,0 +1,206 @@
+"""What each metric says about the same embeddings, which metrics agree, and how smoothly they move during training.
+
+Formula
+    correlations     Pearson's r over runs; undefined for a metric that is the same in all runs
+    autocorrelation  r = sum_t (x_t - m)(x_t+1 - m) / sum_t (x_t - m)^2, x_t the score at the t-th validation of one
+                     run, m their mean; without the untrained network, runs with fewer than `LEAST_EPOCHS` and constant
+                     scores
+
+Paper
+    Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 1 (three toy spaces, and after it
+    `metrics_apart` for any runs) and section 3.2 (autocorrelation: 0.73 for Recall@1 and 0.81 for MAP@R over their
+    experiments).
+    Roth et al., "Revisiting training strategies", ICML 2020, figure 4 (correlations).
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairground.reporting.drawing import N_SERIES, Draw, Key, Line, Palette, Panel, Points, bars_and_marks, panels
+from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, count
+from fairground.reporting.headings import heading, shorten
+from fairground.reporting.tables import UNFAIR
+from fairground.spec.measurement_names import goodness, is_share
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE_ORDER = {"toy_spaces": 5, "correlations": 40, "metrics_apart": 80, "autocorrelation": 85}
+#: a correlation of fewer runs is mostly chance
+LEAST_RUNS = 5
+LEAST_EPOCHS = 4
+_MOST_METRICS = 14
+#: autocorrelations as MLRC states them for all of its experiments
+MLRC = {"recall@1": 0.73, "precision@1": 0.73, "map@r": 0.81}
+
+
+def toy_spaces(inputs: FigureInputs) -> ReportFigure | None:
+    """The toy spaces and their values of each metric, for runs that kept their embeddings; by MAP@R as in the paper."""
+    found: list[tuple[dict[str, float], str, Panel]] = []
+    for method in inputs.methods if inputs.key[0] == "toy_spaces" else ():
+        folder = inputs.runs.folders.get(method.done[0].name)
+        arrays = None if folder is None else arrays_in(folder.embeddings, ["embeddings", "labels"])
+        if arrays is None or arrays[0].ndim != 2 or arrays[0].shape[1] != 2 or len(arrays[0]) != len(arrays[1]):
+            continue
+        points, labels = arrays
+        scores = {metric: inputs.scores(method, metric)[0] for metric in inputs.table.metrics}
+        shown = [f"{heading(metric)} {value:z.1f}" for metric, value in scores.items()]
+        panel = Panel(
+            items=[
+                Points(x=some[:, 0].tolist(), y=some[:, 1].tolist(), series=series, size=2, alpha=0.6)
+                for series, some in enumerate(points[labels == label] for label in np.unique(labels))
+            ],
+            title=method.label.removeprefix(UNFAIR),
+            x="\n".join(", ".join(shown[i : i + 2]) for i in range(0, len(shown), 2)),
+            is_map=True,
+        )
+        found.append((scores, panel.title, panel))
+    if not found:
+        return None
+    found.sort(key=lambda space: space[0].get("map@r", 0.0))
+    return ReportFigure(
+        name="toy_spaces",
+        title="Three toy spaces and what each metric says",
+        sentence=(
+            f"{len(found)} untrained embedding spaces of two classes, one run each. Recall@1, NMI and F1 are nearly "
+            "the same for all; R-precision and MAP@R show which keeps a class together. The spaces are our own, after "
+            "the description of figure 1 of Musgrave et al., 2020."
+        ),
+        draw=panels([panel for *_, panel in found], columns=3),
+        height=4.2,
+        columns=("space", *map(heading, inputs.table.metrics)),
+        rows=[(label, *(f"{value:z.1f}" for value in scores.values())) for scores, label, _ in found],
+    )
+
+
+def correlations(inputs: FigureInputs) -> ReportFigure | None:
+    """The correlation of every two metrics, when enough runs have three of them or more."""
+    metrics = inputs.table.metrics[:_MOST_METRICS]
+    runs = [row for method in inputs.methods for row in method.rows(metrics, inputs.table.split)]
+    if len(metrics) < 3 or len(runs) < LEAST_RUNS:
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        matrix = np.corrcoef(np.array(runs, dtype=float).T)
+    names = [heading(metric) for metric in metrics]
+    return ReportFigure(
+        name="correlations",
+        title="Which metrics agree",
+        sentence=(
+            f"Correlation of every two {inputs.table.split} metrics over {count(len(runs), 'run')}: 1 means that "
+            "both rank runs alike, so one of them is enough. As in figure 4 of Roth et al., 2020."
+        ),
+        draw=_squares(names, matrix),
+        height=1.4 + 0.42 * len(names),
+        columns=("metric", *names),
+        rows=[
+            (name, *(None if np.isnan(value) else value for value in row))
+            for name, row in zip(names, matrix.tolist(), strict=True)
+        ],
+    )
+
+
+def _squares(names: Sequence[str], matrix: np.ndarray) -> Draw:
+    def draw(figure: "Figure", palette: Palette) -> None:
+        from matplotlib.patches import Rectangle
+
+        axes = figure.add_subplot()
+        for (i, j), value in np.ndenumerate(matrix):
+            if np.isnan(value):
+                continue
+            colour = palette.series[0 if value >= 0 else 1]
+            # Pale enough for dark text on every square.
+            square = Rectangle((j - 0.48, i - 0.48), 0.96, 0.96, color=colour, alpha=0.55 * abs(value), linewidth=0)
+            axes.add_patch(square)
+            axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9, color=palette.ink)
+        n, short = len(names), [shorten(name, 14) for name in names]
+        axes.set_xticks(range(n), short, rotation=45, ha="right", color=palette.ink, fontsize=9.5)
+        axes.set_yticks(range(n), short, color=palette.ink, fontsize=9.5)
+        axes.set_xlim(-0.5, n - 0.5)
+        axes.set_ylim(n - 0.5, -0.5)
+        axes.tick_params(length=0)
+        axes.set_frame_on(False)
+
+    return draw
+
+
+def metrics_apart(inputs: FigureInputs) -> ReportFigure | None:
+    """One row per metric that is a share, the widest apart first, one mark per method; for at least two of each."""
+    drawn = [method.label for method in inputs.methods[:N_SERIES]]
+    found: list[tuple[str, dict[str, float]]] = []
+    leaders = set()
+    for metric in filter(is_share, inputs.table.metrics):
+        means = {label: mean for label, mean in inputs.means(metric).items() if label in drawn}
+        if len(means) > 1:
+            is_higher = inputs.table.higher_is_better[metric] is not False
+            leaders.add(max(means, key=lambda label: goodness(means[label], is_higher)))
+            found.append((heading(metric), means))
+    if len(found) < 2:
+        return None
+    found.sort(key=lambda line: min(line[1].values()) - max(line[1].values()))
+    labels = list(found[0][1])
+    n_all = len(inputs.methods)
+    which = count(len(labels), "method") if n_all <= N_SERIES else f"the {len(labels)} best of {n_all} methods"
+    agree = "All name the same leader" if len(leaders) == 1 else f"They name {len(leaders)} different leaders"
+    items: list[Line | Points] = []
+    for row, (_, means) in enumerate(found):
+        items.append(Line(x=(min(means.values()), max(means.values())), y=(row, row), series="rule", width=3))
+        for label, mean in means.items():
+            items.append(Points(x=[mean], y=[row], series=inputs.series[label], size=7, alpha=1))
+    return ReportFigure(
+        name="metrics_apart",
+        title="What each metric says about the same runs",
+        sentence=(
+            f"Means over seeds of {which} by {count(len(found), 'metric')}, the metric that "
+            f"sets them furthest apart first. {agree}. After figure 1 of Musgrave et al., 2020."
+        ),
+        draw=panels(
+            [Panel(items=items, rows=[name for name, _ in found], x="%")],
+            keys=[Key(text=label, series=inputs.series[label]) for label in labels],
+        ),
+        height=1.5 + 0.36 * len(found),
+        columns=("metric", *labels),
+        rows=[(name, *map(means.get, labels)) for name, means in found],
+    )
+
+
+def lag_one(scores: Sequence[float]) -> float | None:
+    """Return the autocorrelation of scores; None where they are too few or constant."""
+    if len(scores) < LEAST_EPOCHS or min(scores) == max(scores):
+        return None
+    apart = np.array(scores) - np.mean(scores)
+    return float((apart[:-1] * apart[1:]).sum() / (apart**2).sum())
+
+
+def autocorrelation(inputs: FigureInputs) -> ReportFigure | None:
+    """How smoothly each metric moves, mean over runs, for at least two metrics and two runs with enough validations."""
+    by_metric: dict[str, list[float]] = {}
+    for run in inputs.done:
+        epochs = [row.validation for row in run.epochs if row.epoch > 0]
+        for metric in dict.fromkeys(chain.from_iterable(epochs)):
+            r = lag_one([scores[metric] for scores in epochs if metric in scores])
+            if r is not None:
+                by_metric.setdefault(metric, []).append(r)
+    most = max(map(len, by_metric.values()), default=0)
+    if len(by_metric) < 2 or most < 2:
+        return None
+    smoothest = sorted(by_metric, key=lambda metric: -fmean(by_metric[metric]))
+    rows = [(heading(metric), fmean(by_metric[metric]), MLRC.get(metric)) for metric in smoothest]
+    return ReportFigure(
+        name="autocorrelation",
+        title="How smoothly each metric moves during training",
+        sentence=(
+            f"Lag-one autocorrelation of each metric over the epochs of a run, mean over {count(most, 'run')}: near 1 "
+            "a score moves smoothly, near 0 it jumps. Hollow marks are the values of Musgrave et al., 2020, section "
+            "3.2: 0.73 for Recall@1, 0.81 for MAP@R."
+        ),
+        draw=panels([bars_and_marks(rows, x="lag-one autocorrelation")]),
+        height=1.2 + 0.34 * len(rows),
+        columns=("metric", "autocorrelation", "runs", "MLRC"),
+        rows=[
+            (name, r, len(by_metric[metric]), theirs) for metric, (name, r, theirs) in zip(smoothest, rows, strict=True)
+        ],
+    )
