@@ -118,38 +118,6 @@ def coded(queries: np.ndarray, references: np.ndarray | None) -> Coded:
     return Coded(codes[: len(queries)], codes[len(queries) :], names)
 
 
-def coded_labels(
-    labels: Labels, reference_labels: Labels, embeddings: Embeddings, references: Embeddings | None
-) -> Coded | None:
-    """Return class numbers of rows and references; None where rows have sets of labels or none."""
-    if labels is None or is_multi_label(labels):
-        return None
-    mine = as_column(labels, len(embeddings), "labels")
-    theirs = None if references is None else as_column(reference_labels, len(references), "reference_labels")
-    return coded(mine, theirs)
-
-
-def check_sides(
-    embeddings: Embeddings,
-    references: Embeddings | None,
-    labels: Labels,
-    reference_labels: Labels,
-    query_rows: Any,
-    relevance: Any,
-) -> None:
-    """Refuse queries and references that do not belong together."""
-    require(labels is not None or relevance is not None, "labels are missing: give labels or a relevance function")
-    if references is None:
-        require(reference_labels is None, "reference_labels were given without references")
-        return
-    require(query_rows is None, "query_rows picks queries out of one set; it cannot go with references")
-    require(reference_labels is not None or relevance is not None, "references need reference_labels")
-    width, other = embeddings.shape[1], references.shape[1]
-    require(width == other, f"embeddings have {width} dimensions but references have {other}", DataError)
-    is_mixed = labels is not None and is_multi_label(labels) != is_multi_label(reference_labels)
-    require(not is_mixed, "labels and reference_labels must both be one label per row or both be sets", DataError)
-
-
 def row_numbers(rows: Any, n: int) -> np.ndarray | None:
     """Return row numbers 0..n-1 as an array, or None."""
     if rows is None:

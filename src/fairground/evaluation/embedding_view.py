@@ -17,20 +17,13 @@ from torch import Tensor
 from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
 from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
-from fairground.evaluation.relevant_references import (
-    GroupRule,
-    Relevance,
-    RelevanceFunction,
-    coded_groups,
-    relevance_of,
-)
+from fairground.evaluation import relevant_references as relevant
 from fairground.functional.pairs import normalize
 from fairground.functional.spectral import singular_values
+from fairground.retrieval import neighbours, ranks
 from fairground.retrieval.contingency import contingency
 from fairground.retrieval.device_ranks import DeviceSearchPlan, rank_on_device
 from fairground.retrieval.kmeans import Clusters, kmeans
-from fairground.retrieval.neighbours import best_by_class, nearest
-from fairground.retrieval.ranks import Ranked, blocks, rank, relevant_scores
 from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
 from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
 from fairground.retrieval.verification import count_pairs
@@ -85,8 +78,8 @@ class EmbeddingView:
         query_rows: np.ndarray | None = None,
         groups: np.ndarray | None = None,
         reference_groups: np.ndarray | None = None,
-        group_rule: GroupRule = "same_group",
-        relevance: RelevanceFunction | None = None,
+        group_rule: relevant.GroupRule = "same_group",
+        relevance: relevant.RelevanceFunction | None = None,
         n_clusters: int | None = None,
         seed: int = 1234,
         clustering_seeds: int = 1,
@@ -96,7 +89,14 @@ class EmbeddingView:
         require(distance in ("cosine", "euclidean"), f"distance must be 'cosine' or 'euclidean'; got '{distance}'")
         self.embeddings = checked_arrays.as_matrix(embeddings)
         self.references = None if references is None else checked_arrays.as_matrix(references, "references")
-        checked_arrays.check_sides(self.embeddings, self.references, labels, reference_labels, query_rows, relevance)
+        require(labels is not None or relevance is not None, "labels are missing: give labels or a relevance function")
+        if self.references is None:
+            require(reference_labels is None, "reference_labels were given without references")
+        else:
+            require(query_rows is None, "query_rows picks queries out of one set; it cannot go with references")
+            require(reference_labels is not None or relevance is not None, "references need reference_labels")
+            width, other = self.embeddings.shape[1], self.references.shape[1]
+            require(width == other, f"embeddings have {width} dimensions but references have {other}", DataError)
         self.normalise = normalise
         self.is_raw = distance == "euclidean" and not normalise
         self.query_rows = checked_arrays.row_numbers(query_rows, len(self.embeddings))
@@ -110,7 +110,7 @@ class EmbeddingView:
         self._labels = (labels, reference_labels)
         self._relevance = relevance
         self._groups = (groups, reference_groups, group_rule)
-        self._kept: Ranked | None = None
+        self._kept: ranks.Ranked | None = None
 
     @property
     def n_rows(self) -> int:
@@ -123,7 +123,23 @@ class EmbeddingView:
     @cached_property
     def classes(self) -> checked_arrays.Coded | None:
         """Class numbers of all rows and of the references; None where rows have sets of labels or none."""
-        return checked_arrays.coded_labels(*self._labels, self.embeddings, self.references)
+        labels, theirs = self._labels
+        are_sets = labels is not None and checked_arrays.is_multi_label(labels)
+        require(
+            labels is None or self.references is None or are_sets == checked_arrays.is_multi_label(theirs),
+            "labels and reference_labels must both be one label per row or both be sets",
+            DataError,
+        )
+        if labels is None or are_sets:
+            return None
+        return self._coded(labels, theirs, "labels")
+
+    def _coded(self, mine: object, theirs: object, what: str) -> checked_arrays.Coded:
+        column = checked_arrays.as_column(mine, self.n_rows, what)
+        if self.references is None:
+            return checked_arrays.coded(column, None)
+        others = checked_arrays.as_column(theirs, len(self.references), f"reference_{what}")
+        return checked_arrays.coded(column, others)
 
     @property
     def row_classes(self) -> np.ndarray:
@@ -135,30 +151,97 @@ class EmbeddingView:
     @property
     def query_classes(self) -> np.ndarray | None:
         """Class number of each query; None where rows have sets of labels or none."""
-        if self.classes is None or self.query_rows is None:
-            return None if self.classes is None else self.classes.queries
-        query_classes: np.ndarray = self.classes.queries[self.query_rows]
-        return query_classes
+        return None if self.classes is None else self.classes.queries[self._query_numbers]
+
+    @property
+    def _query_numbers(self) -> np.ndarray:
+        return np.arange(self.n_rows) if self.query_rows is None else self.query_rows
 
     @cached_property
-    def groups(self) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Group numbers of queries and references, if any."""
-        mine, theirs = coded_groups(*self._groups, self.embeddings, self.references, self.classes)
-        return (mine if mine is None or self.query_rows is None else mine[self.query_rows]), theirs
+    def groups(self) -> relevant.Groups | None:
+        """Numbers of queries and references: pairs with equal ones are left out."""
+        groups, theirs, rule = self._groups
+        rules = ("same_group", "same_class_and_group")
+        require(rule in rules, f"group_rule must be one of {', '.join(rules)}; got '{rule}'")
+        if groups is None:
+            require(theirs is None, "reference_groups were given without groups")
+            return None
+        require((self.references is None) == (theirs is None), "groups and reference_groups go together")
+        mine, others, names = self._coded(groups, theirs, "groups")
+        if rule == "same_class_and_group":
+            require(self.classes is not None, "group_rule 'same_class_and_group' needs one label per row")
+            assert self.classes is not None
+            mine = self.classes.queries * len(names) + mine
+            others = self.classes.references * len(names) + others
+        return mine[self._query_numbers], others
 
     @cached_property
-    def relevance(self) -> Relevance:
-        """Which references each query should find."""
-        rows = np.arange(self.n_rows) if self.query_rows is None else self.query_rows
-        n_references = self.n_rows if self.references is None else len(self.references)
-        own = rows if self.references is None else None
-        return relevance_of(self._relevance, self.classes, self._labels, rows, n_references, own, self.groups)
+    def relevance(self) -> relevant.Relevance:
+        """Which references each query should find: as the function says if there is one, else by their labels."""
+        rows, n_references = self._query_numbers, self.n_rows if self.references is None else len(self.references)
+        own = rows if self.references is None else np.full(len(rows), -1)
+        if self._relevance is not None:
+            lists = relevant.lists_from_function(self._relevance, rows, n_references)
+        elif self.classes is not None:
+            queries = self.classes.queries[rows]
+            own_rows = own if self.references is None else None
+            return relevant.SameClass(queries, self.classes.references, own_rows, self.groups)
+        else:
+            mine = theirs = checked_arrays.as_label_sets(self._labels[0], self.n_rows)
+            if self.references is not None:
+                theirs = checked_arrays.as_label_sets(self._labels[1], n_references, "reference_labels")
+            lists = relevant.lists_from_sets([mine[row] for row in rows], theirs)
+        return relevant.Listed(lists, n_references, own, self.groups)
 
     @cached_property
     def pairing(self) -> SearchPlan:
-        """Queries and references in search order, with the rules of their comparison."""
-        return arranged(
-            self.embeddings, self.references, self.query_rows, self.relevance, self.groups, is_raw=self.is_raw
+        """Queries and references in search order, as tiles of unit vectors unless `is_raw`."""
+        wanted, theirs = self.relevance, self.embeddings if self.references is None else self.references
+        rows = self._query_numbers[wanted.query_order]
+        is_one_set = self.references is None and self.query_rows is None
+        dtype = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw)
+        edge = edge_for(len(rows), len(theirs))
+
+        def tiled(matrix: checked_arrays.Embeddings, index: np.ndarray) -> Tiles:
+            on_cpu = matrix.cpu().numpy() if isinstance(matrix, Tensor) else matrix
+            tiles = Tiles(on_cpu, index.astype(np.int32), edge, dtype, not self.is_raw)
+            # A memory-mapped file may be larger than memory: its tiles are read when they are needed.
+            return tiles if isinstance(on_cpu, np.memmap) else tiles.in_memory()
+
+        references = tiled(theirs, wanted.reference_order)
+        queries = references if is_one_set else tiled(self.embeddings, rows)
+        return SearchPlan(
+            queries=queries,
+            references=references,
+            is_one_set=is_one_set,
+            own=wanted.own,
+            half_lengths=references.half_squared_lengths() if self.is_raw else None,
+            groups=wanted.groups,
+            duplicates=find_duplicate_rows(queries, references),
+        )
+
+    def _pairing_on_device(self, embeddings: Tensor) -> DeviceSearchPlan:
+        """Return queries and references in search order as tensors on the device of the embeddings."""
+        wanted, theirs = self.relevance, embeddings if self.references is None else self.references
+        is_wide = checked_arrays.working_dtype(embeddings, theirs, exact=self.is_raw) == np.float64
+
+        def moved(values: checked_arrays.Embeddings) -> Tensor:
+            return torch.as_tensor(values, device=embeddings.device)
+
+        def in_order(matrix: checked_arrays.Embeddings, order: np.ndarray) -> Tensor:
+            side = moved(matrix)[moved(order)].to(torch.float64 if is_wide else torch.float32)
+            return side if self.is_raw else normalize(side)
+
+        # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
+        distinct, kind = torch.unique(in_order(theirs, wanted.reference_order), dim=0, return_inverse=True)
+        return DeviceSearchPlan(
+            queries=in_order(embeddings, self._query_numbers[wanted.query_order]),
+            references=distinct,
+            kind=kind,
+            numbers=moved(wanted.reference_order),
+            own=moved(wanted.own),
+            half_lengths=distinct.square().sum(1) / 2 if self.is_raw else None,
+            groups=None if wanted.groups is None else (moved(wanted.groups[0]), moved(wanted.groups[1])),
         )
 
     def rankings(self) -> Iterator[RankingBlock]:
@@ -172,14 +255,13 @@ class EmbeddingView:
             class_sizes = np.diff(ranked.offsets) + (self.relevance.own[ranked.start : stop] >= 0)
             yield RankingBlock(rows, Ranking(offsets=ranked.offsets, ranks=ranked.ranks, class_sizes=class_sizes))
 
-    def _fresh_rankings(self) -> Iterator[Ranked]:
+    def _fresh_rankings(self) -> Iterator[ranks.Ranked]:
         wanted = self.relevance
-        spans = blocks(wanted.n_relevant, self.block)
+        spans = ranks.blocks(wanted.n_relevant, self.block)
         if isinstance(self.embeddings, Tensor):
-            sides = (self.embeddings, self.references, self.query_rows, wanted, self.groups)
-            on_device = arranged_on_device(*sides, is_raw=self.is_raw)
+            on_device = self._pairing_on_device(self.embeddings)
             return (rank_on_device(on_device, wanted.lists(*span)) for span in spans)
-        return (rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
+        return (ranks.rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
 
     @cached_property
     def clusterings(self) -> tuple[Clusters, ...]:
@@ -207,8 +289,8 @@ class EmbeddingView:
         )
         if self.is_raw:
             pairing = replace(pairing, query_half_lengths=pairing.queries.half_squared_lengths())
-        stretches = [wanted.lists(*span) for span in blocks(wanted.n_relevant, self.block)]
-        scores = np.concatenate([relevant_scores(pairing, some, threads=self.threads) for some in stretches])
+        stretches = [wanted.lists(*span) for span in ranks.blocks(wanted.n_relevant, self.block)]
+        scores = np.concatenate([ranks.relevant_scores(pairing, some, threads=self.threads) for some in stretches])
         genuine, place, count = np.unique(scores, return_inverse=True, return_counts=True)
         standing = count_pairs(pairing, genuine, threads=self.threads)
         n_impostors = standing.n_pairs - total
@@ -233,7 +315,7 @@ class EmbeddingView:
         if self.is_raw:
             plan = replace(plan, query_half_lengths=plan.queries.half_squared_lengths())
         theirs = self.classes.references[self.relevance.reference_order]
-        best = best_by_class(plan, self.query_classes[order], theirs, threads=self.threads)
+        best = neighbours.best_by_class(plan, self.query_classes[order], theirs, threads=self.threads)
         own, other = np.empty(self.n_queries), np.empty(self.n_queries)
         own[order], other[order] = best
         require(bool(np.isfinite(own).any()), "open-set metrics need two rows of one class", DataError)
@@ -248,7 +330,7 @@ class EmbeddingView:
     def neighbour_numbers(self, k: int) -> np.ndarray:
         """Return the references (n_queries, k) nearest to each query, nearest first; -1 where there are fewer."""
         found = np.empty((self.n_queries, k), np.int32)
-        found[self.relevance.query_order] = nearest(self.pairing, k, threads=self.threads).numbers
+        found[self.relevance.query_order] = neighbours.nearest(self.pairing, k, threads=self.threads).numbers
         return found
 
     def row_blocks(self) -> Iterator[np.ndarray]:
@@ -268,79 +350,3 @@ class EmbeddingView:
         if self.normalise:
             normalise_rows(block)
         return block
-
-
-def arranged(
-    embeddings: checked_arrays.Embeddings,
-    references: checked_arrays.Embeddings | None,
-    query_rows: np.ndarray | None,
-    relevance: Relevance,
-    groups: tuple[np.ndarray | None, np.ndarray | None],
-    *,
-    is_raw: bool,
-) -> SearchPlan:
-    """Return queries and references as tiles; vectors of unit length unless `is_raw`."""
-    theirs = embeddings if references is None else references
-    rows = relevance.query_order if query_rows is None else query_rows[relevance.query_order]
-    is_one_set = references is None and query_rows is None
-    dtype = checked_arrays.working_dtype(embeddings, theirs, exact=is_raw)
-    edge = edge_for(len(rows), len(theirs))
-    reference_tiles = _tiles(theirs, relevance.reference_order, edge, dtype, not is_raw)
-    query_tiles = reference_tiles if is_one_set else _tiles(embeddings, rows, edge, dtype, not is_raw)
-    mine, other = groups
-    return SearchPlan(
-        queries=query_tiles,
-        references=reference_tiles,
-        is_one_set=is_one_set,
-        own=relevance.own,
-        half_lengths=reference_tiles.half_squared_lengths() if is_raw else None,
-        query_groups=None if mine is None else mine[relevance.query_order],
-        reference_groups=None if other is None else other[relevance.reference_order],
-        duplicates=find_duplicate_rows(query_tiles, reference_tiles),
-    )
-
-
-def arranged_on_device(
-    embeddings: Tensor,
-    references: checked_arrays.Embeddings | None,
-    query_rows: np.ndarray | None,
-    relevance: Relevance,
-    groups: tuple[np.ndarray | None, np.ndarray | None],
-    *,
-    is_raw: bool,
-) -> DeviceSearchPlan:
-    """Return queries and references as tensors on the device of `embeddings`."""
-    theirs = embeddings if references is None else references
-    rows = relevance.query_order if query_rows is None else query_rows[relevance.query_order]
-    dtype = (
-        torch.float64 if checked_arrays.working_dtype(embeddings, theirs, exact=is_raw) == np.float64 else torch.float32
-    )
-
-    def moved(values: checked_arrays.Embeddings) -> Tensor:
-        return torch.as_tensor(values, device=embeddings.device)
-
-    def sorted_side(matrix: checked_arrays.Embeddings, order: np.ndarray) -> Tensor:
-        side = moved(matrix)[moved(order)].to(dtype)
-        return side if is_raw else normalize(side)
-
-    in_order = sorted_side(theirs, relevance.reference_order)
-    distinct, kind = torch.unique(in_order, dim=0, return_inverse=True)
-    mine, other = groups
-    return DeviceSearchPlan(
-        queries=sorted_side(embeddings, rows),
-        # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
-        references=distinct,
-        kind=kind,
-        numbers=moved(relevance.reference_order),
-        own=moved(relevance.own),
-        half_lengths=distinct.square().sum(1) / 2 if is_raw else None,
-        query_groups=None if mine is None else moved(mine[relevance.query_order]),
-        reference_groups=None if other is None else moved(other[relevance.reference_order]),
-    )
-
-
-def _tiles(matrix: checked_arrays.Embeddings, index: np.ndarray, edge: int, dtype: np.dtype, is_unit: bool) -> Tiles:
-    on_cpu = matrix.cpu().numpy() if isinstance(matrix, Tensor) else matrix
-    tiles = Tiles(on_cpu, index.astype(np.int32), edge, dtype, is_unit)
-    # A memory-mapped file may be larger than memory: its tiles are read when they are needed.
-    return tiles if isinstance(on_cpu, np.memmap) else tiles.in_memory()

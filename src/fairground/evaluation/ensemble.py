@@ -7,7 +7,6 @@ both (Musgrave, Belongie and Lim, "A metric learning reality check", ECCV 2020, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -57,7 +56,8 @@ def concatenate(models: Sequence[checked_arrays.Embeddings], *, normalise: bool 
     sizes = sorted({len(matrix) for matrix in matrices})
     require(len(sizes) == 1, f"all models must embed the same images; got {sizes} rows", DataError)
     if all(isinstance(matrix, Tensor) for matrix in matrices):
-        return torch.cat([normalize(_tensor(matrix)) if normalise else _tensor(matrix) for matrix in matrices], 1)
+        tensors = [torch.as_tensor(matrix) for matrix in matrices]
+        return torch.cat([normalize(tensor) for tensor in tensors] if normalise else tensors, 1)
     blocks = []
     for matrix in matrices:
         block = np.array(matrix.cpu() if isinstance(matrix, Tensor) else matrix, order="C")
@@ -66,8 +66,3 @@ def concatenate(models: Sequence[checked_arrays.Embeddings], *, normalise: bool 
             normalise_rows(block)
         blocks.append(block)
     return np.concatenate(blocks, 1)
-
-
-def _tensor(matrix: Any) -> Tensor:
-    assert isinstance(matrix, Tensor)
-    return matrix

@@ -4,7 +4,6 @@ Scores of a block of queries are made in one product, so that thresholds and wha
 numbers. The rules are the same: higher score first, equal scores by number, excluded pairs nowhere.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,8 +29,7 @@ class DeviceSearchPlan:
     numbers: Tensor
     own: Tensor
     half_lengths: Tensor | None = None
-    query_groups: Tensor | None = None
-    reference_groups: Tensor | None = None
+    groups: tuple[Tensor, Tensor] | None = None
 
     def scores(self, start: int, stop: int) -> Tensor:
         """Return the scores of queries start..stop with all references."""
@@ -41,8 +39,8 @@ class DeviceSearchPlan:
         scores = scores[:, self.kind]
         here = (self.own[start:stop] >= 0).nonzero()[:, 0]
         scores[here, self.own[start:stop][here]] = -torch.inf
-        if self.query_groups is not None and self.reference_groups is not None:
-            scores.masked_fill_(self.query_groups[start:stop, None] == self.reference_groups, -torch.inf)
+        if self.groups is not None:
+            scores.masked_fill_(self.groups[0][start:stop, None] == self.groups[1], -torch.inf)
         return scores
 
 
@@ -74,14 +72,10 @@ def _places(
     threshold = tile[rows, columns]
     number = plan.numbers[columns]
     counts = [torch.empty(0, dtype=torch.long, device=tile.device)]
-    for some in _stretches(len(rows), max(1, N_SCORES // tile.shape[1])):
+    step = max(1, N_SCORES // tile.shape[1])
+    for some in (slice(begin, begin + step) for begin in range(0, len(rows), step)):
         theirs, mine = tile[rows[some]], threshold[some, None]
         above = (theirs > mine) | ((theirs == mine) & (plan.numbers < number[some, None]))
         counts.append(above.sum(1))
     ranks = 1 + torch.cat(counts)
     return ranks.cpu().numpy().astype(np.int32), threshold.cpu().numpy()
-
-
-def _stretches(length: int, step: int) -> Iterator[slice]:
-    for begin in range(0, length, step):
-        yield slice(begin, min(begin + step, length))

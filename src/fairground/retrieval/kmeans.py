@@ -81,7 +81,13 @@ class _State:
             best, nearest = self.best[mine], self.assignment[mine]
             for tile, half, number in zip(tiles, halves, numbers, strict=True):
                 np.matmul(left, tile.T, out=product)
-                take_best(product, half, number, best, nearest)
+                scores = product[: len(mine), : len(number)]
+                scores -= half[: len(number)]
+                at = scores.argmax(1)
+                highest = scores[np.arange(len(mine)), at]
+                # Of equal scores the lowest number wins.
+                is_nearer = (highest > best) | ((highest == best) & (number[at] < nearest))
+                best, nearest = np.where(is_nearer, highest, best), np.where(is_nearer, number[at], nearest)
             self.best[mine], self.assignment[mine] = best, nearest
 
         share_out(range(0, len(rows), edge), lambda: np.empty((edge, edge), self.points.dtype), work, self.threads)
@@ -129,30 +135,6 @@ def _padded(rows: np.ndarray, edge: int) -> np.ndarray:
     block = np.zeros((edge, rows.shape[1]), rows.dtype)
     block[: len(rows)] = rows
     return block
-
-
-@numba.njit(nogil=True, cache=True, fastmath=True)
-def _highest(products: np.ndarray, half: np.ndarray, n: int) -> float:
-    highest = products[0] - half[0]
-    for j in range(1, n):
-        highest = max(highest, products[j] - half[j])
-    return highest  # type: ignore[no-any-return]
-
-
-@numba.njit(nogil=True, cache=True)
-def take_best(
-    product: np.ndarray, half: np.ndarray, numbers: np.ndarray, best: np.ndarray, nearest: np.ndarray
-) -> None:
-    """Update each row's best score and its centroid from a tile; of equal scores the lowest number wins."""
-    for i in range(len(best)):
-        highest = _highest(product[i], half, len(numbers))
-        if highest > best[i] or (highest == best[i] and numbers[0] < nearest[i]):
-            for j in range(len(numbers)):
-                if product[i, j] - half[j] == highest:
-                    if highest > best[i] or numbers[j] < nearest[i]:
-                        nearest[i] = numbers[j]
-                    break
-            best[i] = highest
 
 
 @numba.njit(nogil=True, cache=True)

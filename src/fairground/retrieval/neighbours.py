@@ -26,12 +26,8 @@ def nearest(plan: SearchPlan, k: int, *, threads: int) -> Neighbours:
     best = np.full((n, k), -np.inf, plan.queries.dtype)
 
     def work(row: int, workspace: TileWorker) -> None:
-        rows = slice(row * plan.edge, row * plan.edge + plan.queries.length(row))
-        for column in range(plan.references.n_tiles):
-            plan.multiply(*plan.canonical(row, column), workspace.product)
-            scores = plan.scores(row, column, workspace.product, workspace)
-            index = plan.references.index[column * plan.edge : (column + 1) * plan.edge]
-            take_nearest(scores, index, best[rows], numbers[rows])
+        for rows, columns, scores in plan.row_scores(row, workspace):
+            take_nearest(scores, plan.references.index[columns], best[rows], numbers[rows])
 
     share_out(range(plan.queries.n_tiles), plan.workspace, work, threads)
     return Neighbours(numbers, best)
@@ -52,12 +48,8 @@ def best_by_class(
     other = own.copy()
 
     def work(row: int, workspace: TileWorker) -> None:
-        rows = slice(row * plan.edge, row * plan.edge + plan.queries.length(row))
-        for column in range(plan.references.n_tiles):
-            plan.multiply(*plan.canonical(row, column), workspace.product)
-            scores = plan.scores(row, column, workspace.product, workspace)
-            columns = reference_classes[column * plan.edge : (column + 1) * plan.edge]
-            take_best(scores, query_classes[rows], columns, own[rows], other[rows])
+        for rows, columns, scores in plan.row_scores(row, workspace):
+            take_best(scores, query_classes[rows], reference_classes[columns], own[rows], other[rows])
 
     share_out(range(plan.queries.n_tiles), plan.workspace, work, threads)
     return BestScores(own, other)

@@ -8,6 +8,7 @@ duplicate's column is copied from there.
 """
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numba
@@ -84,8 +85,7 @@ class SearchPlan:
     own: np.ndarray
     half_lengths: np.ndarray | None = None
     query_half_lengths: np.ndarray | None = None
-    query_groups: np.ndarray | None = None
-    reference_groups: np.ndarray | None = None
+    groups: tuple[np.ndarray, np.ndarray] | None = None
     duplicates: DuplicateRows | None = None
 
     @property
@@ -113,6 +113,7 @@ class SearchPlan:
 
         Higher is nearer. The product itself may be changed, but only to leave pairs out, which is right for good.
         """
+        rows, columns = (slice(tile * self.edge, (tile + 1) * self.edge) for tile in (row, column))
         result = product
         if self.canonical(row, column) != (row, column):
             transpose(product, workspace.scores)
@@ -123,27 +124,31 @@ class SearchPlan:
                 result = workspace.scores
             self.duplicates.fill(row, column, result)
         if self.half_lengths is not None:
-            lengths = self.half_lengths[column * self.edge : (column + 1) * self.edge]
+            lengths = self.half_lengths[columns]
             if self.query_half_lengths is not None:
-                lengths = self.query_half_lengths[row * self.edge : (row + 1) * self.edge, None] + lengths
+                lengths = self.query_half_lengths[rows, None] + lengths
             real = (slice(lengths.shape[0] if lengths.ndim == 2 else None), slice(lengths.shape[-1]))
             np.subtract(result[real], lengths, out=workspace.scores[real])
             result = workspace.scores
-        self._leave_out(row, column, result)
+        forbid_own(result, self.own[rows], column * self.edge)
+        if self.groups is not None:
+            forbid_groups(result, self.groups[0][rows], self.groups[1][columns])
         return result
 
-    def _leave_out(self, row: int, column: int, scores: np.ndarray) -> None:
-        rows = slice(row * self.edge, (row + 1) * self.edge)
-        forbid_own(scores, self.own[rows], column * self.edge)
-        if self.query_groups is not None and self.reference_groups is not None:
+    def row_scores(self, row: int, workspace: TileWorker) -> Iterator[tuple[slice, slice, np.ndarray]]:
+        """Yield the scores of a query tile with every reference tile, and the places of both."""
+        rows = slice(row * self.edge, row * self.edge + self.queries.length(row))
+        for column in range(self.references.n_tiles):
+            self.multiply(*self.canonical(row, column), workspace.product)
             columns = slice(column * self.edge, (column + 1) * self.edge)
-            forbid_groups(scores, self.query_groups[rows], self.reference_groups[columns])
+            yield rows, columns, self.scores(row, column, workspace.product, workspace)
 
 
 def find_duplicate_rows(queries: Tiles, references: Tiles) -> DuplicateRows | None:
     """Return the references that occur more than once, or None."""
-    hashes = np.concatenate([hash_rows(_bits(references.tile(tile))) for tile in range(references.n_tiles)])
-    hashes = hashes[: references.n]
+    word = np.uint64 if references.dtype == np.float64 else np.uint32
+    tiles = (np.ascontiguousarray(references.tile(tile)).view(word) for tile in range(references.n_tiles))
+    hashes = np.concatenate([hash_rows(bits) for bits in tiles])[: references.n]
     _, kind, count = np.unique(hashes, return_inverse=True, return_counts=True)
     suspects = np.flatnonzero(count[kind] > 1)
     if len(suspects) == 0:
@@ -158,10 +163,6 @@ def find_duplicate_rows(queries: Tiles, references: Tiles) -> DuplicateRows | No
     stand_in = np.full(references.n, -1, np.int32)
     stand_in[suspects] = number[kind]
     return DuplicateRows(queries, references, suspects[first[is_repeated]], stand_in)
-
-
-def _bits(tile: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(tile).view(np.uint64 if tile.dtype == np.float64 else np.uint32)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -35,11 +35,7 @@ def share_out(
 
 def share_stretches(length: int, step: int, work: Callable[[int, int], None], n: int) -> None:
     """Let `n` threads work through stretches (begin, end) of `length` in steps; each must touch only its own."""
-    share_out(range(0, length, step), _no_workspace, lambda begin, _: work(begin, min(begin + step, length)), n)
-
-
-def _no_workspace() -> None:
-    return None
+    share_out(range(0, length, step), lambda: None, lambda begin, _: work(begin, min(begin + step, length)), n)
 
 
 class _Queue(Iterator[Task]):
@@ -61,37 +57,25 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-class _Limit:
-    """How many callers want BLAS in one thread now: the first sets the limit, the last lifts it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_callers = 0
-        self._limiter: AbstractContextManager[object] | None = None
-
-    def take(self) -> None:
-        with self._lock:
-            self._n_callers += 1
-            if self._limiter is None:
-                self._limiter = _controller().limit(limits=1, user_api="blas")
-                self._limiter.__enter__()
-
-    def give_back(self) -> None:
-        with self._lock:
-            self._n_callers -= 1
-            if self._n_callers == 0 and self._limiter is not None:
-                self._limiter.__exit__(None, None, None)
-                self._limiter = None
-
-
-_LIMIT = _Limit()
+_LOCK = threading.Lock()
+#: the limit, while any caller wants BLAS in one thread: the first sets it, the last lifts it
+_LIMITS: list[AbstractContextManager[object]] = []
+_n_callers = 0
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Limit BLAS to one thread per call, as our own threads call it side by side; callers may overlap."""
-    _LIMIT.take()
+    global _n_callers  # noqa: PLW0603
+    with _LOCK:
+        _n_callers += 1
+        if not _LIMITS:
+            _LIMITS.append(_controller().limit(limits=1, user_api="blas"))
+            _LIMITS[0].__enter__()
     try:
         yield
     finally:
-        _LIMIT.give_back()
+        with _LOCK:
+            _n_callers -= 1
+            if _n_callers == 0:
+                _LIMITS.pop().__exit__(None, None, None)

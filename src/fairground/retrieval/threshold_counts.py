@@ -52,15 +52,8 @@ def sort_thresholds(offsets: np.ndarray, scores: np.ndarray, where: np.ndarray, 
         width = RUN
         while width < len(mine):
             for low in range(0, len(mine), 2 * width):
-                _merge(
-                    mine,
-                    places,
-                    low,
-                    min(low + width, len(mine)),
-                    min(low + 2 * width, len(mine)),
-                    spare_scores,
-                    spare_where,
-                )
+                middle, high = min(low + width, len(mine)), min(low + 2 * width, len(mine))
+                _merge(mine, places, low, middle, high, spare_scores, spare_where)
             width *= 2
 
 
@@ -180,73 +173,35 @@ def _count_above(
 
 
 @numba.njit(nogil=True, cache=True)
-def _place(
-    score: float, number: int, thresholds: np.ndarray, numbers: np.ndarray, n: np.uint64, start: np.uint64
-) -> np.uint64:
-    """Return the first threshold from `start` on that a score stands above; `n` if there is none."""
-    # Most stretches of the table hold no threshold or one, and one step without a branch settles both.
-    place = np.uint64(start + np.uint64(thresholds[start] > score))
-    if thresholds[place] >= score:
-        while place < n and ((thresholds[place] > score) | ((thresholds[place] == score) & (numbers[place] <= number))):
-            place = np.uint64(place + np.uint64(1))
-    return place
-
-
-@numba.njit(nogil=True, cache=True)
 def _count_between(
     scores: np.ndarray,
     index: np.ndarray,
     thresholds: np.ndarray,
     numbers: np.ndarray,
     table: np.ndarray,
-    scratch: np.ndarray,
+    kept: np.ndarray,
     counts: np.ndarray,
 ) -> None:
     """Count every score at the first threshold it stands above; `accumulate` sums up.
 
-    `thresholds` end with two of minus infinity, and `counts` with one place for scores above none. Scores below all
-    thresholds, often the most, are set aside first and without a branch, which would go wrong too often. All indices
-    are unsigned: a signed one would cost a test for wrapping around at every access.
+    Scores below all thresholds, often the most, are set aside first and without a branch, which would go wrong too
+    often. All indices are unsigned: a signed one would cost a test for wrapping around at every access.
     """
-    n = np.uint64(len(thresholds) - 2)
-    kind = thresholds.dtype.type
-    lowest = thresholds[n - np.uint64(1)]
-    scale = kind(table_scale(thresholds[0], lowest, len(table)))
-    last = kind(len(table) - 1)
-    stretch, kept = scratch[0], scratch[1]
-    for j in range(len(scores)):
-        stretch[j] = np.uint32(np.int32(max(min((scores[j] - lowest) * scale, last), kind(0))))
-    n_kept = np.uint64(0)
-    for j in range(np.uint64(len(scores))):
-        kept[n_kept] = np.uint32(j)
-        n_kept = np.uint64(n_kept + np.uint64(scores[j] >= lowest))
-    for k in range(n_kept):
-        j = kept[k]
-        start = np.uint64(table[stretch[j]])
-        counts[_place(scores[j], index[j], thresholds, numbers, n, start)] += np.uint32(1)
-
-
-@numba.njit(nogil=True, cache=True)
-def _count_wide(
-    scores: np.ndarray,
-    index: np.ndarray,
-    thresholds: np.ndarray,
-    numbers: np.ndarray,
-    table: np.ndarray,
-    counts: np.ndarray,
-) -> None:
-    """Do the same where thresholds outnumber the scores: nothing here is done for every threshold."""
     one = np.uint64(1)
     n = np.uint64(len(thresholds))
     kind = thresholds.dtype.type
     lowest = thresholds[n - one]
     scale = kind(table_scale(thresholds[0], lowest, len(table)))
     last = kind(len(table) - 1)
+    n_kept = np.uint64(0)
     for j in range(np.uint64(len(scores))):
+        kept[n_kept] = np.uint32(j)
+        n_kept = np.uint64(n_kept + np.uint64(scores[j] >= lowest))
+    for k in range(n_kept):
+        j = kept[k]
         score = scores[j]
-        if score < lowest:
-            continue
-        entry = np.uint64(np.int64(min((score - lowest) * scale, last)))
+        entry = np.uint64(np.int32(min((score - lowest) * scale, last)))
+        # Most stretches of the table hold no threshold or one, and one step without a branch settles both.
         low = np.uint64(table[entry])
         low = np.uint64(low + np.uint64((thresholds[min(low, n - one)] > score) & (low < n)))
         if low < n and thresholds[low] >= score:
@@ -273,34 +228,16 @@ def count_tile(
 ) -> None:
     """Add to `counts` what this tile holds above each threshold of its queries; `index` numbers its real columns."""
     offsets = thresholds.offsets
-    n_columns = len(index)
-    most = 0
+    kept = np.empty(len(index), np.uint32)
     for i in range(n_queries):
-        most = max(most, min(offsets[query + i + 1] - offsets[query + i], n_columns))
-    scratch = np.empty((2, n_columns + 1), np.uint32)
-    padded = np.empty(most + 2, thresholds.scores.dtype)
-    between = np.empty(most + 1, np.uint32)
-    for i in range(n_queries):
-        scores = tile[i, :n_columns]
-        start = offsets[query + i]
-        stop = offsets[query + i + 1]
-        n = stop - start
-        if n < MANY:
+        scores = tile[i, : len(index)]
+        start, stop = offsets[query + i], offsets[query + i + 1]
+        if stop - start < MANY:
             _count_above(scores, index, column, thresholds, start, stop, counts)
-            continue
-        numbers = thresholds.numbers[start:stop]
-        table = thresholds.table[start * FINENESS : start * FINENESS + table_length(n)]
-        if n > n_columns:
-            _count_wide(scores, index, thresholds.scores[start:stop], numbers, table, counts[start:stop])
         else:
-            for k in range(n):
-                padded[k] = thresholds.scores[start + k]
-                between[k] = 0
-            padded[n] = -np.inf
-            padded[n + 1] = -np.inf
-            _count_between(scores, index, padded[: n + 2], numbers, table, scratch, between)
-            for k in range(n):
-                counts[start + k] += between[k]
+            table = thresholds.table[start * FINENESS : start * FINENESS + table_length(stop - start)]
+            some = thresholds.scores[start:stop], thresholds.numbers[start:stop]
+            _count_between(scores, index, some[0], some[1], table, kept, counts[start:stop])
 
 
 @numba.njit(nogil=True, cache=True)

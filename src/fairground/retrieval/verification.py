@@ -32,7 +32,7 @@ class _Counts:
 def count_pairs(plan: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairCounts:
     """Return how all pairs (not excluded) stand among the similarities `genuine`, ascending and without repeats."""
     rows, columns = plan.queries.n_tiles, plan.references.n_tiles
-    table = _table(genuine)
+    table, scale = _table(genuine)
     # Scores of duplicates are copied along columns only: a tile and its mirror image may then differ in the last bit.
     is_half = plan.is_one_set and plan.duplicates is None
     tasks = ((row, column) for row in range(rows) for column in range(row if is_half else 0, columns))
@@ -43,7 +43,7 @@ def count_pairs(plan: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairC
         scores = plan.scores(row, column, counts.workspace.product, counts.workspace)
         scores = scores[: plan.queries.length(row), : plan.references.length(column)]
         # Within one set a tile off the diagonal stands for its mirror image too.
-        place(scores, genuine, table, 2 if is_half and row != column else 1, counts.between, counts.equal)
+        place(scores, genuine, table, scale, 2 if is_half and row != column else 1, counts.between, counts.equal)
 
     workspaces = share_out(tasks, lambda: _Counts(plan, len(genuine)), work, threads)
     between = np.sum([workspace.between for workspace in workspaces], axis=0)
@@ -54,43 +54,31 @@ def count_pairs(plan: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairC
     return PairCounts(equal[:-1], above, n_pairs)
 
 
-def _table(genuine: np.ndarray) -> np.ndarray:
-    """Return, for each of many equal stretches of similarity, how many genuine ones are in stretches before it."""
+def _table(genuine: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return, for each of many equal stretches of similarity, how many genuine ones are in stretches before it.
+
+    With it comes how many stretches one unit of similarity covers. Rounding keeps the order, so a higher stretch means
+    a higher similarity.
+    """
     n_entries = max(4 * len(genuine), 64)
-    stretch = stretch_of(genuine, genuine[0], table_scale(genuine, n_entries), n_entries)
-    return np.searchsorted(stretch, np.arange(n_entries + 1)).astype(np.uint32)
-
-
-def table_scale(genuine: np.ndarray, n_entries: int) -> float:
-    """Return how many stretches one unit of similarity covers."""
     width = float(genuine[-1]) - float(genuine[0])
-    return min((n_entries - 1) / width, 1e30) if width > 0 else 1.0
-
-
-@numba.njit(nogil=True, cache=True)
-def _stretch(score: float, lowest: float, scale: float, n_entries: int) -> int:
-    """Return a similarity's stretch. Rounding keeps the order, so a higher stretch means a higher similarity."""
-    return int(max(min((score - lowest) * scale, n_entries - 1.0), 0.0))
-
-
-@numba.njit(nogil=True, cache=True)
-def stretch_of(scores: np.ndarray, lowest: float, scale: float, n_entries: int) -> np.ndarray:
-    """Return the stretch of every similarity."""
-    out = np.empty(len(scores), np.int64)
-    for k in range(len(scores)):
-        out[k] = _stretch(scores[k], lowest, scale, n_entries)
-    return out
+    scale = min((n_entries - 1) / width, 1e30) if width > 0 else 1.0
+    stretch = np.minimum((genuine - genuine[0]) * np.float64(scale), n_entries - 1).astype(np.int64)
+    return np.searchsorted(stretch, np.arange(n_entries + 1)).astype(np.uint32), scale
 
 
 @numba.njit(nogil=True, cache=True)
 def place(
-    scores: np.ndarray, genuine: np.ndarray, table: np.ndarray, weight: int, between: np.ndarray, equal: np.ndarray
+    scores: np.ndarray,
+    genuine: np.ndarray,
+    table: np.ndarray,
+    scale: float,
+    weight: int,
+    between: np.ndarray,
+    equal: np.ndarray,
 ) -> None:
     """Count each similarity of a tile at the first genuine one that is not lower; minus infinity is skipped."""
-    n_entries = len(table) - 1
-    lowest = genuine[0]
-    width = np.float64(genuine[-1]) - np.float64(lowest)
-    scale = min((n_entries - 1) / width, 1e30) if width > 0 else 1.0
+    lowest, last = genuine[0], len(table) - 2.0
     for i in range(scores.shape[0]):
         for j in range(scores.shape[1]):
             score = scores[i, j]
@@ -98,7 +86,7 @@ def place(
                 if score > -np.inf:
                     between[0] += weight
                 continue
-            entry = np.uint64(_stretch(score, lowest, scale, n_entries))
+            entry = np.uint64(np.int64(min((score - lowest) * scale, last)))
             low = np.uint64(table[entry])
             high = np.uint64(table[entry + np.uint64(1)])
             while low < high:
