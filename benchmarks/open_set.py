@@ -12,9 +12,8 @@ import numpy as np
 
 from benchmarks.harness import Table
 from fairground.datasets.icons import IconsDataset
-from fairground.deploy.conformal import class_mean
 from fairground.deploy.search import search
-from fairground.deploy.unknown_classes import open_set_trials, spread_rows
+from fairground.deploy.unknown_classes import class_mean, open_set_trials, spread_rows
 from fairground.records.arrays import read_arrays
 
 FEATURES = os.environ.get("FAIRGROUND_BENCH_FEATURES", "")

@@ -16,10 +16,9 @@ from PIL import Image
 
 from benchmarks.harness import Table, best_times, milliseconds
 from fairground import __version__
-from fairground.deploy.embedding_file import embed_to_file
 from fairground.deploy.inputs import read_inputs
 from fairground.deploy.metadata import ModelMetadata
-from fairground.deploy.model import Embedder, UsableModel
+from fairground.deploy.model import Embedder, UsableModel, embed_to_file
 from fairground.deploy.search import search
 from fairground.evaluation.embed import PIXELS
 from fairground.heads.linear import LinearHead

@@ -51,8 +51,7 @@ def train(fairground: Run, root: Path, home: Path, *more: str) -> Said:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model trained for two batches, exported."""
-    from fairground.deploy.from_run import model_of_run
-    from fairground.deploy.model_folder import write_model
+    from fairground.deploy.model_folder import model_of_run, write_model
     from fairground.records.store import Store
     from fairground.spec.load import load_run
     from fairground.training.run import run

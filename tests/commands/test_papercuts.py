@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from fairground.commands.list_show import print_record
 from fairground.commands.main import app
 from fairground.commands.progress import new_signs, study_progress
-from fairground.deploy.model_card import card_of
+from fairground.deploy.metadata import card_of
 from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
 from fairground.heads.pca import PcaHead

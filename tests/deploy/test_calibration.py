@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairground.deploy.calibration import EER, FMR, thresholds_of
+from fairground.deploy.model_folder import EER, FMR, thresholds_of
 from fairground.evaluation.embedding_view import EmbeddingView
 
 

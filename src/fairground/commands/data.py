@@ -224,7 +224,7 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
     import numpy as np
 
     from fairground.audit.label_errors import weakness
-    from fairground.deploy.thumbnails import thumbnail
+    from fairground.deploy.inputs import thumbnail
     from fairground.reporting.picture_pages import MOST, ClassExamples, Shown, ShownSuspect, write_suspects
 
     is_sound = np.ones(len(table.labels), bool)

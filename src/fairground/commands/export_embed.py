@@ -80,7 +80,7 @@ def embed(
 
     Example: fairground embed my_model my_photos -o embeddings.npz
     """
-    from fairground.deploy.embedding_file import embed_to_file
+    from fairground.deploy.model import embed_to_file
     from fairground.deploy.model_folder import open_model
 
     opened = open_model(model, home=home, measured=False)

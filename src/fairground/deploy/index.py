@@ -24,11 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.deploy.inputs import EmbeddingInputs, read_inputs
+from fairground.deploy.inputs import EmbeddingInputs, read_inputs, thumbnails
 from fairground.deploy.model import UsableModel
 from fairground.deploy.model_folder import read_model, require_place, write_model
 from fairground.deploy.search import UNIT_LENGTH, Matches, half_squared_lengths, search
-from fairground.deploy.thumbnails import thumbnails
 from fairground.errors import DataError, StoreError, require
 from fairground.files import cannot_write, read_json, sweep, write_atomically
 from fairground.records.lock import held
@@ -107,9 +106,6 @@ class Index:
         lines = (self.folder / _NAMES).read_bytes()[: self.info.sizes[_NAMES]] if self.info.n else b""
         names: list[str] = json.loads(b"[" + lines.replace(b"\n", b",")[:-1] + b"]")
         return names
-
-    def name(self, row: int) -> str:
-        return self.names[row]
 
     def label(self, row: int) -> str | None:
         """Return the class of a row, where it is known."""

@@ -1,17 +1,20 @@
-"""What a user points at, as rows to embed: a folder of images, a table, one image, features, or a data set's name."""
+"""What a user points at, as rows to embed: a folder, a table, one image, features, a data set; and small pictures."""
 
+import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
-from fairground.contracts.table import Images, ImageTable
+from fairground.contracts.table import Images
 from fairground.errors import DataError, require
 from fairground.loading.class_folders import is_image_name, refuse_archive
 from fairground.loading.csv_columns import read_parquet
-from fairground.loading.decoding import for_each
+from fairground.loading.decoding import for_each, open_picture, picture_size
 from fairground.loading.feature_rows import FeatureRows
 from fairground.loading.image_dataset import ImageFiles, PhotoDataset
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
@@ -24,6 +27,8 @@ _FEATURES = ("features", "embeddings")
 #: pictures decoded at once, and unreadable ones named in a sentence
 _BLOCK = 256
 _SHOWN = 10
+#: longer side of a small picture; up to the second size a picture is kept exactly, as PNG
+SIDE, _EXACT = 128, 64
 Tell = Callable[[int, int], None]
 
 
@@ -51,14 +56,14 @@ def read_inputs(data: str | Path) -> EmbeddingInputs:
         return _by_name(str(data))
     if path.is_dir():
         loose = _loose_images(path)
-        return loose if loose is not None else _from_files(_part("folder", root=str(path)))
+        return loose if loose is not None else _dataset("folder", root=str(path))
     refuse_archive(path)
     suffix = path.suffix.lower()
     if is_image_name(path.name):
         return EmbeddingInputs(images=ImageFiles([path], root=path.parent), names=(path.name,))
     is_parquet = suffix in (".parquet", ".pq")
     if suffix == ".csv" or (is_parquet and not set(_FEATURES) & set(read_parquet(path).column_names)):
-        return _from_files(_part("table", path=str(path)))
+        return _dataset("table", path=str(path))
     require(
         is_parquet or suffix in (".npz", ".npy"),
         f"'{path}' is not a folder of images, an image, a table (.csv, .parquet) or a file of features (.npz, .npy)",
@@ -71,21 +76,14 @@ def _by_name(name: str) -> EmbeddingInputs:
     settings = {known: settings_of("datasets", known).values() for known in list_room("datasets")}
     known = [name for name, found in settings.items() if not any(setting.is_required for setting in found)]
     require(name in known, f"'{name}' is neither a file nor a built-in dataset.{nearest(name, known)}", DataError)
-    return _from_table(build_dataset(_part(name)).load())
+    return _dataset(name)
 
 
-def _part(name: str, **given: str) -> ComponentSpec:
-    defaults = {key: setting.default for key, setting in settings_of("datasets", name).items() if key not in given}
-    return ComponentSpec(name=name, settings={**defaults, **given})
-
-
-def _from_files(part: ComponentSpec) -> EmbeddingInputs:
+def _dataset(name: str, **given: str) -> EmbeddingInputs:
     """Return files as they are listed: one that is missing is reported with all others that cannot be read."""
-    dataset = build_dataset(part)
-    return _from_table(dataset.photos() if isinstance(dataset, PhotoDataset) else dataset.load())
-
-
-def _from_table(table: ImageTable) -> EmbeddingInputs:
+    defaults = {key: setting.default for key, setting in settings_of("datasets", name).items()}
+    dataset = build_dataset(ComponentSpec(name=name, settings={**defaults, **given}))
+    table = dataset.photos() if given and isinstance(dataset, PhotoDataset) else dataset.load()
     names = table.identifiers or tuple(f"row {row}" for row in range(len(table.labels)))
     return EmbeddingInputs(images=table.images, names=names, labels=table.labels, class_names=table.class_names)
 
@@ -128,7 +126,7 @@ def _features(path: Path) -> EmbeddingInputs:
             mapped = map_array(path, named)
             array = read_arrays(path, [named])[named] if mapped is None else mapped
     if array is None:
-        return _from_table(build_dataset(_part("features", path=str(path))).load())
+        return _dataset("features", path=str(path))
     rows = FeatureRows(array, origin=str(path))
     return EmbeddingInputs(images=rows, names=tuple(f"row {row}" for row in range(len(rows))))
 
@@ -177,3 +175,33 @@ def listed(faults: Mapping[str, str]) -> str:
     lines = [f"\n  {reason}" for reason in list(faults.values())[:_SHOWN]]
     more = f"\n  and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
     return f"{len(faults)} cannot be read:{''.join(lines)}{more}"
+
+
+def thumbnails(images: Images, tell: Tell = lambda *_: None) -> Iterator[bytes]:
+    """Yield the small picture of each row in order; empty bytes for features."""
+    for begin in range(0, len(images), _BLOCK):
+        rows = range(begin, min(begin + _BLOCK, len(images)))
+        yield from for_each(partial(thumbnail, images), rows) if images.is_picture else [b""] * len(rows)
+        tell(rows.stop, len(images))
+
+
+def thumbnail(images: Images, row: int) -> bytes:
+    """Return one picture as a small PNG or JPEG."""
+    picture = _picture(images, row)
+    is_small = max(picture.size) <= _EXACT
+    if not is_small:
+        picture.thumbnail((SIDE, SIDE))
+    out = io.BytesIO()
+    picture.save(out, "PNG") if is_small else picture.save(out, "JPEG", quality=82)
+    return out.getvalue()
+
+
+def _picture(images: Images, row: int) -> Image.Image:
+    if isinstance(images, ImageFiles) and images.boxes is None:
+        # A JPEG is decoded no larger than a small picture needs.
+        by = min(picture_size(images.paths[row])) / SIDE
+        return open_picture(images.paths[row], shrink=max((shrink for shrink in (2, 4, 8) if shrink <= by), default=1))
+    if isinstance(images, ImageFiles):
+        return images.picture(row)
+    pixels = images.take(np.array([row]))[0].permute(1, 2, 0).numpy()
+    return Image.fromarray(np.ascontiguousarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels))

@@ -1,6 +1,16 @@
-"""A trained model ready to be used, from a run or from a model folder: pictures in, embeddings out."""
+"""A trained model ready to be used, from a run or from a model folder: pictures in, embeddings out.
 
-from collections.abc import Callable, Iterator
+Embeddings go straight to a file a block at a time; the file appears when it is complete. An `.npz` holds `embeddings`,
+`files` and, where classes are known, `labels` and `class_names`; an `.npy` has the same beside it as `.json`.
+Unreadable pictures that were left out are named in `left_out`.
+"""
+
+import io
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +21,11 @@ from torch.nn import functional
 
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
-from fairground.deploy.inputs import EmbeddingInputs, read_inputs
+from fairground.deploy.inputs import EmbeddingInputs, Tell, read_inputs
 from fairground.deploy.metadata import ModelMetadata
-from fairground.errors import DataError, require
+from fairground.errors import DataError, StoreError, require
 from fairground.evaluation.embed import PIXELS
+from fairground.files import cannot_write, write_atomically
 from fairground.loading.read_ahead import read_ahead
 from fairground.loading.transform_steps import gray
 from fairground.training.model import EmbeddingModel
@@ -82,7 +93,7 @@ class ResizedImages(Images):
     def channels(self) -> int:
         return self._channels
 
-    def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
+    def prepare(self, tell: Tell | None = None) -> None:
         self.source.prepare(tell)
 
     def take(self, rows: np.ndarray) -> Tensor:
@@ -92,19 +103,15 @@ class ResizedImages(Images):
             return self._recoloured(self.source.take(rows))
         assert self.size is not None
         height, width = self.size
-        require(
-            height == width,
-            f"this model takes whole images of {height} x {width} pixels (height x width); resize them first",
-            DataError,
-        )
-        boxes = np.stack([np.zeros_like(sizes[:, 0]), np.zeros_like(sizes[:, 0]), sizes[:, 1], sizes[:, 0]], axis=1)
+        refusal = f"this model takes whole images of {height} x {width} pixels (height x width); resize them first"
+        require(height == width, refusal, DataError)
+        boxes = np.hstack([np.zeros_like(sizes), sizes[:, ::-1]])
         return self._recoloured(self.source.crops(rows, boxes, height))
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
         return self.source.sizes(rows, shorter_side=shorter_side)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
-        """Return one box of each image, resized to a square."""
         return self._recoloured(self.source.crops(rows, boxes, side, shorter_side=shorter_side))
 
     def fingerprint(self) -> str:
@@ -131,3 +138,55 @@ def resized_images(images: Images, metadata: ModelMetadata) -> Images:
     if not images.is_picture or (images.channels == metadata.channels and metadata.size is None):
         return images
     return ResizedImages(images, channels=metadata.channels, size=metadata.size)
+
+
+def embed_to_file(
+    model: UsableModel, inputs: EmbeddingInputs, out: Path, *, raw: bool = False, tell: Tell = lambda *_: None
+) -> Path:
+    """Write the embeddings of all rows to an .npy or .npz file and return its path; memory stays that of two blocks."""
+    require(out.suffix in (".npy", ".npz"), f"embeddings are written as .npy or .npz; got '{out}'")
+    require(not out.is_dir(), f"cannot write '{out}': it is a folder")
+    require(len(inputs) > 0, "there is nothing to embed")
+    shape = (len(inputs), model.metadata.embedding_dim)
+    rows, packed = out.with_name(f".{out.name}.partial"), out.with_name(f".{out.name}.packing")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        needed = 4 * shape[0] * shape[1] * (2 if out.suffix == ".npz" else 1)
+        free = shutil.disk_usage(out.parent).free
+        message = f"the embeddings need {needed / 1e9:.1f} GB in {out.parent}, where {free / 1e9:.1f} GB are free"
+        require(needed < free, message, StoreError)
+        with rows.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+            for begin, block in model.blocks(inputs.images, raw=raw):
+                file.write(np.ascontiguousarray(block, "<f4").tobytes())
+                tell(begin + len(block), len(inputs))
+            file.flush()
+            os.fsync(file.fileno())
+        columns = {"files": np.array(inputs.names)}
+        if inputs.left_out:
+            columns["left_out"] = np.array(inputs.left_out)
+        if inputs.labels is not None:
+            columns |= {"labels": inputs.labels, "class_names": np.array(inputs.class_names)}
+        if out.suffix == ".npy":
+            listed = {name: column.tolist() for name, column in columns.items()}
+            write_atomically(out.with_suffix(".json"), json.dumps(listed, ensure_ascii=False).encode())
+            rows.replace(out)
+        else:
+            _pack(rows, columns, packed)
+            packed.replace(out)
+    except OSError as error:
+        raise StoreError(cannot_write(out, error)) from error
+    finally:
+        for path in (rows, packed):
+            path.unlink(missing_ok=True)
+    return out
+
+
+def _pack(rows: Path, columns: dict[str, np.ndarray], packed: Path) -> None:
+    # Stored, not compressed: a reader can map the rows instead of loading them.
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        archive.write(rows, "embeddings.npy")
+        for name, column in columns.items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, column, allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())

@@ -5,27 +5,50 @@
     model.json            parts with their settings, preprocessing, scores, thresholds, fingerprints
     README.md             the model card
     model.onnx            the same network for other programs, if asked for
+
+Thresholds say from which similarity on two images count as one class: found on the validation split, with error rates.
+
+Formula
+    "fmr 1 %": the lowest t of a genuine pair with FMR(t) <= 0.01; "eer": the t where FMR and FNMR are nearest
+    (rates as in `metrics/fnmr.py`)
+
+The rates are those of single pairs; `unknown_classes.py` decides about a query compared with an entire index.
 """
 
 import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from fairground.deploy.from_run import model_of_run, untrained
-from fairground.deploy.metadata import ModelMetadata
+import numpy as np
+
+from fairground import __version__
+from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, Threshold, card_of
 from fairground.deploy.model import UsableModel
-from fairground.deploy.model_card import card_of
 from fairground.deploy.onnx_export import write_onnx
 from fairground.errors import DataError, FairgroundError, InputError, require
+from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
+from fairground.evaluation.embed import embed
+from fairground.evaluation.embedding_view import GENUINE_LIMIT, EmbeddingView
+from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.files import read_bytes, read_text, write_atomically
-from fairground.spec.run import TrainingSpec
+from fairground.records.arrays import array_names, read_arrays
+from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
+from fairground.records.store import Store
+from fairground.spec.run import ComponentSpec, TrainingSpec
 from fairground.training.assemble import best_device, build_model, build_transform
 from fairground.training.checkpoint import from_bytes, to_bytes
+from fairground.training.measure import view_of
+from fairground.training.profiles import missing_place, profile_of, read_profile
+from fairground.training.stored_run import Reopened, reopen, selected_weights
 
 WEIGHTS = "weights.safetensors"
 METADATA = "model.json"
 CARD = "README.md"
 ONNX = "model.onnx"
+#: names of thresholds, and the rate that the first allows
+FMR, EER, _ALLOWED = "fmr 1 %", "eer", 0.01
+#: validation rows that the threshold is found on, at most: pairs grow with their square
+_ROWS = 5000
 
 
 def open_model(source: str | Path, *, home: Path | None = None, measured: bool = True) -> UsableModel:
@@ -90,3 +113,142 @@ def require_place(folder: Path, mark: str, what: str) -> None:
     require(folder.is_dir() or not folder.exists(), f"'{folder}' is a file; name a folder")
     is_free = not folder.exists() or (folder / mark).is_file() or not any(folder.iterdir())
     require(is_free, f"'{folder}' is not empty and is not {what}; name a new folder")
+
+
+def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel:
+    """Return a run's selected model; `measured` also finds thresholds and intervals on its validation split.
+
+    If the training data is gone, the model is as usable, with the scores of its record and nothing measured again.
+    """
+    folder = RunFolder(home, resolve_run(home, name))
+    spec = stored_spec(folder)
+    for key, part in (("trunk", spec.trunk), ("head", spec.head), ("transform", spec.transform)):
+        refusal = f"run {folder.name} has {key}={part.name}, which is outside fairground; use it in Python"
+        require(":" not in part.name, refusal)
+    store = Store(home)
+    record = store.get(folder.name) if folder.name in store.names() else None
+    recorded = () if record is None else record.scores
+    notes = () if record is None else record.notes
+    scores: tuple[MeasuredScore, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
+    if place := missing_place(spec.data):
+        profile, device = read_profile(folder, place), best_device()
+        model = build_model(untrained(spec.trunk), spec.head, spec.training, channels=profile.channels).to(device)
+        model.load_state_dict(selected_weights(folder))
+        model.trunk.preprocessing = profile.preprocessing
+        transform = build_transform(spec.transform, model)
+        scores = tuple(MeasuredScore(metric=one.metric, split=one.split, value=one.value) for one in recorded)
+        notes = (*notes, DATA_GONE)
+    else:
+        run = reopen(home, folder.name)
+        profile = profile_of(spec, run.parts)
+        model, transform, device = run.parts.model, run.parts.transform, run.parts.device
+        if measured:
+            scores, thresholds = _validation(run)
+            # The test split is not opened: intervals come from what each query scored.
+            scores += tuple(
+                _measured(one.metric, "test", one.value, _interval(folder.queries, run, one.metric))
+                for one in recorded
+                if one.split == "test"
+            )
+    metadata = ModelMetadata(
+        run=folder.name,
+        protocol=spec.protocol,
+        fairground=__version__,
+        trunk=spec.trunk,
+        head=spec.head,
+        transform=spec.transform,
+        preprocessing=profile.preprocessing,
+        precision=spec.training.precision,
+        is_picture=profile.is_picture,
+        channels=profile.channels,
+        size=profile.size,
+        embedding_dim=profile.embedding_dim,
+        normalise=profile.is_normalised,
+        classes=profile.classes,
+        data=spec.data.name,
+        split=spec.split.name,
+        data_fingerprint=profile.data_fingerprint,
+        split_fingerprint=profile.split_fingerprint,
+        weights_sha256="",
+        scores=scores,
+        thresholds=thresholds,
+        notes=notes,
+    )
+    return UsableModel(network=model.eval(), transform=transform, metadata=metadata, device=device)
+
+
+def untrained(trunk: ComponentSpec) -> ComponentSpec:
+    """Return a trunk without the file it began training from: the trained weights are in the folder."""
+    cleared = {"weights": None, "weights_sha256": ""}
+    settings = {key: cleared.get(key, value) for key, value in trunk.settings.items()}
+    return ComponentSpec(name=trunk.name, settings=settings)
+
+
+def _validation(run: Reopened) -> tuple[tuple[MeasuredScore, ...], tuple[Threshold, ...]]:
+    """Return the validation scores with intervals over classes, and the thresholds."""
+    parts, evaluation = run.parts, run.spec.evaluation
+    rows = parts.split.validation
+    if len(rows) == 0:
+        return (), ()
+    embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device).cpu()
+    # A bootstrap over one class says nothing about other classes.
+    bootstrap = Bootstrap() if len(np.unique(parts.table.labels[rows])) > 1 else None
+    view = view_of(run.spec, parts, embeddings, rows)
+    detail = evaluate_in_detail(view, evaluation.metrics, lone=evaluation.lone, bootstrap=bootstrap)
+    scores = [
+        _measured(metric, "validation", value, detail.intervals.get(metric)) for metric, value in detail.scores.items()
+    ]
+    some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _ROWS)).astype(np.int64))
+    return tuple(scores), thresholds_of(view_of(run.spec, parts, embeddings[some], rows[some]))
+
+
+def _measured(metric: str, split: str, value: float, interval: BootstrapInterval | None) -> MeasuredScore:
+    score = MeasuredScore(metric=metric, split=split, value=value)
+    if interval is None:
+        return score
+    return replace(score, low=interval.low, high=interval.high, confidence=interval.confidence)
+
+
+def _interval(path: Path, run: Reopened, metric: str) -> BootstrapInterval | None:
+    is_stored = path.is_file() and run.spec.evaluation.report == "selected"
+    if not is_stored or f"per_query/{metric}" not in array_names(path):
+        return None
+    arrays = read_arrays(path, [f"per_query/{metric}", "is_counted"])
+    values, is_counted = arrays[f"per_query/{metric}"], arrays["is_counted"]
+    table, rows = run.parts.table, run.parts.split.test
+    if table.is_query is not None and table.is_query[rows].any():
+        rows = rows[table.is_query[rows]]
+    labels = table.labels[rows]
+    if len(labels) != len(values) or len(np.unique(labels[is_counted])) == 1:
+        return None
+    return Bootstrap().of_mean(values[is_counted], labels[is_counted])
+
+
+def thresholds_of(view: EmbeddingView) -> tuple[Threshold, ...]:
+    """Return both thresholds, or none if the view has no two rows of one class or no two classes."""
+    n_pairs = int(view.relevance.n_relevant.sum())
+    n_classes = 0 if view.classes is None else len(view.classes.names)
+    if n_pairs == 0 or n_classes < 2 or n_pairs > GENUINE_LIMIT:
+        return ()
+    curve, counts = view.curve, view.curve.verification
+    n_genuine = int(counts.genuine.sum())
+    fmr, fnmr = counts.passing / counts.n_impostors, counts.refused / n_genuine
+    similarities = curve.similarities
+    if view.is_raw:
+        # Minus half squared distances, as minus distances.
+        similarities = -np.sqrt(np.maximum(-2.0 * similarities, 0.0))
+
+    def at(name: str, place: int) -> Threshold:
+        return Threshold(
+            name=name,
+            similarity=float(similarities[place]),
+            fmr=float(fmr[place]),
+            fnmr=float(fnmr[place]),
+            n_genuine=n_genuine,
+            n_impostors=int(counts.n_impostors),
+        )
+
+    allowed = np.flatnonzero(fmr <= _ALLOWED)
+    strict = [at(FMR, int(allowed[0]))] if len(allowed) else []
+    return (*strict, at(EER, int(np.abs(fmr - fnmr).argmin())))

@@ -5,7 +5,6 @@ import io
 import logging
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,11 +24,18 @@ _BATCHES = (1, 2, 5)
 
 def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
     """Write the network, from the transform's output to finished embeddings, if it agrees with torch."""
-    runtime = _packages()
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f"writing ONNX needs the package {error.name}, which is not installed: pip install 'fairground[export]'"
+        ) from error
     embedder = Embedder(model.network, normalise=model.metadata.normalise).eval().cpu()
     inputs = example_inputs(model, max(_BATCHES))
     data = _exported(embedder, inputs)
-    session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     worst = 0.0
     with torch.no_grad():
         for n in _BATCHES:
@@ -98,15 +104,3 @@ def _exported(embedder: Embedder, inputs: Tensor) -> bytes:
     assert program is not None
     serialised: bytes = program.model_proto.SerializeToString()
     return serialised
-
-
-def _packages() -> Any:
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime
-        import onnxscript  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"writing ONNX needs the package {error.name}, which is not installed: pip install 'fairground[export]'"
-        ) from error
-    return onnxruntime

@@ -1,14 +1,13 @@
 """Answers to queries of an index: the most similar rows, the nearest classes, and whether the class is known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from fairground.deploy.index import Index
-from fairground.deploy.inputs import EmbeddingInputs, read_inputs
-from fairground.deploy.thumbnails import thumbnail
+from fairground.deploy.inputs import EmbeddingInputs, read_inputs, thumbnail
 from fairground.deploy.unknown_classes import VOTERS, DecisionRule, vote
 from fairground.errors import require
 from fairground.loading.class_folders import is_image_name
@@ -51,8 +50,8 @@ class QueryDecision:
     label: str | None
     votes: int
     voters: int
-    confidence: float | None
-    unknown_rate: float | None
+    confidence: float | None = None
+    unknown_rate: float | None = None
 
     @property
     def text(self) -> str:
@@ -116,22 +115,22 @@ def query_index(
     indexed = set(index.class_names)
     results = []
     for query, name in enumerate(inputs.names):
+        nearest = zip(matches.numbers[query].tolist(), matches.similarities[query].tolist(), strict=True)
         found = [
-            Neighbour(
-                id=int(row),
-                name=index.name(int(row)),
-                label=index.label(int(row)),
-                similarity=float(similarity),
-            )
-            for row, similarity in zip(matches.numbers[query], matches.similarities[query], strict=True)
+            Neighbour(id=row, name=index.names[row], label=index.label(row), similarity=similarity)
+            for row, similarity in nearest
             if row >= 0
         ]
+        classes: dict[str, float] = {}
+        for one in found:
+            if one.label is not None:
+                classes.setdefault(one.label, one.similarity)
         truth = None if inputs.labels is None else inputs.class_names[int(inputs.labels[query])]
         results.append(
             QueryResult(
                 query=name,
                 decision=_decision(index, found, rule),
-                classes=_nearest_classes(found),
+                classes=tuple(NearestClass(label=label, similarity=classes[label]) for label in [*classes][:_CLASSES]),
                 neighbours=tuple(found[:k]),
                 truth=truth,
                 is_truth_indexed=truth in indexed,
@@ -141,27 +140,18 @@ def query_index(
     return results
 
 
-def _nearest_classes(found: Sequence[Neighbour]) -> tuple[NearestClass, ...]:
-    best: dict[str, float] = {}
-    for neighbour in found:
-        if neighbour.label is not None:
-            best.setdefault(neighbour.label, neighbour.similarity)
-    return tuple(NearestClass(label=label, similarity=best[label]) for label in list(best)[:_CLASSES])
-
-
 def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> QueryDecision:
-    label, votes, voters = None, 0, min(VOTERS, len(found))
+    decision = QueryDecision(is_known=None, label=None, votes=0, voters=min(VOTERS, len(found)))
     if index.labels is not None and found:
         voted = vote(np.array([[index.labels[neighbour.id] for neighbour in found[:VOTERS]]]))
-        label, votes = index.info.class_names[int(voted.classes[0])], int(voted.counts[0])
+        label = index.info.class_names[int(voted.classes[0])]
+        decision = replace(decision, label=label, votes=int(voted.counts[0]))
     if not found or rule.threshold is None:
-        return QueryDecision(is_known=None, label=label, votes=votes, voters=voters, confidence=None, unknown_rate=None)
-    score, confidence, unknown_rate = found[0].similarity, None, None
+        return decision
+    score, trials = found[0].similarity, rule.trials
     is_known = score >= rule.threshold
-    if rule.trials is not None:
-        unknown_rate = float(rule.trials.conformal.p_value(np.array([score]))[0])
-        trials = rule.trials
-        confidence = trials.right_share(rule.threshold, votes) if is_known else trials.unknown_confidence(score)
-    return QueryDecision(
-        is_known=is_known, label=label, votes=votes, voters=voters, confidence=confidence, unknown_rate=unknown_rate
-    )
+    if trials is None:
+        return replace(decision, is_known=is_known)
+    right = trials.right_share(rule.threshold, decision.votes) if is_known else trials.unknown_confidence(score)
+    passing = float(trials.conformal.p_value(np.array([score]))[0])
+    return replace(decision, is_known=is_known, confidence=right, unknown_rate=passing)

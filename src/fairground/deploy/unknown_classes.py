@@ -2,20 +2,33 @@
 
 A row of a class the model was not trained on is searched for twice: among all other rows, where its class is known, and
 among the rows of other classes, where it is not. The first gives the rate of right answers, the second the conformal
-p-value of "unknown" at the size of this index (`conformal.py`). The class is a vote of the nearest rows (Cover and
-Hart, "Nearest neighbor pattern classification", IEEE Transactions on Information Theory 1967).
+p-value of "unknown" at the size of this index. The class is a vote of the nearest rows (Cover and Hart, "Nearest
+neighbor pattern classification", IEEE Transactions on Information Theory 1967).
+
+Formula
+    q_c(s) = share of the queries of class c that score s or more, class c taken out of the index
+    p(s) = min(1, (1 + r * sum over the K classes of q_c(s)) / (K + 1)),  r = C / (C - 1)
+    a query is taken for known when p(s) <= f; for f < 1 / (K + 1) none ever is
+
+Paper
+    Lee, Barber and Willett, "Distribution-free inference with hierarchical data", 2023: of K + 1 classes that could
+    change places, the chance that a query of the new one has p <= f is at most f.
+
+Departures from the paper
+    The index of C classes that a class is left out of has one class fewer than the index that is searched. The chance
+    that the best of a set of classes reaches a score grows at most in proportion to their number, hence r.
 """
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from fairground.deploy.conformal import ClassConformal, class_mean
 from fairground.deploy.index import MARK, TRIALS, Index
 from fairground.deploy.search import half_squared_lengths, search
 from fairground.errors import DataError, FairgroundError, InputError, require
@@ -32,6 +45,77 @@ ROWS = 4000
 _KEPT = 50_000_000
 _QUERIES = 256
 Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassConformal:
+    """`scores` (n,) of queries put as unknown, of `classes` (n,); `n_indexed` classes are in the index."""
+
+    scores: np.ndarray
+    classes: np.ndarray
+    n_indexed: int
+
+    def __post_init__(self) -> None:
+        require(len(self.scores) > 0, "conformal p-values need a score at least; got none")
+        require(self.n_indexed >= 2, f"an unknown class needs an index of 2 classes at least; got {self.n_indexed}")
+
+    @cached_property
+    def n_classes(self) -> int:
+        """K, the classes that were left out one by one."""
+        return len(np.unique(self.classes))
+
+    @property
+    def lowest_rate(self) -> float:
+        """The lowest rate that so many classes can promise."""
+        return 1 / (self.n_classes + 1)
+
+    def p_value(self, scores: np.ndarray) -> np.ndarray:
+        """Return the chance at most that a query of an unknown class scores so high."""
+        r = self.n_indexed / (self.n_indexed - 1)
+        return np.minimum(1.0, (1 + r * self._sum_of_shares(scores)) / (self.n_classes + 1))
+
+    def threshold(self, rate: float) -> float | None:
+        """Return the lowest score that is taken for known at a false-positive rate; None where no score may be."""
+        require(0 < rate < 1, f"a false-positive rate must be between 0 and 1; got {rate}")
+        if rate < self.lowest_rate:
+            return None
+        refused = np.unique(self.scores)[self.p_value(np.unique(self.scores)) > rate]
+        # Scores that equal the highest refused one are refused with it.
+        return float(np.nextafter(refused[-1], np.inf)) if len(refused) else float(self.scores.min())
+
+    def measured(self, rate: float) -> tuple[float, float, float]:
+        """Return the rate at which classes pass a threshold found on all others, and its interval over classes."""
+        own = np.empty(len(self.scores))
+        for label in np.unique(self.classes):
+            mine = np.flatnonzero(self.classes == label)
+            ascending = np.sort(self.scores[mine])
+            own[mine] = 1 - np.searchsorted(ascending, self.scores[mine], side="left") / len(mine)
+        r = self.n_indexed / (self.n_indexed - 1)
+        passes = (1 + r * (self._sum_of_shares(self.scores) - own)) / self.n_classes <= rate
+        found, interval = mean_over_classes(passes, self.classes)
+        if found == 0:
+            # Drawing from zeros gives zeros. Of K rates in [0, 1] with mean m all are 0 with a chance of (1 - m)^K.
+            return 0.0, 0.0, 1 - ((1 - interval.confidence) / 2) ** (1 / self.n_classes)
+        return found, max(0.0, interval.low), interval.high
+
+    def _sum_of_shares(self, scores: np.ndarray) -> np.ndarray:
+        order = np.argsort(self.scores, kind="stable")
+        _, group, sizes = np.unique(self.classes, return_inverse=True, return_counts=True)
+        # From the top down: the sum of 1 / n_c over the queries that score so high.
+        above = np.concatenate((np.cumsum((1 / sizes[group])[order][::-1])[::-1], [0.0]))
+        return np.asarray(above[np.searchsorted(self.scores[order], scores, side="left")])
+
+
+def class_mean(values: np.ndarray, classes: np.ndarray) -> float:
+    """Return the mean of the means of each class."""
+    _, group, sizes = np.unique(classes, return_inverse=True, return_counts=True)
+    return float(np.mean(np.bincount(group, weights=values) / sizes))
+
+
+def mean_over_classes(values: np.ndarray, classes: np.ndarray) -> tuple[float, BootstrapInterval]:
+    """Return the mean of the means of each class, with its interval over classes."""
+    numbers = values.astype(np.float64)
+    return class_mean(numbers, classes), Bootstrap().of_mean(numbers, classes, over_classes=True)
 
 
 class Votes(NamedTuple):
@@ -78,9 +162,8 @@ class OpenSetTrials:
         """Return the share of known queries that get their class at a threshold, with its interval over classes."""
         if not self.has_own.any():
             return None
-        found = (self.is_right & (self.known >= threshold))[self.has_own].astype(np.float64)
-        classes = self.classes[self.has_own]
-        return class_mean(found, classes), Bootstrap().of_mean(found, classes, over_classes=True)
+        found = self.is_right & (self.known >= threshold)
+        return mean_over_classes(found[self.has_own], self.classes[self.has_own])
 
     def right_share(self, threshold: float, votes: int) -> float | None:
         """Return how often an answer with so many votes is right when the class is known; one of each is added."""
@@ -118,55 +201,37 @@ class DecisionRule:
     @cached_property
     def measured_fpir(self) -> tuple[float, float, float] | None:
         """The rate at which left-out classes pass at the requested rate, and its interval over classes."""
-        if self.trials is None or self.fpir is None:
-            return None
-        conformal = self.trials.conformal
-        rate, interval = conformal.measured_rate(self.fpir), conformal.measured(self.fpir)
-        if rate == 0:
-            # Drawing from zeros gives zeros. Of K rates in [0, 1] with mean m all are 0 with a chance of (1 - m)^K.
-            return 0.0, 0.0, 1 - ((1 - interval.confidence) / 2) ** (1 / conformal.n_classes)
-        return rate, max(0.0, interval.low), interval.high
+        return None if self.trials is None or self.fpir is None else self.trials.conformal.measured(self.fpir)
 
     def sentence(self) -> str:
         """Describe the decision, its guarantee and its measured rate."""
         if self.threshold is None:
             return f"No decision between known and unknown: {self.why_not}."
+        named = f"A class is named from similarity {self.threshold:.4f} on, as asked"
         if self.trials is None:
-            return (
-                f"A class is named from similarity {self.threshold:.4f} on, as asked. How many pictures of unknown "
-                f"classes pass is not known: {self.why_not}."
-            )
-        return f"{self._promise()} {self._identified()}".rstrip()
-
-    def _promise(self) -> str:
-        assert self.trials is not None
+            return f"{named}. How many pictures of unknown classes pass is not known: {self.why_not}."
         conformal = self.trials.conformal
         if self.fpir is None or self.measured_fpir is None:
             passing = float(conformal.p_value(np.array([self.threshold]))[0])
-            return (
-                f"A class is named from similarity {self.threshold:.4f} on, as asked: at most {100 * passing:.1f} % of "
-                f"pictures of unknown classes pass in this index of {self.n_rows:,} rows "
-                f"({conformal.n_classes} classes, each left out in turn)."
+            promise = (
+                f"{named}: at most {100 * passing:.1f} % of pictures of unknown classes pass in this index of "
+                f"{self.n_rows:,} rows ({conformal.n_classes} classes, each left out in turn)."
             )
-        rate, low, high = self.measured_fpir
-        return (
-            f"At most {100 * self.fpir:g} % of pictures of unknown classes are given a class of this index of "
-            f"{self.n_rows:,} rows, on average over classes of the same kind "
-            f"(similarity from {self.threshold:.4f} on). "
-            f"Measured on {conformal.n_classes} classes, each left out in turn: {100 * rate:.1f} % "
-            f"(95 % interval {100 * low:.1f} to {100 * high:.1f} %)."
-        )
-
-    def _identified(self) -> str:
-        assert self.trials is not None
-        assert self.threshold is not None
+        else:
+            rate, low, high = self.measured_fpir
+            promise = (
+                f"At most {100 * self.fpir:g} % of pictures of unknown classes are given a class of this index of "
+                f"{self.n_rows:,} rows, on average over classes of the same kind (similarity from {self.threshold:.4f} "
+                f"on). Measured on {conformal.n_classes} classes, each left out in turn: {100 * rate:.1f} % "
+                f"(95 % interval {100 * low:.1f} to {100 * high:.1f} %)."
+            )
         found = self.trials.identified(self.threshold)
         if found is None:
-            return ""
+            return promise
         value, interval = found
         low, high = max(0.0, interval.low), min(1.0, interval.high)
         return (
-            f"Of pictures of indexed classes {100 * value:.0f} % get their class "
+            f"{promise} Of pictures of indexed classes {100 * value:.0f} % get their class "
             f"(95 % interval {100 * low:.0f} to {100 * high:.0f} %)."
         )
 
@@ -240,8 +305,7 @@ def open_set_trials(
         queries, own = embeddings[rows[some]], labels[rows[some]]
 
         def of_same_class(numbers: slice, others: slice, own: np.ndarray = own) -> np.ndarray:
-            is_same: np.ndarray = own[numbers, None] == labels[others]
-            return is_same
+            return np.asarray(own[numbers, None] == labels[others])
 
         strangers = search(queries, embeddings, 1, is_raw=is_raw, half_squares=half_squares, forbid=of_same_class)
         unknown[some] = strangers.similarities[:, 0]
@@ -284,20 +348,16 @@ def spread_rows(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
 def _read(path: Path, key: str) -> OpenSetTrials | None:
     """Return the trials kept for this state of the index; None if there are none."""
     try:
-        names = array_names(path) if path.is_file() else []
-        held = read_arrays(path, names)
-        if not names or str(held.pop("key")) != key:
+        kept = read_arrays(path, array_names(path)) if path.is_file() else {}
+        if str(kept.pop("key", "")) != key:
             return None
-        return OpenSetTrials(**{**held, "n_indexed": int(held["n_indexed"])})  # type: ignore[arg-type]
+        return OpenSetTrials(**{**kept, "n_indexed": int(kept["n_indexed"])})  # type: ignore[arg-type]
     except (FairgroundError, KeyError, TypeError, ValueError):
         return None
 
 
 def _write(path: Path, key: str, trials: OpenSetTrials) -> None:
-    names = ("classes", "unknown", "known", "votes", "is_right", "has_own")
-    arrays = {name: np.asarray(getattr(trials, name)) for name in names}
-    try:
-        write_arrays(path, {**arrays, "n_indexed": np.array(trials.n_indexed), "key": np.array(key)})
-    except OSError:
-        # A folder that cannot be written: trials are computed each time.
-        return
+    arrays = {one.name: np.asarray(getattr(trials, one.name)) for one in fields(trials)}
+    # In a folder that cannot be written, trials are computed each time.
+    with suppress(OSError):
+        write_arrays(path, {**arrays, "key": np.array(key)})

@@ -10,10 +10,9 @@ import numpy as np
 import torch
 
 from fairground import __version__
-from fairground.deploy.calibration import thresholds_of
 from fairground.deploy.metadata import MeasuredScore, ModelMetadata, Threshold
 from fairground.deploy.model import UsableModel
-from fairground.deploy.model_folder import write_model
+from fairground.deploy.model_folder import thresholds_of, write_model
 from fairground.errors import StoreError, require
 from fairground.files import read_json
 from fairground.recommendation.cross_validation import ClassFolds
