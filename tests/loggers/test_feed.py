@@ -35,30 +35,29 @@ class Kept(RunLogger):
 
 
 @pytest.fixture
-def opened():
-    return {}
+def opened(monkeypatch):
+    kept = {}
 
-
-def feed_into(opened, home, *names: str, fail: str = "") -> Feed:
     def open_logger(name, run, home):
-        if name == fail:
+        if name == "wandb":
             raise OSError("no space\nleft")
-        return opened.setdefault((name, run.name), Kept(run, home))
+        return kept.setdefault((name, run.name), Kept(run, home))
 
-    return Feed(names, home, open_logger=open_logger)
+    monkeypatch.setattr(feed_module, "logger_named", open_logger)
+    return kept
 
 
 def test_epochs_come_as_they_end_and_the_rest_with_the_record(tmp_path, opened):
     here, elsewhere = make_record(seed=1), make_record(seed=2)
     RunFolder(tmp_path, here.name).make().spec.write_text(json.dumps(here.spec))
-    feed, events = feed_into(opened, tmp_path, "tensorboard", "mlflow"), []
-    watch, on_record = feed.with_events(events.append), feed.with_records(lambda _: None)
+    feed, events = Feed(["tensorboard", "mlflow"], tmp_path), []
+    watch = feed.with_events(events.append)
     watch({"kind": "batch", "run": here.name})
     watch({"kind": "epoch", "run": here.name, "row": asdict(here.epochs[1])})
     # On another machine: no folder here until its record comes.
     watch({"kind": "epoch", "run": elsewhere.name, "row": asdict(elsewhere.epochs[1])})
     watch({"kind": "worker_died", "worker_died": "killed"})
-    on_record(elsewhere)
+    feed.finished(elsewhere)
     feed.close()
     assert [event["kind"] for event in events] == ["batch", "epoch", "epoch", "worker_died"]
     for logger in ("tensorboard", "mlflow"):
@@ -71,7 +70,7 @@ def test_epochs_come_as_they_end_and_the_rest_with_the_record(tmp_path, opened):
 
 
 def test_a_logger_that_fails_is_warned_of_once_and_dropped(tmp_path, opened, capsys):
-    feed = feed_into(opened, tmp_path, "wandb", "mlflow", fail="wandb")
+    feed = Feed(["wandb", "mlflow"], tmp_path)
     for seed in range(3):
         feed.finished(make_record(seed=seed))
     feed.close()

@@ -4,23 +4,15 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from fairground.audit.copies import (
-    MIN_BITS,
-    N_BITS,
-    THRESHOLD,
-    AuditRows,
-    Copies,
-    count_bits,
-    exact_copies,
-    near_copies,
-)
-from fairground.audit.image_scan import Progress, scan_files, scan_memory
+from fairground.audit import copies
+from fairground.audit.copies import AuditRows, Copies, Progress
 from fairground.audit.label_errors import LabelSuspect
-from fairground.contracts.table import Dataset, ImageTable, Split
+from fairground.contracts.table import Dataset, ImageTable
 from fairground.errors import require
 from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import ImageFiles, PhotoDataset
@@ -29,6 +21,7 @@ from fairground.training.build import build_split
 
 #: how many sentences about files that cannot be read are kept
 _FAULTS = 10_000
+_KINDS = ("near duplicate", "exact duplicate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +42,8 @@ class Audit:
     is_closed_set: bool
     notes: tuple[str, ...] = ()
     near_rule: str = (
-        f"near: at most {THRESHOLD} of {N_BITS} brightness differences of a 17 x 16 thumbnail differ, and a fifth of "
-        "those either has; mirrored or cropped copies are not found"
+        f"near: at most {copies.THRESHOLD} of {copies.N_BITS} brightness differences of a 17 x 16 thumbnail differ, "
+        "and a fifth of those either has; mirrored or cropped copies are not found"
     )
     failures: tuple[str, ...] = field(init=False)
 
@@ -68,16 +61,9 @@ def audit_in_detail(
     dataset: Dataset, split: ComponentSpec | None = None, progress: Progress = lambda *_: None
 ) -> tuple[Audit, AuditRows]:
     """Return the findings and the rows they are about."""
-    if isinstance(dataset, PhotoDataset):
-        table = dataset.photos()
-        assert isinstance(table.images, ImageFiles)
-        scans = scan_files(table.images, progress)
-    else:
-        table = dataset.load()
-        scans = scan_memory(table.images, progress)
-    is_closed, part_names, part_of = False, *_own_parts(table)
-    if split is not None:
-        is_closed, part_names, part_of = _made_parts(build_split(split), table)
+    table = dataset.photos() if isinstance(dataset, PhotoDataset) else dataset.load()
+    scans = copies.scan_images(table.images, progress)
+    is_closed, part_names, part_of = _parts(table, split)
     rows = AuditRows(
         identifiers=table.identifiers or tuple(f"row {row}" for row in range(len(table.labels))),
         labels=table.labels,
@@ -87,45 +73,16 @@ def audit_in_detail(
         scans=scans,
     )
     readable = np.setdiff1d(np.arange(len(rows.labels)), list(scans.faults))
-    exact, near = exact_copies(rows, readable), near_copies(rows, readable)
-    findings = _findings(rows, readable, (exact[0], None if near is None else near[0]), table.notes, is_closed)
-    return findings, replace(rows, pairs=(*exact[1], *(near[1] if near is not None else ())))
-
-
-def _own_parts(source: ImageTable) -> tuple[tuple[str, ...], np.ndarray]:
-    names = ("train", "validation", "test", "in no part")
-    if source.listed_parts is not None:
-        found = np.array([names.index(part) if part else 3 for part in source.listed_parts.tolist()])
-        return names, found
-    if source.official_test is not None:
-        return names, np.where(source.official_test, 2, 0)
-    return ("all",), np.zeros(len(source.labels), np.int64)
-
-
-def _made_parts(split: Split, table: ImageTable) -> tuple[bool, tuple[str, ...], np.ndarray]:
-    parts = split.parts(table)
-    part_of = np.full(len(table.labels), 3)
-    for number, rows in enumerate((parts.train, parts.validation, parts.test)):
-        part_of[rows] = number
-    return parts.is_closed_set, ("train", "validation", "test", "in no part"), part_of
-
-
-def _findings(
-    rows: AuditRows,
-    readable: np.ndarray,
-    copies: tuple[Copies, Copies | None],
-    notes: tuple[str, ...],
-    is_closed: bool,
-) -> Audit:
-    scans = rows.scans
+    duplicates, pairs = copies.exact_copies(rows, readable)
+    near, near_pairs = copies.near_copies(rows, readable)
     sizes = np.bincount(rows.labels, minlength=len(rows.class_names))
     parts = {}
-    for number, name in enumerate(rows.part_names):
-        mine = rows.part_of == number
-        if mine.any():
-            parts[name] = (int(mine.sum()), len(np.unique(rows.labels[mine])))
-    plain = 0 if scans.bits is None else int((count_bits(scans.bits[readable]) < MIN_BITS).sum())
-    return Audit(
+    for number, name in enumerate(part_names):
+        mine = rows.labels[part_of == number]
+        if len(mine):
+            parts[name] = (len(mine), len(np.unique(mine)))
+    bits = np.empty((0, 4), np.uint64) if scans.bits is None else scans.bits[readable]
+    findings = Audit(
         n_images=len(rows.labels),
         n_classes=int((sizes > 0).sum()),
         parts=parts,
@@ -133,13 +90,30 @@ def _findings(
         image_sizes=_image_sizes(scans.sizes, readable),
         unreadable=len(scans.faults),
         unreadable_examples=tuple(list(scans.faults.values())[:_FAULTS]),
-        duplicates=copies[0],
-        near_duplicates=copies[1],
-        too_plain=plain,
+        duplicates=duplicates,
+        near_duplicates=near,
+        too_plain=int((copies.count_bits(bits) < copies.MIN_BITS).sum()),
         shared_classes=_shared(rows),
         is_closed_set=is_closed,
-        notes=notes,
+        notes=table.notes,
     )
+    return findings, replace(rows, pairs=(*pairs, *near_pairs))
+
+
+def _parts(table: ImageTable, split: ComponentSpec | None) -> tuple[bool, tuple[str, ...], np.ndarray]:
+    """Return whether the set is closed, the names of its parts and the part of each row: by a split, or its own."""
+    names = ("train", "validation", "test", "in no part")
+    if split is not None:
+        made = build_split(split).parts(table)
+        part_of = np.full(len(table.labels), 3)
+        for number, rows in enumerate((made.train, made.validation, made.test)):
+            part_of[rows] = number
+        return made.is_closed_set, names, part_of
+    if table.listed_parts is not None:
+        return False, names, np.array([names.index(part) if part else 3 for part in table.listed_parts.tolist()])
+    if table.official_test is not None:
+        return False, names, np.where(table.official_test, 2, 0)
+    return False, ("all",), np.zeros(len(table.labels), np.int64)
 
 
 def _class_sizes(sizes: np.ndarray) -> dict[str, float]:
@@ -172,13 +146,11 @@ def _image_sizes(sizes: np.ndarray | None, readable: np.ndarray) -> dict[str, in
 def _shared(rows: AuditRows) -> dict[str, tuple[str, ...]]:
     """Return the classes that two parts share, by the parts' names."""
     names = [name for name in rows.part_names if name != "in no part"]
-    classes = [np.unique(rows.labels[rows.part_of == number]) for number in range(len(names))]
     found = {}
-    for i, first in enumerate(names):
-        for j in range(i + 1, len(names)):
-            both = np.intersect1d(classes[i], classes[j])
-            if len(both):
-                found[f"{first}, {names[j]}"] = tuple(rows.class_names[label] for label in both)
+    for i, j in combinations(range(len(names)), 2):
+        both = np.intersect1d(rows.labels[rows.part_of == i], rows.labels[rows.part_of == j])
+        if len(both):
+            found[f"{names[i]}, {names[j]}"] = tuple(rows.class_names[label] for label in both)
     return found
 
 
@@ -187,15 +159,7 @@ def write_findings(rows: AuditRows, suspects: Sequence[LabelSuspect], out: Path)
     header = ("finding", "image", "class", "part", "other image", "other class", "other part", "value")
     lines = [
         *(("unreadable", *_named(rows, row), "", "", "", "") for row in rows.scans.faults),
-        *(
-            (
-                "exact duplicate" if pair.is_exact else "near duplicate",
-                *_named(rows, pair.second),
-                *_named(rows, pair.first),
-                "",
-            )
-            for pair in rows.pairs
-        ),
+        *((_KINDS[pair.is_exact], *_named(rows, pair.second), *_named(rows, pair.first), "") for pair in rows.pairs),
         *(("suspect label", *_named(rows, one.row), "", one.suggested, "", f"{one.suspicion:.6g}") for one in suspects),
     ]
     _write(out, header, lines)
@@ -222,14 +186,14 @@ def write_clean(rows: AuditRows, photos: ImageTable, out: Path) -> int:
     require(
         out.suffix.lower() == ".csv", f"--write-clean writes a CSV table: give a name that ends in .csv; got '{out}'"
     )
-    kept, files = kept_rows(rows), photos.images
+    files = photos.images
     assert isinstance(files, ImageFiles)
     columns = {
         "path": [str(path.resolve()) for path in files.paths],
         "label": [rows.class_names[label] for label in rows.labels],
         **_further_columns(rows, photos),
     }
-    lines = [tuple(column[row] for column in columns.values()) for row in kept]
+    lines = [tuple(column[row] for column in columns.values()) for row in kept_rows(rows)]
     _write(out, tuple(columns), lines)
     return len(lines)
 

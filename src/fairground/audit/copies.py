@@ -1,4 +1,7 @@
-"""Images that occur more than once, byte for byte or nearly so: all pairs, how many cross parts, and examples.
+"""Every image of a data set scanned once, and those that occur more than once, byte for byte or nearly so.
+
+A file that cannot be read is recorded with the reason, and the scan goes on. Looks are a fingerprint of 256 bits: bit
+(r, c) is set if pixel (r, c + 1) of the image, shrunk to 16 rows of 17 gray pixels, is brighter than pixel (r, c).
 
 Recompression, resizing and a change of brightness or contrast move a few bits of a fingerprint; two different
 photographs differ in about half of them. Lookalikes differ in at most 16 bits, and in at most a fifth of the bits that
@@ -6,14 +9,29 @@ either has: pictures of small things on a plain ground have few. A mirrored, rot
 and images with fewer than 8 bits are too plain to be judged.
 """
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from PIL import Image
 
-from fairground.audit.image_scan import ImageScan
-from fairground.loading.decoding import for_each
+from fairground.contracts.table import Images
+from fairground.errors import DataError
+from fairground.files import read_bytes, shown
+from fairground.loading.decoding import for_each, open_picture, picture_size
+from fairground.loading.image_dataset import ImageFiles
 
+#: called with the number of images done and the number of images
+Progress = Callable[[int, int], None]
+#: images scanned at once
+_SCANNED = 256
+#: JPEGs are decoded shrunk, to no less than this on the shorter side: a fingerprint is 16 pixels high
+_ENOUGH = 64
+_SIDE = 16
+#: shades of gray (of 255) a difference must exceed: the noise of flat areas must not decide bits
+_MARGIN = 2.0
 #: the bits of a fingerprint, and in how many two lookalikes may differ
 N_BITS = 256
 THRESHOLD = 16
@@ -25,6 +43,78 @@ MIN_BITS = 8
 _BLOCK = 64
 #: how many examples of copies are kept
 _SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageScan:
+    """For each image (n): a hash of its content, its fingerprint of bits (n, 4), and height and width (n, 2).
+
+    `faults` says what is wrong with those that cannot be read. Features have no bits and no sizes.
+    """
+
+    hashes: np.ndarray
+    bits: np.ndarray | None
+    sizes: np.ndarray | None
+    faults: Mapping[int, str] = field(default_factory=dict)
+
+
+def scan_images(images: Images, progress: Progress = lambda *_: None) -> ImageScan:
+    """Read every image once, in threads, a bounded block at a time."""
+    n = len(images)
+    hashes, bits, sizes = np.zeros(n, "S16"), np.zeros((n, 4), np.uint64), np.zeros((n, 2), np.int64)
+    faults: dict[int, str] = {}
+
+    def scan(row: int) -> None:
+        try:
+            content, image = _read_file(images, row) if isinstance(images, ImageFiles) else _read_array(images, row)
+        except DataError as error:
+            faults[row] = str(error)
+            return
+        # One byte is enough to keep numpy from cutting zeros off the end of a hash.
+        hashes[row] = content + b"."
+        if image is not None:
+            bits[row], sizes[row] = fingerprint_bits(image[0]), image[1]
+
+    for begin in range(0, n, _SCANNED):
+        end = min(begin + _SCANNED, n)
+        for_each(scan, range(begin, end))
+        progress(end, n)
+    if not images.is_picture:
+        return ImageScan(hashes=hashes, bits=None, sizes=None)
+    return ImageScan(hashes=hashes, bits=bits, sizes=sizes, faults=dict(sorted(faults.items())))
+
+
+def _read_file(files: ImageFiles, row: int) -> tuple[bytes, tuple[Image.Image, tuple[int, int]]]:
+    """Return a hash of a file, and its picture, perhaps shrunk, with the size it has."""
+    path = files.paths[row]
+    try:
+        content = hashlib.blake2b(read_bytes(path, error=DataError), digest_size=16)
+        if files.boxes is None:
+            size = picture_size(path)
+            shrink = max((by for by in (2, 4, 8) if min(size) // by >= _ENOUGH), default=1)
+            return content.digest()[:15], (open_picture(path, shrink=shrink), size)
+        content.update(files.boxes[row].tobytes())
+        image = files.picture(row)
+        return content.digest()[:15], (image, (image.height, image.width))
+    except OSError as error:
+        raise DataError(f"image {shown(path)} cannot be read: {error.strerror}") from error
+
+
+def _read_array(images: Images, row: int) -> tuple[bytes, tuple[Image.Image, tuple[int, int]] | None]:
+    item = images.take(np.array([row]))[0].numpy()
+    content = hashlib.blake2b(np.ascontiguousarray(item).tobytes(), digest_size=15).digest()
+    if not images.is_picture:
+        return content, None
+    # Of 3 channels all, of other numbers the first.
+    pixels = np.ascontiguousarray(np.moveaxis(item, 0, 2)) if len(item) == 3 else item[0]
+    return content, (Image.fromarray(pixels), item.shape[1:])
+
+
+def fingerprint_bits(image: Image.Image) -> np.ndarray:
+    """Return the fingerprint of an image as 4 whole numbers of 64 bits."""
+    small = image.convert("L").resize((_SIDE + 1, _SIDE), Image.Resampling.BILINEAR)
+    shades = np.asarray(small, dtype=np.float32)
+    return np.packbits((np.diff(shades, axis=1) > _MARGIN).reshape(-1)).view(np.uint64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +162,9 @@ class NearDuplicates(NamedTuple):
 
 def exact_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies, list[CopyPair]]:
     """Return the images that occur several times, byte for byte; each later copy with the first."""
-    _, group, counts = np.unique(rows.scans.hashes[readable], return_inverse=True, return_counts=True)
-    is_copy = counts[group] > 1
-    first = np.full(len(counts), -1)
-    first[group[::-1]] = np.arange(len(group))[::-1]
-    other = first[group]
+    hashes = rows.scans.hashes[readable]
+    _, first, group, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    is_copy, other = counts[group] > 1, first[group]
     pairs = [
         CopyPair(int(readable[other[place]]), int(readable[place]), True)
         for place in np.flatnonzero(is_copy & (other != np.arange(len(group))))
@@ -90,11 +178,11 @@ def exact_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies, list[Co
     return copies, pairs
 
 
-def near_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies, list[CopyPair]] | None:
+def near_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies | None, list[CopyPair]]:
     """Return the images that nearly equal another; None where there are no pictures."""
     bits = rows.scans.bits
     if bits is None or not len(readable):
-        return None
+        return None, []
     _, identity = np.unique(rows.scans.hashes[readable], return_inverse=True)
     found = find_near_duplicates(bits[readable], identity, rows.part_of[readable], rows.labels[readable])
     best = np.where(found.in_other_part >= 0, found.in_other_part, found.nearest)

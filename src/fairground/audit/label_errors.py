@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from fairground.audit.image_scan import Progress
+from fairground.audit.copies import Progress
 from fairground.contracts.table import Dataset, Images, ImageTable
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed_blocks

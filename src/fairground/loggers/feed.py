@@ -20,12 +20,8 @@ from fairground.records.run_folder import RunFolder
 from fairground.spec.catalogue import nearest
 from fairground.spec.identity import flatten
 
-#: logger -> its class; each is an extra, imported when asked for
-LOGGERS = {
-    "tensorboard": "fairground.loggers.tensorboard:TensorboardLogger",
-    "wandb": "fairground.loggers.wandb:WandbLogger",
-    "mlflow": "fairground.loggers.mlflow:MlflowLogger",
-}
+#: each is an extra, its module imported when asked for
+LOGGERS = ("tensorboard", "wandb", "mlflow")
 #: one number: its name, the epoch, the value
 Number = tuple[str, int, float]
 Watch = Callable[[Mapping[str, Any]], None]
@@ -57,16 +53,10 @@ class RunLogger(ABC):
 
 
 class Feed:
-    """Calls the loggers at the end of each epoch and of each run; `open_logger` makes one by name."""
+    """Calls the loggers `names` at the end of each epoch and of each run."""
 
-    def __init__(
-        self,
-        names: Iterable[str],
-        home: Path,
-        *,
-        open_logger: Callable[[str, Introduction, Path], RunLogger] | None = None,
-    ) -> None:
-        self._names, self._home, self._open = list(names), home, open_logger or logger_named
+    def __init__(self, names: Iterable[str], home: Path) -> None:
+        self._names, self._home = list(names), home
         self._loggers: dict[str, dict[str, RunLogger]] = {}
 
     def with_run_events(self, listen: Listener, run: str) -> Listener:
@@ -114,30 +104,31 @@ class Feed:
             return
         if run not in self._loggers:
             try:
-                spec = spec or read_json(RunFolder(self._home, run).spec, error=StoreError)
+                known = introduce(run, spec or read_json(RunFolder(self._home, run).spec, error=StoreError))
             except StoreError:  # the run is on another machine: its record will bring everything
                 return
-            self._loggers[run] = opened = {}
+            self._loggers[run] = {}
             for name in list(self._names):
-                try:
-                    opened[name] = self._open(name, introduce(run, spec), self._home)
-                except Exception as error:  # whatever a logger does wrong, the run continues
-                    self._drop(name, error)
+                with self._dropping(name):
+                    self._loggers[run][name] = logger_named(name, known, self._home)
         self._each(run, lambda logger: logger.write(numbers))
 
     def _each(self, run: str, act: Callable[[RunLogger], None]) -> None:
         for name, logger in list(self._loggers.get(run, {}).items()):
-            try:
+            with self._dropping(name):
                 act(logger)
-            except Exception as error:  # as above
-                self._drop(name, error)
 
-    def _drop(self, name: str, error: Exception) -> None:
-        self._names.remove(name)
-        for opened in self._loggers.values():
-            opened.pop(name, None)
-        reason = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
-        print(f"warning: the logger {name} failed and is dropped; the run continues ({reason})", file=sys.stderr)
+    @contextmanager
+    def _dropping(self, name: str) -> Iterator[None]:
+        """Whatever a logger does wrong, the run continues without it."""
+        try:
+            yield
+        except Exception as error:
+            self._names.remove(name)
+            for opened in self._loggers.values():
+                opened.pop(name, None)
+            reason = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
+            print(f"warning: the logger {name} failed and is dropped; the run continues ({reason})", file=sys.stderr)
 
 
 @contextmanager
@@ -155,9 +146,9 @@ def fed(names: Sequence[str], home: Path) -> Iterator[Feed]:
 
 
 def logger_named(name: str, run: Introduction, home: Path) -> RunLogger:
-    """Open a run in the logger called `name`."""
-    module, _, logger = LOGGERS[name].partition(":")
-    opened: RunLogger = getattr(importlib.import_module(module), logger)(run, home)
+    """Open a run in the logger called `name`: `TensorboardLogger` of `tensorboard.py`, and so on."""
+    module = importlib.import_module(f"fairground.loggers.{name}")
+    opened: RunLogger = getattr(module, f"{name.title()}Logger")(run, home)
     return opened
 
 

@@ -37,12 +37,13 @@ class MlflowLogger(RunLogger):
         experiment = self._experiment(home)
         found = self._client.search_runs([experiment], f"tags.`fairground.run` = '{run.name}'", max_results=1)
         self._id = found[0].info.run_id if found else self._create(experiment, run)
-        self._held = self._read()
+        names = self._client.get_run(self._id).data.metrics
+        histories = [self._client.get_metric_history(self._id, name) for name in names]
+        self._held = {(metric.key, metric.step) for history in histories for metric in history}
         if found:
             self._client.update_run(self._id, status="RUNNING")
 
     def write(self, numbers: Iterable[Number]) -> None:
-        """Write metrics, the epoch as MLflow's step."""
         now = int(1000 * time.time())
         fresh = {(_name(tag), epoch): value for tag, epoch, value in numbers if (_name(tag), epoch) not in self._held}
         metrics = [Metric(key, value, now, epoch) for (key, epoch), value in fresh.items()]
@@ -51,7 +52,6 @@ class MlflowLogger(RunLogger):
         self._held |= set(fresh)
 
     def close(self, state: str) -> None:
-        """Tell MLflow how the run ended."""
         self._client.set_tag(self._id, "fairground.state", state)
         self._client.set_terminated(self._id, status=_STATES.get(state, "FAILED"))
 
@@ -75,12 +75,6 @@ class MlflowLogger(RunLogger):
         tags = [RunTag(f"fairground.{key}", value) for key, value in run.tags.items()]
         self._client.log_batch(made.info.run_id, tags=tags)
         return str(made.info.run_id)
-
-    def _read(self) -> set[tuple[str, int]]:
-        names = self._client.get_run(self._id).data.metrics
-        return {
-            (metric.key, metric.step) for name in names for metric in self._client.get_metric_history(self._id, name)
-        }
 
 
 def _name(tag: str) -> str:

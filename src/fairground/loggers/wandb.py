@@ -60,6 +60,5 @@ class WandbLogger(RunLogger):
             self._last.write_text(str(epoch))
 
     def close(self, state: str) -> None:
-        """Write how the run ended."""
         self._run.summary["state"] = state
         self._run.finish(exit_code=0 if state in ("done", "stopped") else 1)
