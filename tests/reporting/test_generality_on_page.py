@@ -68,7 +68,7 @@ def test_each_kind_answers_its_own_question_and_the_headline_says_which(tmp_path
         settled = "better" if classes < 0.1 else "unsettled"
         assert verdicts == {"seeds": "better", "classes": settled, "both": settled}
         (row,) = section["confidence"].by_kind
-        assert [cell.rpartition("] ")[2] for cell in row.shown] == [
+        assert [cell.rpartition("] ")[2] for cell in row[-1]] == [
             verdicts[kind].replace("unsettled", "not settled") for kind in ("seeds", "classes", "both")
         ]
         both = kinds["both"]
@@ -104,5 +104,5 @@ def test_without_class_scores_it_is_refused_in_a_sentence_and_the_page_does_with
     with pytest.raises(InputError, match=f"no comparison over test classes: .*{why}"):
         ComparisonResult.from_records(records, over="both", folders=folders(records, tmp_path))
     (section,) = sections_of(inputs_of(RunSet.in_home(records, tmp_path)))
-    assert section["confidence"].by_kind == ()
+    assert section["confidence"].by_kind == []
     assert "test classes too" not in section["headline"]

@@ -128,8 +128,8 @@ def test_one_method_or_one_seed_has_no_chances():
     assert confidence(runs("a", 0.5, 0.6))[1] is None
     comparison, found = confidence(runs("a", 0.5), runs("b", 0.4))
     assert comparison.how_to_read() == "By MAP@R; single runs have no interval:"
-    assert found.chances == ()
-    assert found.sentences == ("a and b: not settled; a verdict needs at least two runs of each",)
+    assert found.chances == []
+    assert found.sentences == ["a and b: not settled; a verdict needs at least two runs of each"]
 
 
 def table_of(*records) -> StudyTable:

@@ -17,7 +17,7 @@ from fairground.files import read_json
 from fairground.papers.expected_runs import ensemble_protocol
 from fairground.papers.reproduction import compare_with_published, repeats_of
 from fairground.records.record import RunRecord, one_of_each_spec
-from fairground.reporting import sentences
+from fairground.reporting import sentences, table_formats
 from fairground.reporting.comparison import ComparisonResult, confidence_of
 from fairground.reporting.drawing import panels, svg_for_page, write_figure
 from fairground.reporting.figure import WIDTH, FigureInputs, figures_of
@@ -111,7 +111,7 @@ def inputs_of(runs: RunSet) -> dict[SectionKey, FigureInputs]:
         table = ResultTable.from_records(joined, names=names, primary=some.metric)
         comparison = None
         if any(record.state == "done" for record in joined):
-            comparison = ComparisonResult.from_table(table, ranges=some.ranges)
+            comparison = ComparisonResult.from_table(table)
             table = comparison.table
         found[key] = FigureInputs(
             key=key, runs=replace(some, records=joined), folds=some.records, table=table, comparison=comparison
@@ -152,7 +152,7 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         "protocol": protocol,
         "models": models,
         "table": table,
-        "caption": sentences.caption(table),
+        "caption": table_formats.caption(table),
         "question": sentences.question_of(table, inputs.dataset, models),
         "headline": sentences.headline_of(table, unfair=unfair, generality=generality),
         "card": _card([flatten(record.spec) for record in one_of_each_spec(inputs.folds)]),

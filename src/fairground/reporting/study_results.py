@@ -9,13 +9,12 @@ from typing import Any
 from fairground.comparison.comparison_result import Interval
 from fairground.comparison.run_scores import join_folds, seed_of
 from fairground.records.record import RunRecord
+from fairground.reporting import table_formats
 from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.headings import with_unit
 from fairground.reporting.methods import methods_of
 from fairground.reporting.page import build_page
 from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
-from fairground.reporting.table_formats import folded
-from fairground.reporting.table_formats import text as table_text
 from fairground.reporting.tables import MethodComparer, ResultTable, TableRow
 from fairground.spec.measurement_names import declared_metric
 from fairground.studies.run_study import JobResult
@@ -45,9 +44,9 @@ class StudyTable:
 
     def text(self, *, width: int | None = None) -> str:
         """Return the table under its heading, with its caveats."""
-        shown = self.table if self.compared is None else self.compared.table
+        shown = table_formats.text(self.table if self.compared is None else self.compared.table, width=width)
         further = "" if self.compared is None else "".join(f"{line}\n" for line in self.compared.reservations())
-        return f"{folded(self.title, width)}\n{table_text(shown, width=width)}{folded(further, width)}"
+        return f"{table_formats.folded(self.title, width)}\n{shown}{table_formats.folded(further, width)}"
 
 
 def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
@@ -70,7 +69,7 @@ def results_text(
 ) -> str:
     """Return the tables of a study, what was selected, and warnings, in lines of at most `width` characters."""
     lines = [found.text(width=width) for found in (tables_of(results) if tables is None else tables)]
-    lines += [folded(line, width) for result in results for line in _search_lines(result)]
+    lines += [table_formats.folded(line, width) for result in results for line in _search_lines(result)]
     return "\n".join(lines) + "\n"
 
 
@@ -115,7 +114,7 @@ def intervals_of(
     found: dict[tuple[str, str], dict[str, Interval]] = {}
     for table in (table for table in tables_of([result for result, _ in measured]) if not table.is_joined):
         joined = join_folds(table.records)
-        comparer = MethodComparer.for_methods(methods_of(joined, names_of_joined(table.records, joined, table.names)))
+        comparer = MethodComparer(methods_of(joined, names_of_joined(table.records, joined, table.names)))
         some = [(result, scores) for result, scores in measured if result.job.data.label == table.data]
         for way, metric in dict.fromkeys((w, m) for _, scores in some for w, each in scores.items() for m in each[0]):
             values = {

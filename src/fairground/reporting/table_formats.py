@@ -1,14 +1,15 @@
-"""The result table written out: for the terminal, Markdown, CSV and LaTeX."""
+"""The result table written out, with its caption: for the terminal, Markdown, CSV and LaTeX."""
 
 import csv
 import io
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from fairground.reporting.headings import clean, heading, shorten, show_interval
-from fairground.reporting.sentences import caption
-from fairground.reporting.tables import ResultTable, TableCell, TableRow
+from fairground.comparison.comparison_result import no_verdict_on
+from fairground.reporting.headings import clean, heading, shorten, show, show_interval, unit
+from fairground.reporting.tables import ResultTable, TableCell
+from fairground.spec.measurement_names import is_share
 
 MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}
 LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$", "": ""}
@@ -16,8 +17,17 @@ LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$",
 
 def text(table: ResultTable, *, width: int | None = None) -> str:
     """Return the table as plain aligned text with its caption."""
-    grid = [_headings(table), *([row.label, _count(row), *_cells(table, row)] for row in table.rows)]
-    return f"{text_table(grid, width=width)}\n{folded(caption(table), width)}\n"
+    return f"{text_table(_grid(table), width=width)}\n{folded(caption(table), width)}\n"
+
+
+def _grid(table: ResultTable, escape: Callable[[str], str] = str) -> list[list[str]]:
+    """Return the headings, then each method's name, number of runs and cells."""
+    grid = [[escape(name) for name in ("method", "n", *map(heading, table.metrics))]]
+    for row in table.rows:
+        count = str(row.n_done) if row.n_done == row.n_runs else f"{row.n_done} of {row.n_runs}"
+        write = _latex_cell if escape is _escape_latex else _cell
+        grid.append([escape(row.label), count, *(write(metric, row.cells[metric]) for metric in table.metrics)])
+    return grid
 
 
 def text_table(grid: Sequence[Sequence[str]], *, width: int | None = None) -> str:
@@ -61,9 +71,8 @@ def _column_groups(widths: list[int], width: int | None) -> list[list[int]]:
 
 def markdown(table: ResultTable) -> str:
     """Return the table in Markdown."""
-    names = [_escape_markdown(name) for name in _headings(table)]
-    lines = [names, ["---", *(["---:"] * (len(names) - 1))]]
-    lines += [[_escape_markdown(row.label), _count(row), *_cells(table, row)] for row in table.rows]
+    names, *rows = _grid(table, _escape_markdown)
+    lines = [names, ["---", *(["---:"] * (len(names) - 1))], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{caption(table)}\n"
 
 
@@ -84,25 +93,49 @@ def csv_text(table: ResultTable) -> str:
 
 def latex(table: ResultTable) -> str:
     """Return the table in LaTeX with booktabs rules; the best is bold."""
-    names = [_escape_latex(name) for name in _headings(table)]
-    lines = [r"\begin{tabular}{l" + "r" * (len(names) - 1) + "}", r"\toprule", " & ".join(names) + r" \\", r"\midrule"]
-    for row in table.rows:
-        cells = [_latex_cell(metric, row.cells[metric]) for metric in table.metrics]
-        lines.append(" & ".join([_escape_latex(row.label), _escape_latex(_count(row)), *cells]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}", "% " + caption(table).replace("\n", " ")]
-    return "\n".join(lines) + "\n"
+    names, *rows = [" & ".join(line) + r" \\" for line in _grid(table, _escape_latex)]
+    begin = r"\begin{tabular}{l" + "r" * (len(table.metrics) + 1) + "}"
+    end = [r"\bottomrule", r"\end{tabular}", "% " + caption(table)]
+    return "\n".join([begin, r"\toprule", names, r"\midrule", *rows, *end]) + "\n"
 
 
-def _headings(table: ResultTable) -> list[str]:
-    return ["method", "n", *(heading(metric) for metric in table.metrics)]
+def caption(table: ResultTable) -> str:
+    """Return what a reader must know to read the numbers of a table."""
+    counts = sorted({row.n_done for row in table.rows if row.n_done})
+    if not counts:
+        return "No run has finished, so there is no score."
+    shares = "in per cent, " if all(is_share(metric) for metric in table.metrics) else ""
+    seeds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    spread = f"mean ± half of the {100 * table.level:g} % interval" if counts[-1] > 1 else "single runs, no interval"
+    text = f"Scores on the {table.split} classes, {shares}{spread}, over {seeds} seed{'' if counts == [1] else 's'}."
+    methods = [method for found in table.comparisons.values() for method in found.methods]
+    is_adjusted = any(abs(method.mean - method.average) > 1e-9 * abs(method.average) for method in methods)
+    adjusted = "Means are adjusted for the seeds that some methods lack." if is_adjusted else ""
+    return " ".join(part for part in (text, adjusted, legend(table)) if part)
 
 
-def _count(row: TableRow) -> str:
-    return str(row.n_done) if row.n_done == row.n_runs else f"{row.n_done} of {row.n_runs}"
-
-
-def _cells(table: ResultTable, row: TableRow) -> list[str]:
-    return [_cell(metric, row.cells[metric]) for metric in table.metrics]
+def legend(table: ResultTable) -> str:
+    """Return what the marks of a table mean, as far as they occur."""
+    metric = table.primary
+    cells = [row.cells[metric] for row in table.rows if metric in row.cells]
+    marks = {cell.mark for cell in cells}
+    if not marks - {""}:
+        return ""
+    comparison = table.comparisons[metric]
+    margin = f"±{show(metric, comparison.margin)}{unit(metric)}"
+    n_pairs = len(comparison.repeated.pairs)
+    corrected = f", corrected for all {n_pairs} comparisons in the table" if n_pairs > 1 else ""
+    meanings = {
+        "best": "★ best (significantly better than, or equivalent to, all others).",
+        "equivalent": f"≈ equivalent to the best: within {margin} of it.",
+        "unsettled": "? not significantly different from the best.",
+    }
+    found = [meaning for mark, meaning in meanings.items() if mark in marks]
+    if any(not cell.mark and cell.interval is not None and cell.interval.n > 1 for cell in cells):
+        found.append("Unmarked: significantly worse than some method.")
+    if comparison.single:
+        found.append(no_verdict_on(comparison.single))
+    return " ".join([f"Marks are for {heading(metric)}{corrected}:", *found])
 
 
 def _cell(metric: str, cell: TableCell) -> str:

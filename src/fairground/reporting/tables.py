@@ -41,36 +41,35 @@ class TableCell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EpochSpread:
-    """The epochs selected in a method's runs: mean and population deviation, as Roth's column Max. Epoch."""
-
-    mean: float
-    deviation: float
-    n: int
-
-    @property
-    def text(self) -> str:
-        return f"{self.mean:.1f} ± {self.deviation:.1f}" if self.n > 1 else f"{self.mean:.0f}"
-
-
-@dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """One method: how many of its runs finished out of how many begun, and a cell per metric."""
+    """One method with a cell per metric."""
 
     method: Method
-    n_done: int
-    n_runs: int
     cells: Mapping[str, TableCell]
 
     @property
     def label(self) -> str:
         return self.method.label
 
+    @property
+    def n_done(self) -> int:
+        return len(self.method.done)
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs were begun, finished or not."""
+        return len(self.method.records)
+
     @cached_property
-    def best_epoch(self) -> EpochSpread | None:
-        """The best epochs of the method's trained runs; None where no run has one, as those averaged over folds."""
-        epochs = [run.best_epoch for run in self.method.done if run.best_epoch is not None and not run.is_untrained]
-        return EpochSpread(mean=fmean(epochs), deviation=pstdev(epochs), n=len(epochs)) if epochs else None
+    def best_epochs(self) -> list[int]:
+        """The epochs selected in the method's trained runs; runs averaged over folds may have none."""
+        return [run.best_epoch for run in self.method.done if run.best_epoch is not None and not run.is_untrained]
+
+    @property
+    def shown_epoch(self) -> str:
+        """The mean and population deviation of the best epochs, as Roth's column Max. Epoch."""
+        epochs = self.best_epochs
+        return f"{fmean(epochs):.1f} ± {pstdev(epochs):.1f}" if len(epochs) > 1 else "".join(map(str, epochs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,33 +96,32 @@ class ResultTable:
         cls,
         records: Iterable[RunRecord],
         *,
-        split: SplitName | None = None,
-        metrics: Sequence[str] | None = None,
         names: Mapping[str, str] | None = None,
         primary: str | None = None,
+        has_all_metrics: bool = True,
         level: float = LEVEL,
         margin: float | None = None,
         over: GeneralityKind = "seeds",
         classes: ClassScores | None = None,
     ) -> "ResultTable":
-        """Make the table; `split` defaults to test, or validation while the test split is sealed.
+        """Make the table on the test split, or on validation while that is sealed.
 
-        `primary` is the metric to sort by, by default the metric of selection. `margin` is the difference that does not
-        matter, in the unit shown; half a point by default. `over` is what intervals hold over, from `classes` where
-        that is not seeds alone; metrics without scores per class are then left out.
+        `primary` is the metric to sort by and the first column, by default the metric of selection. `margin` is the
+        difference that does not matter, in the unit shown; half a point by default. `over` is what intervals hold over,
+        from `classes` where that is not seeds alone; metrics without scores per class are then left out.
         """
         methods = methods_of(records, names)
-        split = split or _opened_split(methods)
-        found = tuple(metrics or _metrics_of(methods, split))
+        is_opened = any(one == "test" for method in methods for _, one in method.scored)
+        split: SplitName = "test" if is_opened else "validation"
+        known = list(dict.fromkeys(metric for method in methods for metric, one in method.scored if one == split))
         if primary is not None:
-            known = _metrics_of(methods, split)
             hint = f"{nearest(primary, known)} There are {', '.join(known)}."
             require(primary in known, f"no {split} score '{primary}' in these runs.{hint}")
-        primary = primary or _selected_by(methods, found)
-        # The primary metric comes first, unless the caller chose the columns.
-        metrics = found if metrics or not primary else (primary, *(metric for metric in found if metric != primary))
-        comparer = MethodComparer.for_methods(methods, level=level, margin=margin, over=over, classes=classes)
-        metrics = tuple(metric for metric in metrics if metric == primary or comparer.can_compare(metric))
+        primary = primary or _selected_by(methods, known)
+        others = known if has_all_metrics else []
+        comparer = MethodComparer(methods, level=level, margin=margin, over=over, classes=classes)
+        others = [metric for metric in others if metric != primary and comparer.can_compare(metric)]
+        metrics = (primary, *others) if primary else ()
         directions = {metric: _direction(methods, metric) for metric in metrics}
         comparisons = {
             # Seeds are planned by the primary metric only.
@@ -138,8 +136,6 @@ class ResultTable:
         rows = [
             TableRow(
                 method=method,
-                n_done=len(method.done),
-                n_runs=len(method.records),
                 cells={
                     metric: TableCell(
                         values=tuple(method.values(metric, split)),
@@ -194,7 +190,7 @@ class ResultTable:
 
     @property
     def has_epochs(self) -> bool:
-        return any(row.best_epoch is not None for row in self.rows)
+        return any(row.best_epochs for row in self.rows)
 
     @property
     def has_marks(self) -> bool:
@@ -216,14 +212,6 @@ def marks_of(comparison: Comparison) -> dict[str, Mark]:
     return {leader: "unsettled" if "unsettled" in found.values() else "best", **found}
 
 
-def _opened_split(methods: Sequence[Method]) -> SplitName:
-    return "test" if any(split == "test" for method in methods for _, split in method.scored) else "validation"
-
-
-def _metrics_of(methods: Sequence[Method], split: SplitName) -> list[str]:
-    return list(dict.fromkeys(metric for method in methods for metric, one in method.scored if one == split))
-
-
 def _selected_by(methods: Sequence[Method], metrics: Sequence[str]) -> str:
     """Return the metric of selection; the last column when there were several or it is not among the columns."""
     evaluations = [method.records[0].spec.get("evaluation") for method in methods]
@@ -237,50 +225,37 @@ def _direction(methods: Sequence[Method], metric: str) -> bool | None:
     return next((direction for direction in declared if direction is not None), None)
 
 
-@dataclass(frozen=True, kw_only=True)
 class MethodComparer:
     """Compares methods by any metric, over seeds (a fixed number or in waves), over test classes, or over both.
 
-    `margin` is in the unit shown. Where one procedure gave all runs their seeds in waves, every look it took is paid
-    for, whatever metric is compared.
+    `margin` is in the unit shown. Where the records say that one procedure gave all runs their seeds in waves, every
+    look it took is paid for, whatever metric is compared.
     """
 
-    methods: Sequence[Method]
-    level: float
-    margin: float | None
-    procedure: SeedProcedure | None = None
-    wave: Wave | None = None
-    waves: WaveStatus | None = None
-    over: GeneralityKind = "seeds"
-    classes: ClassScores | None = None
-
-    @classmethod
-    def for_methods(
-        cls,
+    def __init__(
+        self,
         methods: Sequence[Method],
         *,
         level: float = LEVEL,
         margin: float | None = None,
         over: GeneralityKind = "seeds",
         classes: ClassScores | None = None,
-    ) -> "MethodComparer":
-        """Return the comparer of methods by what the records of their runs say of their seeds."""
+    ) -> None:
+        self.methods, self.level, self.margin, self.over, self.classes = methods, level, margin, over, classes
+        self.wave: Wave | None = None
+        self.waves: WaveStatus | None = None
         procedures = {record.seed_procedure for method in methods for record in method.records}
-        procedure = procedures.pop() if len(procedures) == 1 and len(methods) > 1 else None
-        if procedure is None:
-            return cls(methods=methods, level=level, margin=margin, over=over, classes=classes)
-        require(
-            over == "seeds", f"runs made in waves are compared over seeds: generality must be 'seeds'; got '{over}'"
-        )
-        planned = procedure.plan.level
-        require(
-            level in (LEVEL, planned),
-            f"these runs were made in waves at until_settled.level {planned:g}: level must be the same; got {level:g}",
-        )
-        values = {method.label: method.by_seed(procedure.metric, "test") for method in methods}
-        wave = _wave(methods, values, procedure)
-        waves = WaveStatus.from_wave(wave, values)
-        return cls(methods=methods, level=planned, margin=margin, procedure=procedure, wave=wave, waves=waves)
+        self.procedure = procedures.pop() if len(procedures) == 1 and len(methods) > 1 else None
+        if self.procedure is None:
+            return
+        refused = "runs made in waves are compared over seeds: generality must be 'seeds'"
+        require(over == "seeds", f"{refused}; got '{over}'")
+        planned = self.procedure.plan.level
+        refused = f"these runs were made in waves at until_settled.level {planned:g}: level must be the same"
+        require(level in (LEVEL, planned), f"{refused}; got {level:g}")
+        values = {method.label: method.by_seed(self.procedure.metric, "test") for method in methods}
+        self.level, self.wave = planned, _wave(methods, values, self.procedure)
+        self.waves = WaveStatus.from_wave(self.wave, values)
 
     def can_compare(self, metric: str) -> bool:
         """Tell whether the runs have what a comparison by this metric needs."""
