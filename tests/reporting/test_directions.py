@@ -43,20 +43,17 @@ def table_of(metric: str, higher_is_better: bool | None = None) -> ResultTable:
     return ResultTable.from_records(three(metric, higher_is_better))
 
 
-@pytest.mark.parametrize(("metric", "said"), [*((m, None) for m in LOWER), (OWN, False)])
-def test_where_less_is_better_the_lowest_comes_first_and_is_marked(metric, said):
-    table = table_of(metric, said)
-    assert [row.label.partition(",")[0] for row in table.rows] == ["margin", "triplet", "contrastive"]
+@pytest.mark.parametrize(
+    ("metric", "declared", "is_lower"),
+    [*((m, None, True) for m in LOWER), (OWN, False, True), *((m, None, False) for m in HIGHER), (OWN, True, False)],
+)
+def test_the_best_comes_first_and_is_marked(metric, declared, is_lower):
+    table = table_of(metric, declared)
+    expected = ["margin", "triplet", "contrastive"]
+    assert [row.label.partition(",")[0] for row in table.rows] == (expected if is_lower else expected[::-1])
     assert [row.cells[metric].mark for row in table.rows] == ["best", "", ""]
     assert "★" in text(table).splitlines()[2]
-    assert headline_of(table).startswith("margin is best: ")
-
-
-@pytest.mark.parametrize(("metric", "said"), [*((m, None) for m in HIGHER), (OWN, True)])
-def test_where_more_is_better_the_highest_comes_first_and_is_marked(metric, said):
-    table = table_of(metric, said)
-    assert [row.label.partition(",")[0] for row in table.rows] == ["contrastive", "triplet", "margin"]
-    assert [row.cells[metric].mark for row in table.rows] == ["best", "", ""]
+    assert headline_of(table).startswith(f"{expected[0 if is_lower else 2]} is best: ")
 
 
 @pytest.mark.parametrize("metric", ["rho", OWN])
@@ -125,16 +122,13 @@ def test_an_improvement_is_positive_where_errors_become_fewer():
 
 
 @pytest.mark.parametrize(
-    ("metric", "words"),
+    ("metric", "title"),
     [
-        ("eer", "EER 12.34 %"),
-        ("fnmr@fmr=0.01", "FNMR@fmr=0.01 12.34 %"),
-        ("roc_auc", "ROC AUC 12.34 %"),
-        ("purity", "Purity 12.34 %"),
-        ("precision_at_c", "Precision@C 12.34 %"),
-        ("R@1", "Recall@1 12.34 %"),
-        (OWN, f"{OWN} 0.1234"),
+        *(("eer", "EER"), ("fnmr@fmr=0.01", "FNMR@fmr=0.01"), ("roc_auc", "ROC AUC"), ("purity", "Purity")),
+        *(("precision_at_c", "Precision@C"), ("R@1", "Recall@1"), (OWN, OWN)),
+        *(("map@r", "MAP@R"), ("r_precision", "R-precision"), ("ndcg@10", "nDCG@10")),
     ],
 )
-def test_names_and_units(metric, words):
-    assert f"{heading(metric)} {show(metric, 0.12341)}{unit(metric)}" == words
+def test_names_and_units(metric, title):
+    shown = "0.1234" if metric == OWN else "12.34 %"
+    assert f"{heading(metric)} {show(metric, 0.12341)}{unit(metric)}" == f"{title} {shown}"

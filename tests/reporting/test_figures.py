@@ -7,7 +7,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, label_shifts, panels, svg_for_page, write_figure
 from fairground.reporting.figures.scores_and_cost import MOST_BARS, learning_curves_of, score_bars_of
-from fairground.reporting.headings import duration, heading, size
+from fairground.reporting.headings import duration, size
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_record
 from tests.reporting.fixtures import HOSTILE, make_study
@@ -61,7 +61,7 @@ def test_a_drawing_for_the_page_follows_its_colours_and_shares_no_id():
     assert set(used) <= set(ids[0] + ids[1])
 
 
-def test_hostile_names_are_drawn_as_text(tmp_path):
+def test_hostile_names_are_drawn_as_text():
     records = [make_record(loss=f"loss{i}") for i in range(len(HOSTILE))]
     names = {record.method: name for record, name in zip(records, HOSTILE, strict=True)}
     table = ResultTable.from_records(records, names=names)
@@ -72,7 +72,6 @@ def test_hostile_names_are_drawn_as_text(tmp_path):
         assert len(svg) < 60_000
         tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(svg).iter()}
         assert tags <= {"svg", "defs", "style", "g", "path", "use", "clipPath", "rect", "text", "tspan"}
-    assert write_figure(panels([bars.panel()]), (6, 3), tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
 def luminance(colour: str) -> float:
@@ -91,10 +90,7 @@ def test_colours_can_be_seen(palette, background):
     assert min(contrast(palette.ink), contrast(palette.soft)) >= 4.5
 
 
-def test_names_and_numbers_as_readers_know_them():
-    assert [heading(m) for m in ("map@r", "recall@1", "r_precision", "ndcg@10", "x")] == [
-        "MAP@R", "Recall@1", "R-precision", "nDCG@10", "x",
-    ]  # fmt: skip
+def test_durations_and_sizes_as_readers_know_them():
     assert [duration(s) for s in (0.34, 31.4, 600, 7500)] == ["0.3 s", "31 s", "10 min", "2 h 5 min"]
     assert [size(n) for n in (4.2e4, 4e8, 2.5e9)] == ["42 kB", "400 MB", "2.5 GB"]
 
@@ -111,12 +107,9 @@ def test_curves_hold_the_mean_and_range_over_seeds():
     (curve,) = learning_curves_of(ResultTable.from_records([*records[:2], early])).curves
     assert curve.means[8] == pytest.approx(50 * sum(record.epochs[8].validation["map@r"] for record in records[:2]))
     assert learning_curves_of(ResultTable.from_records([make_record(epochs=0)])).curves == ()
-
-
-def test_methods_beyond_the_palette_share_the_secondary_colour():
-    records = [make_record(loss=f"loss{i}", level=0.5 - i / 100) for i in range(9)]
-    curves = learning_curves_of(ResultTable.from_records(records)).curves
-    assert [curve.series for curve in curves] == [*range(7), None, None]
+    # Methods beyond the palette share the secondary colour.
+    many = ResultTable.from_records([make_record(loss=f"loss{i}", level=0.5 - i / 100) for i in range(9)])
+    assert [curve.series for curve in learning_curves_of(many).curves] == [*range(7), None, None]
 
 
 def test_figures_for_files_by_their_ending(tmp_path):

@@ -43,7 +43,7 @@ def test_photographs_are_made_small(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("images", np.zeros((3, 5, 8, 8), np.uint8), r"images must be \(q, 1\+k, h, w, 1 or 3\); got \(3, 5, 8, 8\)"),
+        ("images", np.zeros((3, 5, 8, 8), np.uint8), r"images must be .* 1 or 3\); got uint8 \(3, 5, 8, 8\)"),
         ("labels", np.array([["a"]]), r"labels must be \(3, 5\); got \(1, 1\)"),
         ("right", np.zeros((3, 5), bool), r"right must be \(3, 4\); got \(3, 5\)"),
         ("average_precision", np.full(3, np.nan), "must be finite"),

@@ -21,23 +21,20 @@ def test_a_method_is_called_by_its_loss_and_then_by_what_tells_it_apart():
     alike = [make_record(settings={"margin": margin, "power": 1}) for margin in (0.1, 0.2)]
     assert labels(alike) == ["triplet, loss.margin=0.1", "triplet, loss.margin=0.2"]
     assert labels([make_record()]) == ["triplet"]
-
-
-def test_a_given_name_wins():
     study = make_study()
     assert labels(study, {study[0].method: "our baseline"})[0] == "our baseline"
 
 
-def test_seeds_of_one_method_stay_together_in_order():
-    runs = [make_record(seed=seed) for seed in (2, 0, 1)]
-    (method,) = methods_of(runs)
-    assert [record.spec["seed"] for record in method.records] == [0, 1, 2]
-    assert method.differences == {}
-
-
-def test_only_what_differs_is_told_as_difference():
+def test_a_method_has_its_seeds_in_order_and_what_differs_from_others():
+    (alone,) = methods_of([make_record(seed=seed) for seed in (2, 0, 1)])
+    assert [record.spec["seed"] for record in alone.records] == [0, 1, 2]
+    assert alone.differences == {}
     method = methods_of(make_study())[2]
-    assert method.differences == {"loss": "triplet", "miner": "distance_weighted", "loss.margin": "0.2"}
+    assert method.differences == {
+        "loss": "triplet",
+        "miner": "distance_weighted",
+        "loss.margin": "0.2",
+    }
 
 
 def test_a_spec_is_flattened_without_its_seed():
@@ -74,19 +71,6 @@ def test_a_network_that_is_not_trained_is_called_frozen_and_changes_nobody_elses
         "frozen small_conv + identity",
         "frozen small_conv + pca",
     ]
-
-
-def test_rows_are_those_of_runs_that_have_every_metric():
-    whole, other = make_record(seed=0), make_record(seed=1)
-    lacking = replace(other, scores=tuple(score for score in other.scores if score.metric != "recall@1"))
-    metrics = ("map@r", "recall@1")
-    (both,) = methods_of([whole, other])
-    expected = [tuple(run.score(metric) for metric in metrics) for run in (whole, other)]
-    assert both.rows(metrics, "test") == expected
-    (one,) = methods_of([whole, lacking])
-    assert one.rows(metrics, "test") == expected[:1]
-    assert one.values("recall@1", "test") == [whole.score("recall@1")]
-    assert both.rows(("no such metric",), "test") == []
 
 
 def test_the_scores_of_a_method_come_in_the_order_they_are_met():

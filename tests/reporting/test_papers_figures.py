@@ -35,27 +35,12 @@ def rich(tmp_path_factory) -> FigureInputs:
 
 def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tmp_path):
     figures = figures_of(rich)
-    assert [figure.name for figure in figures] == [
-        "scores",
-        "learning_curves",
-        "critical_difference",
-        "regularised",
-        "distributions",
-        "correlations",
-        "structure",
-        "p_switch",
-        "spectra",
-        "densities",
-        "metrics_apart",
-        "autocorrelation",
-        "over_time",
-        "average_improvement",
-        "improvement",
-        "traces",
-        "sensitivity",
-        "cost",
-        "embedding_map",
-    ]
+    expected = """
+        scores learning_curves critical_difference regularised distributions correlations structure p_switch spectra
+        densities metrics_apart autocorrelation over_time average_improvement improvement traces sensitivity cost
+        embedding_map
+    """
+    assert [figure.name for figure in figures] == expected.split()
     for figure in figures:
         assert any(word in figure.sentence for word in ("run", "seed", "trial", "method")), figure.name
         assert figure.sentence[0].isupper() or figure.sentence[0] == "π"
@@ -69,13 +54,6 @@ def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tm
 def test_one_poor_run_has_no_figure_at_all():
     for records in ([run("triplet", 0.5)], [make_record(state="failed")]):
         assert [figure.name for figure in figures_of(inputs(records)) if figure.is_for_page] == []
-
-
-def test_a_level_is_called_by_what_varies_under_its_name():
-    plain = changed(run("a", 0.5), miner={"name": "distance_weighted", "per_anchor_cap": None})
-    switched = [run("a", 0.4, miner="rho_distance", p=p) for p in (0.1, 0.2)]
-    found = distributions.distributions_of(inputs([plain, *switched]))
-    assert set(found["miner"]) == {"distance_weighted", "rho_distance, p switch 0.1", "rho_distance, p switch 0.2"}
 
 
 def test_levels_are_called_as_the_study_calls_them():
@@ -108,9 +86,11 @@ def test_relative_performance_by_hand():
     assert distributions.distributions(inputs([run("a", 0.5), run("b", 0.4)])) is None
     spaces = [changed(run("a", 0.5), data={"name": "toy_spaces", "space": space}) for space in ("bands", "blocks")]
     assert distributions.distributions(inputs(spaces)) is None
-    # A strength that comes and goes with its miner says nothing that the miner does not.
-    told = distributions.distributions_of(inputs([run("a", 0.5), run("a", 0.4, miner="rho_distance", p=0.1)]))
-    assert set(told) == {"miner"}
+    # A strength that comes and goes with its miner says nothing that the miner does not; two strengths are two levels.
+    plain, *switched = run("a", 0.5), *(run("a", 0.4, miner="rho_distance", p=p) for p in (0.1, 0.2))
+    assert set(distributions.distributions_of(inputs([plain, switched[0]]))) == {"miner"}
+    levels = distributions.distributions_of(inputs([plain, *switched]))["miner"]
+    assert set(levels) == {"distance_weighted", "rho_distance, p switch 0.1", "rho_distance, p switch 0.2"}
 
 
 def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
@@ -292,13 +272,9 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
     again = with_analyses([run("margin", 0.6), mixed(run("margin", 0.5))], tmp_path, (0.7, 0.3))
     ((without, other),) = embeddings.pairs_of_spectra(embeddings.spectra_of(again, SPECTRUM)).values()
     assert (without.change, other.change) == ("", "manifold mixup")
-
-
-def test_spectra_of_a_sweep_share_one_panel(tmp_path):
-    switched = [run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3)]
-    made = with_analyses([run("margin", 0.5), *switched], tmp_path, (0.7, 0.3))
-    assert embeddings.pairs_of_spectra(embeddings.spectra_of(made, SPECTRUM)) == {}
-    figure = embeddings.spectra(made)
+    # A sweep has no pairs: all methods share one panel.
+    sweep = [run("margin", 0.5), *(run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3))]
+    figure = embeddings.spectra(with_analyses(sweep, tmp_path, (0.7, 0.3)))
     assert "blue" not in figure.sentence
     assert all(f"p_switch={p}" in figure.svg("here") for p in (0.1, 0.3))
 

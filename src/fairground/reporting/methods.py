@@ -9,7 +9,7 @@ import numpy as np
 
 from fairground.comparison.generality import Generality, generality_of
 from fairground.comparison.run_scores import fold_groups, seed_of
-from fairground.errors import FairgroundError, require
+from fairground.errors import DataError, InputError, require
 from fairground.records.arrays import array_names, read_arrays
 from fairground.records.record import RunRecord, SplitName
 from fairground.records.run_folder import RunFolder
@@ -45,21 +45,10 @@ class Method:
 
     def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
         """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
-        scored = self._scores.get((metric, split), [])
-        if len(one_each := dict(scored)) == len(scored):
-            return dict(sorted(one_each.items()))
         found: dict[int, list[float]] = {}
-        for seed, value in scored:
+        for seed, value in self._scores.get((metric, split), ()):
             found.setdefault(seed, []).append(value)
         return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
-
-    def rows(self, metrics: Sequence[str], split: SplitName) -> list[tuple[float, ...]]:
-        """Return the scores of every finished run that has all of the metrics."""
-        columns = [self.values(metric, split) for metric in metrics]
-        if all(len(column) == len(self.done) for column in columns):
-            return list(zip(*columns, strict=True))
-        rows = [tuple(run.score(metric, split) for metric in metrics) for run in self.done]
-        return [tuple(score for score in row if score is not None) for row in rows if None not in row]
 
     @cached_property
     def _scores(self) -> dict[tuple[str, SplitName], list[tuple[int, float]]]:
@@ -79,21 +68,23 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
         groups.setdefault(record.method, []).append(record)
     flat = {key: flatten(group[0].spec) for key, group in groups.items()}
     varying = differing(flat.values())
-    labels = _with_hashes(_labels(flat) | {key: name for key, name in (names or {}).items() if key in groups})
+    labels = _labels(flat) | {key: name for key, name in (names or {}).items() if key in groups}
+    n_called = Counter(labels.values())
     return [
         Method(
             key=key,
-            label=labels[key],
+            # Methods are looked up by name: one that two share gets its hash.
+            label=labels[key] if n_called[labels[key]] == 1 else f"{labels[key]} ({key})",
             records=tuple(sorted(group, key=lambda record: (seed_of(record), record.name))),
-            differences={name: flat[key][name] for name in varying if name in flat[key] and _is_news(name, flat[key])},
+            # A published bug that is switched off is not worth showing.
+            differences={
+                name: value
+                for name in varying
+                if (value := flat[key].get(name)) is not None and not (name.endswith("_bug") and value == "false")
+            },
         )
         for key, group in groups.items()
     ]
-
-
-def _is_news(name: str, spec: Mapping[str, str]) -> bool:
-    """Tell whether a setting is worth showing: a published bug that is switched off is not."""
-    return not (name.endswith("_bug") and spec[name] == "false")
 
 
 def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -103,10 +94,8 @@ def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """
     frozen = {key: spec for key, spec in flat.items() if spec.get("training.epochs") == "0"}
     trained = {key: spec for key, spec in flat.items() if key not in frozen}
-    labels = {
-        **_by_parts(trained, first="loss"),
-        **{key: f"frozen {label}" for key, label in _by_parts(frozen, first="trunk", among=("head",)).items()},
-    }
+    labels = _by_parts(trained, first="loss")
+    labels |= {key: f"frozen {label}" for key, label in _by_parts(frozen, first="trunk", among=("head",)).items()}
     alike: dict[str, list[str]] = {}
     for key in flat:
         alike.setdefault(labels[key], []).append(key)
@@ -130,26 +119,18 @@ def _by_parts(
     }
 
 
-def _with_hashes(labels: Mapping[str, str]) -> dict[str, str]:
-    """Add the hash to a name that two methods share: methods are looked up by name."""
-    given = Counter(labels.values())
-    return {key: label if given[label] == 1 else f"{label} ({key})" for key, label in labels.items()}
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PerClassScores:
     """Each method's mean per class and seed, and the weights of the classes; `missing` says why there are none."""
 
     values: Mapping[str, Mapping[int, np.ndarray]]
-    weights: np.ndarray
+    weights: Sequence[float]
     missing: str = ""
 
     def generality(self, *, level: float, margin: float | None, is_higher: bool) -> Generality:
         """Return the methods compared over seeds, over classes and over both."""
         require(not self.missing, f"no comparison over test classes: {self.missing}")
-        return generality_of(
-            self.values, weights=self.weights.tolist(), level=level, margin=margin, higher_is_better=is_higher
-        )
+        return generality_of(self.values, weights=self.weights, level=level, margin=margin, higher_is_better=is_higher)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -169,63 +150,54 @@ class ClassScores:
 
     def of(self, metric: str, methods: Iterable[Method]) -> PerClassScores:
         """Return the scores of all methods per class, or why there are none."""
+        try:
+            return self._read_all(metric, methods)
+        except InputError as error:
+            return PerClassScores(values={}, weights=(), missing=str(error))
+
+    def _read_all(self, metric: str, methods: Iterable[Method]) -> PerClassScores:
         values: dict[str, dict[int, np.ndarray]] = {}
         sizes: list[np.ndarray] = []
         for method in methods:
             by_seed: dict[int, list[np.ndarray]] = {}
             for record in self._groups.get(method.key, ()):
-                if record.state != "done":
-                    continue
-                found = self._read(record, metric)
-                if isinstance(found, str):
-                    return PerClassScores(values={}, weights=np.empty(0), missing=found)
-                by_seed.setdefault(seed_of(record), []).append(found[0])
-                sizes.append(found[1])
+                if record.state == "done":
+                    means, weights = self._read(record, metric)
+                    by_seed.setdefault(seed_of(record), []).append(means)
+                    sizes.append(weights)
             if by_seed:
                 values[method.label] = {seed: np.mean(some, axis=0) for seed, some in by_seed.items()}
-        return _on_same_classes(values, sizes, metric)
+        require(bool(sizes), "no run has finished")
+        first = sizes[0]
+        is_same = all(np.array_equal(one, first) for one in sizes)
+        require(is_same, "the runs were not tested on the same queries of the same classes")
+        kept = first > 0
+        require(kept.sum() > 1, f"{metric} covers one test class only")
+        require(max(map(len, values.values())) > 1, "no method has two runs")
+        return PerClassScores(
+            values={label: {seed: x[kept] for seed, x in by.items()} for label, by in values.items()},
+            weights=first[kept].tolist(),
+        )
 
-    def _read(self, record: RunRecord, metric: str) -> tuple[np.ndarray, np.ndarray] | str:
-        """Return a run's means per class and the weights of the classes, or why it has none."""
+    def _read(self, record: RunRecord, metric: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return a run's means per class and the weights of the classes; refuse where it has none."""
         folder, score = self.folders.get(record.name), record.score(metric)
         if folder is None or not folder.queries.is_file():
-            return f"run {record.name} has no scores per query"
+            raise InputError(f"run {record.name} has no scores per query")
         names = ["class_sizes", f"per_class/{metric}"]
         try:
             lacking = [name for name in names if name not in array_names(folder.queries)]
-            if lacking:
-                return f"run {record.name} has no {' and no '.join(lacking)} in {folder.queries.name}"
-            arrays = read_arrays(folder.queries, names)
-        except FairgroundError as error:
+            arrays = {} if lacking else read_arrays(folder.queries, names)
+        except DataError as error:
             leave_out(error)
-            return str(error)
+            raise
+        require(not lacking, f"run {record.name} has no {' and no '.join(lacking)} in {folder.queries.name}")
         sizes, means = (arrays[name].astype(float) for name in names)
-        if sizes.shape != means.shape or sizes.sum() <= 0:
-            return f"run {record.name} has no score per class of {metric}"
+        is_whole = sizes.shape == means.shape and sizes.sum() > 0
+        require(is_whole, f"run {record.name} has no score per class of {metric}")
         means = np.where(sizes > 0, means, 0.0)
         for weights in (sizes, (sizes > 0).astype(float)):
             # The record's score is the mean over queries or over classes.
             if score is not None and abs(float(means @ weights / weights.sum()) - score) <= _ROUNDING:
                 return means, weights
-        return f"the score of run {record.name} is not a mean over its queries"
-
-
-def _on_same_classes(
-    values: Mapping[str, Mapping[int, np.ndarray]], sizes: list[np.ndarray], metric: str
-) -> PerClassScores:
-    missing = ""
-    if not sizes:
-        missing = "no run has finished"
-    elif any(one.shape != sizes[0].shape or not np.array_equal(one, sizes[0]) for one in sizes):
-        missing = "the runs were not tested on the same queries of the same classes"
-    elif (sizes[0] > 0).sum() < 2:
-        missing = f"{metric} covers one test class only"
-    elif max(len(by) for by in values.values()) < 2:
-        missing = "no method has two runs"
-    if missing:
-        return PerClassScores(values={}, weights=np.empty(0), missing=missing)
-    kept = sizes[0] > 0
-    return PerClassScores(
-        values={label: {seed: x[kept] for seed, x in by.items()} for label, by in values.items()},
-        weights=sizes[0][kept],
-    )
+        raise InputError(f"the score of run {record.name} is not a mean over its queries")

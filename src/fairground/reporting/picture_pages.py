@@ -8,7 +8,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,17 +30,17 @@ _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 class Shown:
     """Something with a name and, if any, a small PNG or JPEG: nothing else is shown as a picture."""
 
-    longest: ClassVar[int] = 60
     name: str
     picture: bytes | None = None
 
     @property
     def uri(self) -> str | None:
-        return _uri(self.picture)
+        return None if self.picture is None else _uri(self.picture)
 
-    @property
-    def words(self) -> str:
-        return shorten(clean(self.name), self.longest)
+
+def _uri(picture: bytes) -> str | None:
+    kind = next((kind for mark, kind in _KINDS.items() if picture.startswith(mark)), None)
+    return None if kind is None else f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,19 +51,15 @@ class Found(Shown):
     similarity: float
     is_right: bool | None
 
-    @property
-    def class_words(self) -> str:
-        return "" if self.label is None else shorten(clean(self.label), 40)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Searched(Shown):
     """One query and what was found, most similar first; `decision` is in a few words.
 
-    `is_right` says whether it is right, None where the query's class `truth` is not known or there is no decision.
+    `is_right` says whether it is right, None where the query's class `truth` is not known or there is no decision. For
+    a class that the index does not have, "unknown" is right.
     """
 
-    longest: ClassVar[int] = 80
     decision: str
     is_known: bool | None
     is_right: bool | None
@@ -71,15 +67,6 @@ class Searched(Shown):
     nearest: str
     found: tuple[Found, ...]
     is_truth_indexed: bool = True
-
-    @property
-    def truth_words(self) -> str:
-        return "" if self.truth is None else shorten(clean(self.truth), 60)
-
-    @property
-    def place_words(self) -> str:
-        """Note that the index has no such class, which makes "unknown" right."""
-        return "" if self.truth is None or self.is_truth_indexed else ", not in the index"
 
 
 def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: Path) -> Path:
@@ -96,22 +83,11 @@ def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: P
     return write_page(page, out)
 
 
-def _uri(picture: bytes | None) -> str | None:
-    kind = next((kind for mark, kind in _KINDS.items() if picture is not None and picture.startswith(mark)), None)
-    # Nothing else is shown as a picture.
-    return None if kind is None or picture is None else f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassExamples:
+class ClassExamples(NamedTuple):
     """A class and a few of its pictures."""
 
     name: str
-    pictures: tuple[Shown, ...]
-
-    @property
-    def words(self) -> str:
-        return shorten(clean(self.name), 60)
+    pictures: Sequence[Shown]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,8 +116,7 @@ def write_suspects(suspects: Sequence[ShownSuspect], *, n_found: int, n_images: 
     return write_page(page, out)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tile:
+class Tile(NamedTuple):
     """One picture as a data URI; `is_right` tells whether a neighbour has the query's class, None for a query.
 
     `row` is the picture's row in the data set.
@@ -158,20 +133,18 @@ class Tile:
         return {None: "query", True: "right", False: "wrong"}[self.is_right] + f": {self.label}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Query:
+class Query(NamedTuple):
     """A query, its neighbours nearest first, and its average precision."""
 
     picture: Tile
-    neighbours: tuple[Tile, ...]
+    neighbours: list[Tile]
     average_precision: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gallery:
+class Gallery(NamedTuple):
     """The queries of one run."""
 
-    queries: tuple[Query, ...]
+    queries: list[Query]
     is_pixelated: bool
 
     @property
@@ -182,51 +155,35 @@ class Gallery:
 
 def read_gallery(path: Path) -> Gallery:
     """Read `images` (q, 1+k, h, w, c), `labels` and `rows` (q, 1+k), `right` (q, k) and `average_precision` (q,)."""
-    arrays = read_arrays(path, ("images", "labels", "right", "average_precision", "rows"))
-    images, labels, right, rows = (arrays[name] for name in ("images", "labels", "right", "rows"))
-    _check(path, arrays)
+    arrays = read_arrays(path, ("images", "labels", "rows", "right", "average_precision"))
+    images, *others = arrays.values()
+    is_image = (
+        images.ndim == 5 and images.shape[-1] in (1, 3) and images.dtype == np.uint8 and min(images.shape[1:]) > 0
+    )
+    wanted = "images must be uint8 (q, 1+k, h, w, 1 or 3)"
+    require(is_image, f"{path} is not a gallery: {wanted}; got {images.dtype} {images.shape}", DataError)
+    q, n, *sides, _ = images.shape
+    for (name, array), shape in zip(list(arrays.items())[1:], ((q, n), (q, n), (q, n - 1), (q,)), strict=True):
+        is_shaped = array.shape == shape
+        require(is_shaped, f"{path} is not a gallery: {name} must be {shape}; got {array.shape}", DataError)
+    is_finite = bool(np.isfinite(arrays["average_precision"]).all())
+    require(is_finite, f"{path} is not a gallery: average_precision must be finite", DataError)
     queries = []
-    for q in range(len(images)):
-        verdicts = [None, *(bool(verdict) for verdict in right[q])]
-        tiles = [
-            Tile(uri=_encoded(image), label=shorten(str(label), 60), is_right=verdict, row=int(row))
-            for image, label, verdict, row in zip(images[q], labels[q], verdicts, rows[q], strict=True)
-        ]
-        precision = float(arrays["average_precision"][q])
-        queries.append(Query(picture=tiles[0], neighbours=tuple(tiles[1:]), average_precision=precision))
-    return Gallery(queries=tuple(queries), is_pixelated=max(images.shape[2:4]) <= _EXACT)
-
-
-def _check(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    def check(condition: bool, complaint: str) -> None:
-        require(condition, f"{path} is not a gallery: {complaint}", DataError)
-
-    images, right = arrays["images"], arrays["right"]
-    check(images.ndim == 5 and images.shape[-1] in (1, 3), f"images must be (q, 1+k, h, w, 1 or 3); got {images.shape}")
-    check(images.dtype == np.uint8, f"images must be uint8; got {images.dtype}")
-    check(images.shape[1] >= 1 and min(images.shape[2:4]) >= 1, f"a picture is empty; images are {images.shape}")
-    for name in ("labels", "rows"):
-        shape = arrays[name].shape
-        check(shape == images.shape[:2], f"{name} must be {images.shape[:2]}; got {shape}")
-    wanted = (images.shape[0], images.shape[1] - 1)
-    check(right.shape == wanted, f"right must be {wanted}; got {right.shape}")
-    check(right.dtype == np.bool_, f"right must be true or false; got {right.dtype}")
-    precision = arrays["average_precision"]
-    check(precision.shape == images.shape[:1], f"average_precision must be {images.shape[:1]}; got {precision.shape}")
-    check(bool(np.isfinite(precision).all()), "average_precision must be finite")
+    for pictures, labels, rows, right, precision in zip(images, *(array.tolist() for array in others), strict=True):
+        names = [shorten(str(label), 60) for label in labels]
+        first, *neighbours = map(Tile, map(_encoded, pictures), names, [None, *right], rows)
+        queries.append(Query(first, neighbours, precision))
+    return Gallery(queries, max(sides) <= _EXACT)
 
 
 def _encoded(image: np.ndarray) -> str:
     from PIL import Image
 
     picture = Image.fromarray(image[:, :, 0] if image.shape[-1] == 1 else image)
-    is_small = max(picture.size) <= _EXACT
-    if not is_small:
-        picture.thumbnail((_LARGEST, _LARGEST))
     out = io.BytesIO()
-    if is_small:
+    if max(picture.size) <= _EXACT:
         picture.save(out, "PNG", optimize=True)
     else:
+        picture.thumbnail((_LARGEST, _LARGEST))
         picture.save(out, "JPEG", quality=82)
-    kind = "png" if is_small else "jpeg"
-    return f"data:image/{kind};base64,{base64.b64encode(out.getvalue()).decode()}"
+    return _uri(out.getvalue()) or ""

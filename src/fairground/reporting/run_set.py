@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 from fairground.errors import DamageWarning, FairgroundError
@@ -49,12 +48,6 @@ class RunSet:
         there = folder_names(home)
         found = {record.name: RunFolder(home, record.name) for record in kept if record.name in there}
         return cls(records=kept, folders=found, names=names or {}, title=title)
-
-    @cached_property
-    def analyses(self) -> dict[str, Path]:
-        """The files of analyses by run, where there are any; cached because many figures ask."""
-        files = {name: folder.analyses for name, folder in self.folders.items()}
-        return {name: path for name, path in files.items() if path.is_file()}
 
     def sections(self) -> "dict[SectionKey, RunSet]":
         """Divide the runs by data set and protocol, which never share a table."""

@@ -80,7 +80,8 @@ def toy_spaces(inputs: FigureInputs) -> ReportFigure | None:
 def correlations(inputs: FigureInputs) -> ReportFigure | None:
     """The correlation of every two metrics, when enough runs have three of them or more."""
     metrics = inputs.table.metrics[:_MOST_METRICS]
-    runs = [row for method in inputs.methods for row in method.rows(metrics, inputs.table.split)]
+    scores = [[run.score(metric, inputs.table.split) for metric in metrics] for run in inputs.done]
+    runs = [row for row in scores if None not in row]
     if len(metrics) < 3 or len(runs) < LEAST_RUNS:
         return None
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -100,7 +100,8 @@ def structure(inputs: FigureInputs) -> ReportFigure | None:
 def arrays_of(inputs: FigureInputs, method: Method, name: str) -> list[np.ndarray]:
     """Return one array of the analyses of every run of a method that kept it."""
     found = []
-    for path in (inputs.runs.analyses[run.name] for run in method.done if run.name in inputs.runs.analyses):
+    folders = [inputs.runs.folders[run.name] for run in method.done if run.name in inputs.runs.folders]
+    for path in (folder.analyses for folder in folders if folder.analyses.is_file()):
         try:
             array = read_arrays(path, [name])[name] if name in array_names(path) else np.zeros(0)
         except DataError as error:
